@@ -1,0 +1,27 @@
+// The one exception type of Garner. Its message is one line: what went wrong, the values, where, and what to try.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace garner {
+
+enum class errc {
+  usage,        // the call contradicts itself (access and tier that do not go together, an unknown option)
+  input,        // the data are bad: a file that lies, a vertex that does not exist
+  io,           // the system refused: no such file, disk full, permission
+  memory,       // a budget or an allocation refused
+  device,       // no GPU, no GPU support in this build, or the GPU reported a fault
+  interrupted,  // the caller asked to stop (Ctrl-C)
+  internal,     // a defect of Garner
+};
+
+class error : public std::runtime_error {
+ public:
+  error(errc code, std::string const& message) : std::runtime_error(message), code_(code) {}
+  errc code() const noexcept { return code_; }
+
+ private:
+  errc code_;
+};
+
+}  // namespace garner

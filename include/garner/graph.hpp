@@ -1,0 +1,53 @@
+// Graphs: CSR with 64-bit offsets and 4- or 8-byte vertex ids, the container file, converters and generators.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garner/place.hpp"
+
+namespace garner {
+
+enum class weight_kind : std::uint32_t { none = 0, u32 = 1, f32 = 2 };
+
+// What one knows of a graph without its arrays.
+struct graph_info {
+  std::uint64_t vertices = 0;
+  std::uint64_t edges = 0;     // arcs stored: an undirected edge counts twice
+  std::uint32_t id_bytes = 4;  // 4 or 8: bytes of one entry of the edge list
+  weight_kind weights = weight_kind::none;
+  bool directed = false;
+  bool in_lists = false;  // a directed graph that also holds its in-neighbours
+  bool id_map = false;    // internal ids differ from the user's by a table
+  std::uint64_t id_base = 0;  // user id = internal id + id_base, where there is no table
+};
+
+// How an edge list becomes a graph. The defaults are printed by `garner convert`.
+struct build_options {
+  std::optional<bool> undirected;  // unset: as the format says, else directed
+  bool keep_duplicates = false;    // else of equal edges the one with the smallest weight stays
+  bool keep_loops = false;
+  bool in_lists = false;           // also store in-neighbours of a directed graph
+  enum class ids { automatic, keep, compact } numbering = ids::automatic;  // automatic: keep unless too sparse
+  std::uint32_t id_bytes = 0;      // 0: 4 whenever they fit
+  struct random_weights {
+    weight_kind kind = weight_kind::u32;
+    double low = 1, high = 255;
+    std::uint64_t seed = 1;
+  };
+  std::optional<random_weights> draw_weights;
+  std::uint64_t host_budget = 0;   // bytes; 0: what the machine allows
+};
+
+// What happened on the way from edge list to graph.
+struct build_report {
+  std::uint64_t arcs_read = 0, loops_dropped = 0, duplicates_dropped = 0;
+  std::uint64_t isolated = 0;       // vertices without any edge
+  bool compacted = false;
+  std::uint64_t bytes_needed = 0;   // host memory at the peak, predicted before it started
+};
+
+}  // namespace garner

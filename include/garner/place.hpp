@@ -1,0 +1,36 @@
+// Where code runs (place), where bytes lie (tier), how a team reads a run (access).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace garner {
+
+enum class place_kind : std::uint8_t {
+  host,    // the threads of the CPU, a team is one thread
+  device,  // a GPU, a team is up to a warp
+  traced,  // the CPU simulating teams of a GPU in lock step, so that the requests a GPU would send can be counted
+};
+
+struct place {
+  place_kind kind = place_kind::host;
+  int index = 0;  // which device; 0 elsewhere
+  bool operator==(place const&) const = default;
+};
+
+// Where bytes lie. `managed` is host memory that the driver migrates to the device page by page (UVM): the baseline.
+enum class tier : std::uint8_t { device, peer, host, managed, file };
+
+// How a team reads a run (chapter 2.3.3 of EMOGI): a thread per run; a warp per run; a warp per run, begun on a line of
+// 128 bytes; the copy engine; UVM pages.
+enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged };
+
+std::string to_string(place where);       // "host", "device 0", "traced"
+std::string_view to_string(tier t);       // "device", "peer", "host", "managed", "file"
+std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged"
+
+place parse_place(std::string_view text);  // "host", "device", "device:1", "traced"; errc::usage with the choices otherwise
+tier parse_tier(std::string_view text);
+access_mode parse_access(std::string_view text);
+
+}  // namespace garner

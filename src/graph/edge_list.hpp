@@ -1,0 +1,30 @@
+// What every reader of a graph file gives, and what build() turns into CSR: arcs as they stand in the file, with the
+// user's ids, before duplicates are dropped or ids compacted.
+// Invariant: weights is empty or as long as arcs; f32 weights are kept as their bit pattern.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "garner/graph.hpp"
+
+namespace garner {
+
+struct arc {
+  std::uint64_t source;
+  std::uint64_t target;
+  bool operator==(arc const&) const = default;
+};
+
+struct edge_list {
+  std::vector<arc> arcs;
+  std::vector<std::uint32_t> weights;           // u32 values, or the bits of f32 values
+  weight_kind weights_are = weight_kind::none;  // what `weights` holds
+  bool undirected = false;                      // the format or its header says so: each edge stands once and is to be mirrored
+  bool mirrored = false;                        // the format says undirected and already lists both directions
+  std::uint64_t vertices = 0;                   // as the header declares them (ids 0 .. vertices-1 in `id_base` counting); 0: not declared
+  std::uint64_t id_base = 0;                    // user id = internal id + id_base (1 for Matrix Market and DIMACS)
+  std::string source;                           // the file's name, for messages
+};
+
+}  // namespace garner
