@@ -1,0 +1,32 @@
+// The threads of the host. A crew runs a loop in chunks that its members take as they come free.
+// Invariant: run() returns when every index was visited exactly once; what the calling thread wrote before is visible to the members, and
+// what they wrote is visible to the caller afterwards. The first exception of a member stops the loop and is thrown by run().
+// Cost: one wake-up of the crew, some 10 us; a loop of one chunk runs on the calling thread alone.
+// Plain std::jthread and not OpenMP or TBB, because ThreadSanitizer cannot see into their synchronisation.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace garner {
+
+class crew {
+ public:
+  explicit crew(unsigned threads = 0);  // 0: as many as the machine (or its control group) gives
+  ~crew();
+  crew(crew const&) = delete;
+  crew& operator=(crew const&) = delete;
+
+  unsigned threads() const;
+
+  // Calls chunk(begin, end) for chunks of at most `grain` indices that cover [0, n). Not reentrant: a chunk must not call run().
+  void run(std::uint64_t n, std::uint64_t grain, std::function<void(std::uint64_t, std::uint64_t)> const& chunk);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+crew& shared_crew();  // the process's own, made at first use; GARNER_THREADS sets its size
+
+}  // namespace garner

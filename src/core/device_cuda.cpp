@@ -1,0 +1,191 @@
+// The CUDA runtime behind core/device.hpp. Compiled by the host compiler: no kernel stands here.
+#include <cuda_runtime_api.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/device.hpp"
+#include "core/fail.hpp"
+
+namespace garner::device {
+
+namespace {
+void check(cudaError_t status, char const* call, errc code = errc::device) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // clears what is not sticky
+  fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+#define GARNER_CUDA(call) check((call), #call)
+
+void use(int index) { GARNER_CUDA(cudaSetDevice(index)); }
+cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
+cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
+
+cudaError_t count_status(int& n) {
+  n = 0;
+  cudaError_t const status = cudaGetDeviceCount(&n);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    n = 0;
+  }
+  return status;
+}
+}  // namespace
+
+bool built() { return true; }
+
+int count() noexcept {
+  static int const n = [] {
+    int devices;
+    count_status(devices);
+    return devices;
+  }();
+  return n;
+}
+
+std::string why_none() {
+  int n;
+  cudaError_t const status = count_status(n);
+  return fmt::format("no usable GPU: {}; check nvidia-smi, or say --place host or traced", cudaGetErrorString(status));
+}
+
+void require(int index) {
+  if (count() == 0) fail(errc::device, "{}", why_none());
+  if (index < 0 || index >= count()) fail(errc::device, "device {} does not exist; there are devices 0 to {}", index, count() - 1);
+}
+
+properties describe(int index) {
+  require(index);
+  cudaDeviceProp p;
+  GARNER_CUDA(cudaGetDeviceProperties(&p, index));
+  properties r;
+  r.name = p.name;
+  r.multiprocessors = p.multiProcessorCount;
+  r.compute_major = p.major;
+  r.compute_minor = p.minor;
+  r.memory_bytes = p.totalGlobalMem;
+  r.l2_bytes = static_cast<std::uint64_t>(p.l2CacheSize);
+  r.pci = fmt::format("{:04x}:{:02x}:{:02x}", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+  r.maps_host_memory = p.canMapHostMemory;
+  r.managed_memory = p.managedMemory;
+  GARNER_CUDA(cudaDriverGetVersion(&r.driver_version));
+  GARNER_CUDA(cudaRuntimeGetVersion(&r.runtime_version));
+  return r;
+}
+
+memory_now memory(int index) {
+  require(index);
+  use(index);
+  std::size_t free_bytes = 0, total = 0;
+  GARNER_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  return {free_bytes, total};
+}
+
+void* allocate(int index, std::size_t bytes) {
+  require(index);
+  use(index);
+  void* p = nullptr;
+  cudaError_t const status = cudaMalloc(&p, bytes);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    std::size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (--device-budget) or free some", index,
+         bytes, cudaGetErrorString(status), free_bytes, total);
+  }
+  return p;
+}
+void release(int index, void* pointer) noexcept {
+  cudaSetDevice(index);
+  cudaFree(pointer);
+}
+
+void* allocate_managed(int index, std::size_t bytes) {
+  require(index);
+  use(index);
+  void* p = nullptr;
+  check(cudaMallocManaged(&p, bytes), "cudaMallocManaged", errc::memory);
+  return p;
+}
+void release_managed(int index, void* pointer) noexcept { release(index, pointer); }
+
+namespace {
+#if CUDART_VERSION >= 13000
+cudaMemLocation on_device(int index) { return {cudaMemLocationTypeDevice, {index}}; }
+cudaMemLocation on_host() { return {cudaMemLocationTypeHost, {0}}; }
+#else
+int on_device(int index) { return index; }
+int on_host() { return cudaCpuDeviceId; }
+#endif
+}  // namespace
+
+void advise_read_mostly(int index, void* managed, std::size_t bytes) {
+  GARNER_CUDA(cudaMemAdvise(managed, bytes, cudaMemAdviseSetReadMostly, on_device(index)));
+}
+
+void evict_managed(int index, void* managed, std::size_t bytes) {
+  use(index);
+  // A read-mostly page on both sides would not move: the advice is taken back for the way home, and given again.
+  GARNER_CUDA(cudaMemAdvise(managed, bytes, cudaMemAdviseUnsetReadMostly, on_device(index)));
+#if CUDART_VERSION >= 13000
+  GARNER_CUDA(cudaMemPrefetchAsync(managed, bytes, on_host(), 0, nullptr));
+#else
+  GARNER_CUDA(cudaMemPrefetchAsync(managed, bytes, on_host(), nullptr));
+#endif
+  GARNER_CUDA(cudaDeviceSynchronize());
+  advise_read_mostly(index, managed, bytes);
+}
+
+void map_host(void* pointer, std::size_t bytes) {
+  cudaError_t const status = cudaHostRegister(pointer, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  fail(errc::memory, "{} bytes of host memory could not be pinned and mapped: {}; raise `ulimit -l`, or in a container the memory limit and --shm-size",
+       bytes, cudaGetErrorString(status));
+}
+void unmap_host(void* pointer) noexcept { cudaHostUnregister(pointer); }
+
+void* make_stream(int index) {
+  require(index);
+  use(index);
+  cudaStream_t s;
+  GARNER_CUDA(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  return s;
+}
+void free_stream(int index, void* stream) noexcept {
+  cudaSetDevice(index);
+  cudaStreamDestroy(as_stream(stream));
+}
+void* make_event(int index) {
+  use(index);
+  cudaEvent_t e;
+  GARNER_CUDA(cudaEventCreate(&e));
+  return e;
+}
+void free_event(int index, void* event) noexcept {
+  cudaSetDevice(index);
+  cudaEventDestroy(as_event(event));
+}
+void record(int index, void* stream, void* event) {
+  use(index);
+  GARNER_CUDA(cudaEventRecord(as_event(event), as_stream(stream)));
+}
+double elapsed_ms(void* first, void* last) {
+  float ms = 0;
+  GARNER_CUDA(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));
+  return ms;
+}
+void copy(int index, void* stream, void* to, void const* from, std::size_t bytes) {
+  use(index);
+  GARNER_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_stream(stream)));
+}
+void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
+  use(index);
+  GARNER_CUDA(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));
+}
+void wait(int index, void* stream) {
+  use(index);
+  GARNER_CUDA(cudaStreamSynchronize(as_stream(stream)));
+}
+
+}  // namespace garner::device

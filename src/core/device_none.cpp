@@ -1,0 +1,35 @@
+// Stands in for device_cuda.cpp in a build without CUDA.
+#include "core/device.hpp"
+#include "core/fail.hpp"
+
+namespace garner::device {
+
+namespace {
+[[noreturn]] void refuse() { fail(errc::device, "{}", why_none()); }
+}  // namespace
+
+bool built() { return false; }
+int count() noexcept { return 0; }
+std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say --place host or traced"; }
+void require(int) { refuse(); }
+properties describe(int) { refuse(); }
+memory_now memory(int) { refuse(); }
+void* allocate(int, std::size_t) { refuse(); }
+void release(int, void*) noexcept {}
+void* allocate_managed(int, std::size_t) { refuse(); }
+void release_managed(int, void*) noexcept {}
+void advise_read_mostly(int, void*, std::size_t) { refuse(); }
+void evict_managed(int, void*, std::size_t) { refuse(); }
+void map_host(void*, std::size_t) { refuse(); }
+void unmap_host(void*) noexcept {}
+void* make_stream(int) { refuse(); }
+void free_stream(int, void*) noexcept {}
+void* make_event(int) { refuse(); }
+void free_event(int, void*) noexcept {}
+void record(int, void*, void*) { refuse(); }
+double elapsed_ms(void*, void*) { refuse(); }
+void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
+void fill(int, void*, void*, int, std::size_t) { refuse(); }
+void wait(int, void*) { refuse(); }
+
+}  // namespace garner::device

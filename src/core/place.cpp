@@ -1,0 +1,49 @@
+#include "garner/place.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "core/fail.hpp"
+
+namespace garner {
+
+namespace {
+constexpr std::array<std::string_view, 5> tier_names{"device", "peer", "host", "managed", "file"};
+constexpr std::array<std::string_view, 5> access_names{"strided", "merged", "aligned", "bulk", "paged"};
+
+template <class Enum, std::size_t N>
+Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what, char const* choices) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (names[i] == text) return static_cast<Enum>(i);
+  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, choices);
+}
+}  // namespace
+
+std::string to_string(place where) {
+  switch (where.kind) {
+    case place_kind::host: return "host";
+    case place_kind::traced: return "traced";
+    case place_kind::device: break;
+  }
+  return fmt::format("device {}", where.index);
+}
+std::string_view to_string(tier t) { return tier_names[static_cast<std::size_t>(t)]; }
+std::string_view to_string(access_mode a) { return access_names[static_cast<std::size_t>(a)]; }
+
+place parse_place(std::string_view text) {
+  if (text == "host") return {place_kind::host, 0};
+  if (text == "traced") return {place_kind::traced, 0};
+  if (text == "device") return {place_kind::device, 0};
+  if (text.starts_with("device:")) {
+    int index = -1;
+    auto const [end, problem] = std::from_chars(text.data() + 7, text.data() + text.size(), index);
+    if (problem == std::errc() && end == text.data() + text.size() && index >= 0) return {place_kind::device, index};
+  }
+  fail(errc::usage, "'{}' is no place; say host, device, device:N or traced", text);
+}
+tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, host, managed"); }
+access_mode parse_access(std::string_view text) {
+  return parse_name<access_mode>(access_names, text, "access", "strided, merged, aligned, paged");
+}
+
+}  // namespace garner

@@ -1,0 +1,63 @@
+#include "core/publish.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+
+namespace garner {
+
+pending_file::pending_file(std::filesystem::path target) : target_(std::move(target)) {
+  std::filesystem::path folder = target_.parent_path();
+  if (folder.empty()) folder = ".";
+  if (std::filesystem::is_directory(target_)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
+  std::string name = (folder / ("." + target_.filename().string() + ".XXXXXX")).string();
+  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd_ < 0) fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
+  temporary_ = name;
+  ::mode_t const mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(fd_, 0666 & ~mask);
+}
+
+pending_file::~pending_file() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void pending_file::write(void const* data, std::size_t bytes) {
+  write_at(end_, data, bytes);
+  end_ += bytes;
+}
+
+void pending_file::write_at(std::uint64_t offset, void const* data, std::size_t bytes) {
+  auto const* p = static_cast<char const*>(data);
+  while (bytes) {
+    check_interrupted();
+    ::ssize_t const n = ::pwrite(fd_, p, std::min<std::size_t>(bytes, 64u << 20), static_cast<::off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      fail(errc::io, "{}: writing failed at byte {}: {}{}", target_.string(), offset, std::strerror(errno),
+           errno == ENOSPC ? "; free some space or name another folder" : "");
+    }
+    p += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
+void pending_file::commit() {
+  check_interrupted();
+  if (::fsync(fd_) != 0 && errno != EINVAL) fail(errc::io, "{}: flushing failed: {}", target_.string(), std::strerror(errno));
+  if (::close(std::exchange(fd_, -1)) != 0) fail(errc::io, "{}: closing failed: {}", target_.string(), std::strerror(errno));
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
+  temporary_.clear();
+}
+
+}  // namespace garner

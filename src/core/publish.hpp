@@ -1,0 +1,30 @@
+// Files come whole or not at all: written beside under a temporary name, flushed, then renamed over the target.
+// Invariant: if commit() was not reached (an error, Ctrl-C, a full disk) the temporary file is removed and the old file stands as it was.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+namespace garner {
+
+class pending_file {
+ public:
+  explicit pending_file(std::filesystem::path target);  // errc::io names the folder and the reason
+  ~pending_file();
+  pending_file(pending_file const&) = delete;
+  pending_file& operator=(pending_file const&) = delete;
+
+  void write(void const* data, std::size_t bytes);                            // appends
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void write_at(std::uint64_t offset, void const* data, std::size_t bytes);   // anywhere; thread-safe; does not move the append position
+  int descriptor() const { return fd_; }
+  void commit();                                                              // fsync, rename
+
+ private:
+  std::filesystem::path target_, temporary_;
+  std::uint64_t end_ = 0;
+  int fd_ = -1;
+};
+
+}  // namespace garner

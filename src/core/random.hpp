@@ -1,0 +1,50 @@
+// Counter-based random numbers: the i-th number of a stream is a pure function of (seed, stream, i), so host and device, any number of
+// threads and any order give the same bits. The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), twice.
+// Cost: two multiplications and shifts a round, no state.
+#pragma once
+#include <cstdint>
+
+#include "core/mark.hpp"
+
+namespace garner {
+
+GARNER_HD inline std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+// 64 random bits at position i of stream `stream` of `seed`.
+GARNER_HD inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t i) {
+  std::uint64_t const key = mix(seed + 0x9e3779b97f4a7c15ull * (stream + 1));
+  return mix(mix(key ^ i) + 0x9e3779b97f4a7c15ull * (i + 1));
+}
+
+// Uniform in [0, bound) from 32 of the bits (multiply-shift; the bias is below bound / 2^32) ...
+GARNER_HD inline std::uint32_t scale_bits(std::uint32_t bits, std::uint32_t bound) {
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits) * bound) >> 32);
+}
+// ... and in [0, 1) with 24 bits, the same float on both sides.
+GARNER_HD inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
+
+// A keyed bijection on [0, 2^bits): labels of generated graphs are permuted with it. Each round is invertible modulo 2^bits: an odd
+// multiplication, an addition and a xor of the upper half into the lower.
+GARNER_HD inline std::uint64_t permute_label(std::uint64_t x, int bits, std::uint64_t seed) {
+  if (bits == 0) return x;
+  std::uint64_t const mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  int const half = (bits + 1) / 2;
+  for (int round = 0; round < 4; ++round) {
+    std::uint64_t const k = mix(seed ^ (0x632be59bd9b4e019ull * static_cast<std::uint64_t>(round + 1)));
+    x = (x * (k | 1) + (k >> 17)) & mask;
+    x ^= x >> half;
+  }
+  return x;
+}
+
+// A number that belongs to the edge {u, v} whichever way it is walked.
+GARNER_HD inline std::uint64_t edge_bits(std::uint64_t u, std::uint64_t v, std::uint64_t seed) {
+  std::uint64_t const lo = u < v ? u : v, hi = u < v ? v : u;
+  return mix(mix(seed + 0x9e3779b97f4a7c15ull * (lo + 1)) ^ mix(hi + 0x632be59bd9b4e019ull));
+}
+
+}  // namespace garner

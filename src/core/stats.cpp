@@ -1,0 +1,61 @@
+#include "core/stats.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace garner {
+
+namespace {
+struct registry {
+  std::mutex mutex;
+  std::vector<counter*> counters;
+  std::map<std::string, phase_total> phases;
+};
+registry& the_registry() {
+  static registry* const r = new registry;  // never destroyed: counters of other files may outlive this one
+  return *r;
+}
+}  // namespace
+
+counter::counter(char const* name) : name_(name) {
+  std::lock_guard const hold(the_registry().mutex);
+  the_registry().counters.push_back(this);
+}
+
+phase::~phase() {
+  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  registry& r = the_registry();
+  std::lock_guard const hold(r.mutex);
+  phase_total& total = r.phases[name_];
+  total.name = name_;
+  ++total.times;
+  total.seconds += seconds;
+}
+
+std::vector<phase_total> phase_totals() {
+  registry& r = the_registry();
+  std::lock_guard const hold(r.mutex);
+  std::vector<phase_total> all;
+  for (auto const& [name, total] : r.phases) all.push_back(total);
+  return all;
+}
+
+std::vector<counter_value> counter_values() {
+  registry& r = the_registry();
+  std::lock_guard const hold(r.mutex);
+  std::vector<counter_value> all;
+  for (counter const* c : r.counters)
+    if (c->value()) all.push_back({c->name(), c->value()});
+  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
+  return all;
+}
+
+void reset_stats() {
+  registry& r = the_registry();
+  std::lock_guard const hold(r.mutex);
+  for (counter* c : r.counters) c->reset();
+  r.phases.clear();
+}
+
+}  // namespace garner

@@ -1,0 +1,52 @@
+// Counters and phase timers, declared beside their use and shown by --stats.
+//   static counter edges_read{"graph.edges_read"};  edges_read.add(n);
+//   phase const timed{"bfs.levels"};                 // until the end of the scope
+// Cost: a relaxed atomic add; a phase takes a mutex at its end.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace garner {
+
+class counter {
+ public:
+  explicit counter(char const* name);  // a literal; lives as long as the program
+  void add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
+  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+  void reset() { value_.store(0, std::memory_order_relaxed); }
+  char const* name() const { return name_; }
+
+ private:
+  char const* name_;
+  std::atomic<std::uint64_t> value_{0};
+};
+
+class phase {
+ public:
+  explicit phase(char const* name) : name_(name), start_(std::chrono::steady_clock::now()) {}
+  ~phase();
+  phase(phase const&) = delete;
+  phase& operator=(phase const&) = delete;
+
+ private:
+  char const* name_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+struct phase_total {
+  std::string name;
+  std::uint64_t times = 0;
+  double seconds = 0;
+};
+struct counter_value {
+  std::string name;
+  std::uint64_t value = 0;
+};
+std::vector<phase_total> phase_totals();      // by name
+std::vector<counter_value> counter_values();  // by name, those that are not zero
+void reset_stats();
+
+}  // namespace garner

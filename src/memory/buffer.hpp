@@ -1,0 +1,82 @@
+// The owner of memory in a tier: made by its tier's allocate, charged to the budget of the place that pays for it, released with its last
+// use. Kernels get the pointer; the owner stays on the host. Move-only.
+// Invariant: data() is aligned to 4 KiB (so a run that starts on a line can be told from its index); bytes() is what was asked for.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "garner/place.hpp"
+
+namespace garner {
+
+// A tier: two calls, and who may read what it gives. Every tier models this; the contract suite in tests/memory holds them to it.
+//   static constexpr tier kind;
+//   static void* allocate(std::size_t bytes, int device);           errc::memory or errc::device, with what to try
+//   static void release(void*, std::size_t bytes, int device) noexcept;
+//   static bool readable(place_kind)                                 which places may read it
+// Memory is not initialised, except that host and managed memory is zero.
+template <class T>
+concept memory_tier = requires(void* p, std::size_t n, int device, place_kind where) {
+  { T::kind } -> std::convertible_to<tier>;
+  { T::allocate(n, device) } -> std::same_as<void*>;
+  { T::release(p, n, device) } noexcept;
+  { T::readable(where) } -> std::same_as<bool>;
+};
+
+// Untyped memory of a tier known at run time.
+class memory_block {
+ public:
+  memory_block() = default;
+  // `device`: the device that the memory lies on, or the one it is mapped for; -1 for host memory that no device will read (then it is not
+  // pinned). `what` names the use in the budget's message. Zero bytes give an empty block.
+  memory_block(tier where, std::size_t bytes, int device, char const* what);
+  ~memory_block() { reset(); }
+  memory_block(memory_block&& other) noexcept { swap(other); }
+  memory_block& operator=(memory_block&& other) noexcept {
+    memory_block(std::move(other)).swap(*this);
+    return *this;
+  }
+  void reset() noexcept;
+  void swap(memory_block& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(where_, other.where_);
+    std::swap(device_, other.device_);
+  }
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  tier where() const { return where_; }
+  int device() const { return device_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  tier where_ = tier::host;
+  int device_ = -1;
+};
+
+// n elements of T.
+template <class T>
+class buffer {
+ public:
+  buffer() = default;
+  buffer(tier where, std::size_t n, int device, char const* what) : block_(where, n * sizeof(T), device, what), size_(n) {}
+  T* data() const { return static_cast<T*>(block_.data()); }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return block_.bytes(); }
+  bool empty() const { return size_ == 0; }
+  tier where() const { return block_.where(); }
+  std::span<T> span() const { return {data(), size_}; }
+  T& operator[](std::size_t i) const { return data()[i]; }  // host only
+  T* begin() const { return data(); }
+  T* end() const { return data() + size_; }
+  void shrink(std::size_t n) { size_ = n; }  // forgets the tail; the memory stays until release
+
+ private:
+  memory_block block_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace garner
