@@ -1,0 +1,58 @@
+# The front door: `make help` lists what it does. CMake does the work; this file only chooses its settings and keeps builds incremental.
+BUILD         ?= build
+JOBS          ?= $(shell nproc)
+CUDA          ?=
+WERROR        ?= $(if $(CI),ON,OFF)
+FUZZ_SECONDS  ?= 10
+DEMO_ARGS     ?=
+export CUDA JOBS FUZZ_SECONDS
+
+program := $(if $(wildcard cli/*.cpp),garner,garner_lib)
+compile := cmake --build $(BUILD) --parallel $(JOBS)
+
+.DEFAULT_GOAL := build
+.PHONY: build configure demo check check-all format bundle clean help install-deps
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##/\1:/p' Makefile | awk -F: '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@echo "  CUDA=1 or 0 builds for GPUs or not (default: when one is seen); JOBS=N; BUILD=FOLDER; WERROR=ON"
+
+build: configure  ## the program: build/garner
+	@$(compile) --target $(program)
+
+# CMake runs only when the settings differ from those of the last time; when CMakeLists.txt or the list of sources changes it runs by itself.
+configure:
+	@flags="$$(tools/cuda_flags) -DGARNER_WERROR=$(WERROR)" || exit 1; \
+	if [ ! -e $(BUILD)/CMakeCache.txt ] || [ "$$flags" != "$$(cat $(BUILD)/settings 2>/dev/null)" ]; then \
+	  cmake -S . -B $(BUILD) $$([ -e $(BUILD)/CMakeCache.txt ] || ! command -v ninja >/dev/null || echo -G Ninja) $$flags \
+	    || { echo "is a package missing? tools/install_deps installs what the build needs" >&2; rm -f $(BUILD)/settings; exit 1; }; \
+	  echo "$$flags" > $(BUILD)/settings; \
+	fi
+
+install-deps:
+	@tools/install_deps
+
+demo: install-deps  ## packages, build, then BFS at every place and in every access mode, in one table (DEMO_ARGS="--scale 20")
+	@$(MAKE) --no-print-directory build
+	@$(BUILD)/garner demo $(DEMO_ARGS)
+
+check: install-deps  ## packages, build, all tests of one build
+	@rm -f $(BUILD)/tests.xml
+	@$(MAKE) --no-print-directory configure
+	@$(compile)
+	@tools/check $(BUILD)
+
+check-all:  ## the matrix: g++, clang, sanitizers, fuzzing, CUDA, formatting, layers (FUZZ_SECONDS=10 a target)
+	@tools/install_deps
+	@tools/install_deps --all
+	@tools/check --all $(if $(CHECKED),--checked)
+
+format:  ## clang-format on every source
+	@git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
+
+bundle: configure  ## one relocatable folder with the program, its tests and the libraries they need, for a machine with only the driver
+	@$(compile)
+	@tools/bundle $(BUILD)
+
+clean:  ## remove what was built
+	rm -rf build build-check bundle
