@@ -1,0 +1,413 @@
+// The one header that knows which processor a body runs on: atomics, teams, for_each_item.
+//
+// A body is a named functor, the loop body of one kernel, written once:
+//   struct expand { ...views...; template <class Team> GARNER_HD void operator()(Team t, std::uint64_t item) const; };
+//   for_each_item<32>(executor, n, expand{...});
+// It never sees a lane and never indexes far memory; it asks its team, which is
+//   host     one thread of the crew,
+//   device   Width lanes of a warp,
+//   traced   Width simulated lanes: the same answers as one thread, and a record of what the lanes would ask for in each step.
+// Invariant: every place visits every item once; each element of a run is handed to exactly one lane. Collectives (any, sum, min) give
+// the same value to all lanes of a team and must be reached by all of them.
+// How the lanes meet a run: step k covers elements first + k * Width ...; `first` is the run's begin, or for aligned access the start of the
+// line of 128 bytes that holds it (lanes before begin are idle), so that every later step is a whole line (Listing 2.2 of the
+// dissertation; EMOGI, PVLDB 14(2) 2020). Four steps are in flight at a time, since a read over the link takes a microsecond or more.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "core/mark.hpp"
+#include "core/run.hpp"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#endif
+
+namespace garner {
+
+// --- atomics: relaxed, for 4- and 8-byte unsigned integers; each returns the old value -----------------------------------------------
+#if defined(__CUDA_ARCH__)
+namespace detail {
+template <class T>
+using atomic_word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned int>;
+template <class T>
+__device__ atomic_word<T>* word(T* p) {
+  return reinterpret_cast<atomic_word<T>*>(p);
+}
+}  // namespace detail
+#endif
+
+template <class T>
+GARNER_HD inline T atomic_load(T const* p) {  // never from a stale first-level cache
+#if defined(__CUDA_ARCH__)
+  return *const_cast<T const volatile*>(p);
+#else
+  return std::atomic_ref<T>(*const_cast<T*>(p)).load(std::memory_order_relaxed);
+#endif
+}
+template <class T>
+GARNER_HD inline void atomic_store(T* p, T v) {
+#if defined(__CUDA_ARCH__)
+  *const_cast<T volatile*>(p) = v;
+#else
+  std::atomic_ref<T>(*p).store(v, std::memory_order_relaxed);
+#endif
+}
+template <class T>
+GARNER_HD inline T atomic_or(T* p, T v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(::atomicOr(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
+#else
+  return std::atomic_ref<T>(*p).fetch_or(v, std::memory_order_relaxed);
+#endif
+}
+template <class T>
+GARNER_HD inline T atomic_add(T* p, T v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(::atomicAdd(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
+#else
+  return std::atomic_ref<T>(*p).fetch_add(v, std::memory_order_relaxed);
+#endif
+}
+template <class T>
+GARNER_HD inline T atomic_min(T* p, T v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(::atomicMin(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
+#else
+  std::atomic_ref<T> at(*p);
+  T old = at.load(std::memory_order_relaxed);
+  while (v < old && !at.compare_exchange_weak(old, v, std::memory_order_relaxed)) {
+  }
+  return old;
+#endif
+}
+template <class T>
+GARNER_HD inline T atomic_max(T* p, T v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(::atomicMax(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
+#else
+  std::atomic_ref<T> at(*p);
+  T old = at.load(std::memory_order_relaxed);
+  while (old < v && !at.compare_exchange_weak(old, v, std::memory_order_relaxed)) {
+  }
+  return old;
+#endif
+}
+template <class T>
+GARNER_HD inline T atomic_cas(T* p, T expected, T desired) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(
+      ::atomicCAS(detail::word(p), static_cast<detail::atomic_word<T>>(expected), static_cast<detail::atomic_word<T>>(desired)));
+#else
+  std::atomic_ref<T>(*p).compare_exchange_strong(expected, desired, std::memory_order_relaxed);
+  return expected;
+#endif
+}
+
+// --- small arithmetic that both sides have under different names -------------------------------------------------------------------------
+GARNER_HD inline int count_bits(std::uint32_t w) {
+#if defined(__CUDA_ARCH__)
+  return __popc(w);
+#else
+  return __builtin_popcount(w);
+#endif
+}
+GARNER_HD inline int lowest_bit(std::uint32_t w) {  // w != 0
+#if defined(__CUDA_ARCH__)
+  return __ffs(static_cast<int>(w)) - 1;
+#else
+  return __builtin_ctz(w);
+#endif
+}
+template <class T>
+GARNER_HD inline T smaller(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+GARNER_HD inline T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+// --- lanes: what the three processors do differently --------------------------------------------------------------------------------------
+// sweep  calls f(element, index) for every element of the run, starting at `first` <= run.begin
+// probe  the same until pred(element) holds for one; whether it did
+// stride calls f(index) for indices of near memory
+// reduce combines the lanes' values
+namespace lanes {
+
+inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
+
+struct host {
+  static constexpr int width = 1;
+  template <class T, class F>
+  void sweep(run<T> r, std::uint64_t, F f) const {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], i);
+  }
+  template <class T, class P>
+  bool probe(run<T> r, std::uint64_t, P pred) const {
+    for (std::uint64_t i = r.begin; i < r.end; ++i)
+      if (pred(r.data[i])) return true;
+    return false;
+  }
+  template <class F>
+  void stride(std::uint64_t begin, std::uint64_t end, F f) const {
+    for (std::uint64_t i = begin; i < end; ++i) f(i);
+  }
+  template <class V, class Op>
+  V reduce(V v, Op) const {
+    return v;
+  }
+  bool leads() const { return true; }
+  bool aligns() const { return false; }
+};
+
+template <int Width>
+struct traced {
+  static constexpr int width = Width;
+  std::vector<far_read>* reads;
+  bool aligned;
+
+  template <class T>
+  void ask(run<T> r, std::uint64_t a, std::uint64_t b) const {
+    reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
+  }
+  template <class T, class F>
+  void sweep(run<T> r, std::uint64_t first, F f) const {
+    for (std::uint64_t s = first; s < r.end; s += Width) {
+      std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
+      if (a >= b) continue;
+      ask(r, a, b);
+      for (std::uint64_t i = a; i < b; ++i) f(r.data[i], i);
+    }
+  }
+  template <class T, class P>
+  bool probe(run<T> r, std::uint64_t first, P pred) const {
+    for (std::uint64_t s = first; s < r.end; s += Width) {
+      std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
+      if (a >= b) continue;
+      ask(r, a, b);
+      bool hit = false;
+      for (std::uint64_t i = a; i < b; ++i) hit |= pred(r.data[i]);  // every lane evaluates, as in a warp
+      if (hit) return true;
+    }
+    return false;
+  }
+  template <class F>
+  void stride(std::uint64_t begin, std::uint64_t end, F f) const {
+    for (std::uint64_t i = begin; i < end; ++i) f(i);
+  }
+  template <class V, class Op>
+  V reduce(V v, Op) const {
+    return v;
+  }
+  bool leads() const { return true; }
+  bool aligns() const { return aligned; }
+};
+
+#if defined(__CUDACC__)
+template <int Width>
+struct device {
+  static constexpr int width = Width;
+  static constexpr int in_flight = Width == 1 ? 1 : 4;
+  bool aligned;
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x % Width); }
+  __device__ static unsigned mask() {
+    if constexpr (Width == 32) return 0xffffffffu;
+    else return ((1u << Width) - 1) << (threadIdx.x % 32 / Width * Width);
+  }
+  // Streamed (evict first), so that the edges passing by do not push the state out of the L2. A single lane comes back for the rest
+  // of its sector, so it reads plainly.
+  template <class T>
+  __device__ static T load(T const* p) {
+    if constexpr (Width == 1) return *p;
+    else return __ldcs(p);
+  }
+  template <class T, class F>
+  __device__ void sweep(run<T> r, std::uint64_t first, F f) const {
+    for (std::uint64_t i = first + lane(); i < r.end; i += in_flight * Width) {
+      T v[in_flight];
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = i + k * Width;
+        if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
+      }
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = i + k * Width;
+        if (j >= r.begin && j < r.end) f(v[k], j);
+      }
+    }
+  }
+  template <class T, class P>
+  __device__ bool probe(run<T> r, std::uint64_t first, P pred) const {
+    for (std::uint64_t s = first; s < r.end; s += Width) {
+      std::uint64_t const j = s + lane();
+      bool const hit = j >= r.begin && j < r.end && pred(load(r.data + j));
+      if constexpr (Width == 1) {
+        if (hit) return true;
+      } else {
+        if (__any_sync(mask(), hit)) return true;
+      }
+    }
+    return false;
+  }
+  template <class F>
+  __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
+    for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
+  }
+  template <class V, class Op>
+  __device__ V reduce(V v, Op op) const {
+    if constexpr (Width > 1) {
+      static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 4 == 0);
+#pragma unroll
+      for (int d = Width / 2; d > 0; d /= 2) {
+        std::uint32_t words[sizeof(V) / 4];
+        memcpy(words, &v, sizeof(V));
+#pragma unroll
+        for (auto& w : words) w = __shfl_xor_sync(mask(), w, d, Width);
+        V other;
+        memcpy(&other, words, sizeof(V));
+        v = op(v, other);
+      }
+    }
+    return v;
+  }
+  __device__ bool leads() const { return lane() == 0; }
+  __device__ bool aligns() const { return aligned; }
+};
+#endif
+
+}  // namespace lanes
+
+// --- the team: what a body may ask for, written once over the lanes -----------------------------------------------------------------------
+struct indices {  // of near memory
+  std::uint64_t begin, end;
+};
+
+template <class Lanes>
+class team {
+ public:
+  static constexpr int width = Lanes::width;
+  GARNER_HD explicit team(Lanes l) : lanes_(l) {}
+
+  // Calls f(element) or f(element, index) for each element of the run.
+  template <class T, class F>
+  GARNER_HD void each(run<T> r, F f) const {
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t i) { call(f, e, i); });
+  }
+  // Calls f(i) for each index of near memory.
+  template <class F>
+  GARNER_HD void each(indices r, F f) const {
+    lanes_.stride(r.begin, r.end, f);
+  }
+  // Whether pred(element) holds for some element; asks a sector at a time and stops at the first that has one.
+  template <class T, class P>
+  GARNER_HD bool any(run<T> r, P pred) const {
+    return lanes_.probe(r, start<lanes::sector_bytes>(r), pred);
+  }
+  // The sum of f(element); V adds with + and starts at V{}.
+  template <class T, class F>
+  GARNER_HD auto sum(run<T> r, F f) const {
+    decltype(f(T{})) total{};
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t) { total = total + f(e); });
+    return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+  }
+  template <class F>
+  GARNER_HD auto sum(indices r, F f) const {
+    decltype(f(r.begin)) total{};
+    lanes_.stride(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
+    return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+  }
+  // The smallest of `start_value` and f(element).
+  template <class T, class V, class F>
+  GARNER_HD V min(run<T> r, V start_value, F f) const {
+    V best = start_value;
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t) { best = smaller(best, static_cast<V>(f(e))); });
+    return lanes_.reduce(best, [](V a, V b) { return smaller(a, b); });
+  }
+  // f() by one lane.
+  template <class F>
+  GARNER_HD void once(F f) const {
+    if (lanes_.leads()) f();
+  }
+  // Sets bit i of the bitmap; true for the one caller that found it clear. Looks before it locks: most bits asked for are set already.
+  GARNER_HD bool claim(std::uint32_t* bits, std::uint64_t i) const {
+    std::uint32_t const m = 1u << (i % 32);
+    return !(atomic_load(bits + i / 32) & m) && !(atomic_or(bits + i / 32, m) & m);
+  }
+
+ private:
+  template <std::uint64_t Grain, class T>
+  GARNER_HD std::uint64_t start(run<T> r) const {
+    return lanes_.aligns() ? r.begin / (Grain / sizeof(T)) * (Grain / sizeof(T)) : r.begin;
+  }
+  template <class F, class T>
+  GARNER_HD static void call(F& f, T e, std::uint64_t i) {
+    if constexpr (std::is_invocable_v<F&, T, std::uint64_t>) f(e, i);
+    else f(e);
+  }
+  Lanes lanes_;
+};
+
+GARNER_HD inline bool has_bit(std::uint32_t const* bits, std::uint64_t i) { return atomic_load(bits + i / 32) >> (i % 32) & 1; }
+
+// --- for_each_item ---------------------------------------------------------------------------------------------------------------------------
+#if defined(__CUDACC__)
+template <int Width, class Body>
+__global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
+  std::uint64_t const thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
+  for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
+}
+#endif
+
+// Runs body(team, i) for each i in [0, n) with teams of Width lanes (1, 8 or 32; a thread each at the host). Neighbouring items go to
+// neighbouring teams and start in order. Asynchronous on the device.
+template <int Width, class Body>
+void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode how = access_mode::aligned) {
+  static_assert(Width == 1 || Width == 8 || Width == 32);
+  if (n == 0) return;
+  bool const aligned = how == access_mode::aligned || how == access_mode::paged;
+  switch (x.where().kind) {
+    case place_kind::host: {
+      std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
+      x.threads().run(n, std::max<std::uint64_t>(grain, n < 2048 ? n : 0), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) body(team(lanes::host{}), i);
+      });
+      return;
+    }
+    case place_kind::traced: {
+      constexpr std::uint64_t teams = 32 / Width;
+      std::vector<far_read> reads[teams];
+      for (std::uint64_t warp = 0; warp < n; warp += teams) {
+        std::uint64_t const in_warp = std::min(teams, n - warp);
+        for (std::uint64_t t = 0; t < in_warp; ++t) {
+          reads[t].clear();
+          body(team(lanes::traced<Width>{&reads[t], aligned}), warp + t);
+        }
+        if (x.sink()) x.sink()->warp({reads, in_warp});
+      }
+      return;
+    }
+    case place_kind::device: break;
+  }
+#if defined(__CUDACC__)
+  constexpr unsigned threads = 256;
+  std::uint64_t const wanted = (n * Width + threads - 1) / threads;
+  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(x.multiprocessors()) * 8));
+  cudaSetDevice(x.device());
+  run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
+  if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
+    fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(), cudaGetErrorString(status));
+#else
+  fail(errc::device, "this build has no GPU support; build with CUDA=1, or say --place host or traced");
+#endif
+}
+
+}  // namespace garner

@@ -1,0 +1,53 @@
+#include "core/executor.hpp"
+
+#include <cstring>
+
+#include "core/device.hpp"
+
+namespace garner {
+
+executor::executor(place where, request_sink* sink) : where_(where), sink_(sink) {
+  if (!on_device()) return;
+  device::require(where_.index);
+  multiprocessors_ = device::describe(where_.index).multiprocessors;
+  stream_ = device::make_stream(where_.index);
+}
+
+executor::~executor() {
+  if (!on_device()) return;
+  if (scratch_) device::release(where_.index, scratch_);
+  device::free_stream(where_.index, stream_);
+}
+
+void executor::wait() {
+  if (on_device()) device::wait(where_.index, stream_);
+}
+
+void executor::copy(void* to, void const* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (on_device()) device::copy(where_.index, stream_, to, from, bytes);
+  else std::memcpy(to, from, bytes);
+}
+
+void executor::fill(void* at, int byte, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (on_device()) {
+    device::fill(where_.index, stream_, at, byte, bytes);
+    return;
+  }
+  constexpr std::uint64_t grain = 4u << 20;
+  threads().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) { std::memset(static_cast<char*>(at) + begin, byte, end - begin); });
+}
+
+void* executor::scratch(std::size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    wait();  // an earlier primitive may still use the old one
+    if (scratch_) device::release(where_.index, std::exchange(scratch_, nullptr));
+    scratch_bytes_ = 0;
+    scratch_ = device::allocate(where_.index, bytes);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_;
+}
+
+}  // namespace garner

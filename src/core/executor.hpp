@@ -1,0 +1,68 @@
+// An executor says where a loop runs: the place, the stream, the share of the device. Everything that launches takes one.
+// Invariant: what is given to one executor happens in order; nothing but wait() (and what says that it returns a value to the host)
+// synchronises. At the host and traced places every call has finished when it returns.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/crew.hpp"
+#include "garner/place.hpp"
+
+namespace garner {
+
+// Bytes [first, last) of far memory that the lanes of one team asked for in one step.
+struct far_read {
+  std::uint64_t first, last;
+};
+
+// Hears what the warps of a traced run ask for. One call a warp: for each of its teams the far reads in order, one a step. The teams of a
+// warp walk in lock step, so the k-th reads of all of them are one instruction.
+class request_sink {
+ public:
+  virtual ~request_sink() = default;
+  virtual void warp(std::span<std::vector<far_read> const> teams) = 0;
+};
+
+class executor {
+ public:
+  // `sink` hears the requests of a traced run (traced place only; none: they are dropped). errc::device where there is no such device.
+  explicit executor(place where, request_sink* sink = nullptr);
+  ~executor();
+  executor(executor const&) = delete;
+  executor& operator=(executor const&) = delete;
+
+  place where() const { return where_; }
+  bool on_device() const { return where_.kind == place_kind::device; }
+  int device() const { return on_device() ? where_.index : -1; }
+  tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
+  void* stream() const { return stream_; }
+  int multiprocessors() const { return multiprocessors_; }  // 0 where there are none
+  request_sink* sink() const { return sink_; }
+  crew& threads() const { return shared_crew(); }
+
+  void wait();  // until all that was given has happened; throws what went wrong
+  void copy(void* to, void const* from, std::size_t bytes);
+  void fill(void* at, int byte, std::size_t bytes);
+  // To the host, and waits.
+  template <class T>
+  T read(T const* at) {
+    T value;
+    copy(&value, at, sizeof(T));
+    wait();
+    return value;
+  }
+  void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
+
+ private:
+  place where_;
+  request_sink* sink_ = nullptr;
+  void* stream_ = nullptr;
+  void* scratch_ = nullptr;
+  std::size_t scratch_bytes_ = 0;
+  int multiprocessors_ = 0;
+};
+
+}  // namespace garner

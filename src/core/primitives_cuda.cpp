@@ -1,0 +1,132 @@
+// The primitives on the device: CUB, with the executor's scratch as its temporary storage.
+#include <cub/cub.cuh>
+#include <cuda/std/functional>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "core/exec.hpp"
+#include "core/primitives.hpp"
+
+namespace garner::on_gpu {
+
+namespace {
+// Calls a CUB algorithm twice, as CUB wants it: for the size of its storage, then for the work.
+template <class Call>
+void with_storage(executor& x, Call call, std::size_t extra = 0) {
+  auto const check = [&](cudaError_t status) {
+    if (status != cudaSuccess) fail(errc::device, "device {}: a primitive failed: {}", x.device(), cudaGetErrorString(status));
+  };
+  cudaSetDevice(x.device());
+  std::size_t bytes = 0;
+  check(call(nullptr, bytes, nullptr));
+  bytes = (bytes + 255) / 256 * 256;
+  auto* const storage = static_cast<char*>(x.scratch(bytes + extra + 256));
+  check(call(storage, bytes, storage + bytes));
+}
+cudaStream_t stream(executor& x) { return static_cast<cudaStream_t>(x.stream()); }
+
+// in[i], and 0 one past the end, so that an exclusive scan of n + 1 entries ends with the total.
+template <class T>
+struct padded {
+  T const* in;
+  std::uint64_t n;
+  __host__ __device__ std::uint64_t operator()(std::uint64_t i) const { return i < n ? in[i] : 0; }
+};
+template <class T>
+void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n) {
+  auto const input = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), padded<T>{in, n});
+  with_storage(x, [&](void* s, std::size_t& bytes, void*) { return cub::DeviceScan::ExclusiveSum(s, bytes, input, out, n + 1, stream(x)); });
+}
+
+// Runs call(storage, bytes, count) where count is a device u64, and returns its value.
+template <class Call>
+std::uint64_t counted(executor& x, Call call) {
+  std::uint64_t* count = nullptr;
+  with_storage(
+      x,
+      [&](void* s, std::size_t& bytes, void* extra) {
+        count = static_cast<std::uint64_t*>(extra);
+        return call(s, bytes, count);
+      },
+      sizeof(std::uint64_t));
+  return x.read(count);
+}
+template <class T>
+std::uint64_t select_any(executor& x, T const* in, std::uint8_t const* flags, T* out, std::uint64_t n) {
+  if (n == 0) return 0;
+  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
+    return cub::DeviceSelect::Flagged(s, bytes, in, flags, out, count, static_cast<std::int64_t>(n), stream(x));
+  });
+}
+
+struct count_bin {
+  std::uint32_t const* bin;
+  std::uint64_t* counts;
+  std::uint32_t bins;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (bin[i] < bins) atomic_add(counts + bin[i], std::uint64_t{1});
+  }
+};
+}  // namespace
+
+void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
+void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
+
+std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) {
+  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* out) {
+    return cub::DeviceReduce::Sum(s, bytes, in, out, static_cast<std::int64_t>(n), stream(x));
+  });
+}
+std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) {
+  if (n == 0) return 0;
+  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* out) {
+    return cub::DeviceReduce::Max(s, bytes, in, out, static_cast<std::int64_t>(n), stream(x));
+  });
+}
+
+std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {
+  cub::DoubleBuffer<std::uint64_t> k(keys.data(), spare.data());
+  with_storage(x, [&](void* s, std::size_t& bytes, void*) {
+    return cub::DeviceRadixSort::SortKeys(s, bytes, k, static_cast<std::int64_t>(keys.size()), 0, bits, stream(x));
+  });
+  return k.Current() == keys.data() ? keys : spare.first(keys.size());
+}
+std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare,
+                                     std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits) {
+  cub::DoubleBuffer<std::uint64_t> k(keys.data(), spare.data());
+  cub::DoubleBuffer<std::uint32_t> v(values.data(), spare_values.data());
+  with_storage(x, [&](void* s, std::size_t& bytes, void*) {
+    return cub::DeviceRadixSort::SortPairs(s, bytes, k, v, static_cast<std::int64_t>(keys.size()), 0, bits, stream(x));
+  });
+  values = {v.Current(), keys.size()};
+  return {k.Current(), keys.size()};
+}
+
+std::uint64_t select(executor& x, std::uint64_t const* in, std::uint8_t const* flags, std::uint64_t* out, std::uint64_t n) {
+  return select_any(x, in, flags, out, n);
+}
+std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* flags, std::uint32_t* out, std::uint64_t n) {
+  return select_any(x, in, flags, out, n);
+}
+std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) {
+  if (n == 0) return 0;
+  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
+    return cub::DeviceSelect::Unique(s, bytes, in, out, count, static_cast<std::int64_t>(n), stream(x));
+  });
+}
+std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
+                            std::uint32_t* out_values, std::uint64_t n) {
+  if (n == 0) return 0;
+  return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
+    return cub::DeviceSelect::UniqueByKey(s, bytes, keys, values, out_keys, out_values, count, static_cast<std::int64_t>(n),
+                                          cuda::std::equal_to<>{}, stream(x));
+  });
+}
+
+void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins) {
+  x.fill(counts, 0, bins * sizeof(std::uint64_t));
+  for_each_item<1>(x, n, count_bin{bin, counts, bins});
+}
+
+}  // namespace garner::on_gpu
