@@ -1,0 +1,77 @@
+#include "access/traffic.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace garner {
+
+namespace {
+constexpr std::uint64_t none = ~std::uint64_t{0};
+}
+
+void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
+  std::size_t steps = 0;
+  for (auto const& reads : teams) {
+    steps = std::max(steps, reads.size());
+    for (far_read const& r : reads) seen_.bytes_useful += r.last - r.first;
+  }
+  if (how_ == access_mode::paged) {
+    for (auto const& reads : teams)
+      for (far_read const& r : reads)
+        for (std::uint64_t page = r.first / 4096; page <= (r.last - 1) / 4096; ++page) seen_.pages += pages_.insert(page).second ? 1 : 0;
+    return;
+  }
+  bool const single = teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sector; wider ones never come back to one
+  last_sector_.assign(teams.size(), none);
+  for (std::size_t step = 0; step < steps; ++step) {
+    now_.clear();
+    for (std::size_t t = 0; t < teams.size(); ++t) {
+      if (step >= teams[t].size()) continue;
+      far_read const r = teams[t][step];
+      for (std::uint64_t s = r.first / 32; s <= (r.last - 1) / 32; ++s) {
+        if (single && s == last_sector_[t]) continue;
+        last_sector_[t] = s;
+        now_.push_back(s);
+      }
+    }
+    instruction();
+  }
+}
+
+void traffic_model::instruction() {
+  std::sort(now_.begin(), now_.end());
+  now_.erase(std::unique(now_.begin(), now_.end()), now_.end());
+  for (std::size_t i = 0; i < now_.size();) {
+    std::uint64_t const line = now_[i] / 4;
+    std::uint32_t sectors = 0;
+    for (; i < now_.size() && now_[i] / 4 == line; ++i) sectors |= 1u << now_[i] % 4;
+    if (l2_lines_) sectors = missing(line, sectors);
+    for (int k = 0; k < 4;) {  // a request per stretch of neighbouring sectors
+      int length = 0;
+      while (k + length < 4 && sectors >> (k + length) & 1) ++length;
+      if (length) ++seen_.requests[static_cast<std::size_t>(length) - 1];
+      k += length + 1;
+    }
+  }
+}
+
+std::uint32_t traffic_model::missing(std::uint64_t line, std::uint32_t sectors) {
+  auto const found = held_.find(line);
+  if (found != held_.end()) {
+    std::uint32_t const absent = sectors & ~found->second->sectors;
+    found->second->sectors |= sectors;
+    recent_.splice(recent_.begin(), recent_, found->second);
+    return absent;
+  }
+  recent_.push_front({line, sectors});
+  held_.emplace(line, recent_.begin());
+  if (held_.size() > l2_lines_) {
+    held_.erase(recent_.back().line);
+    recent_.pop_back();
+  }
+  return sectors;
+}
+
+traffic traffic_model::take() { return std::exchange(seen_, {}); }
+
+}  // namespace garner
