@@ -13,12 +13,14 @@ struct load_options {
   tier edges = tier::host;  // where targets and weights go: host, managed or device
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
   bool in_lists = false;    // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
-  bool weights = false;
-  bool check = true;        // checksums of every section loaded, then the invariants of the CSR
+  bool weights = false;     // also load the weights (errc::input where there are none)
+  bool check = true;        // checksums and padding of every section loaded, then the invariants of the CSR
 };
 
 // Header and section table only.
+enum class section_kind : std::uint32_t { out_offsets = 1, out_targets, out_weights, in_offsets, in_targets, in_weights, ids };
 struct container_section {
+  section_kind kind{};
   std::string name;  // "out offsets", "out targets", "out weights", "in offsets", ..., "ids"
   std::uint64_t offset = 0, bytes = 0, element_bytes = 0, checksum = 0;
 };
@@ -26,12 +28,16 @@ struct container_header {
   graph_info info;
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
-  std::vector<container_section> sections;
+  std::vector<container_section> sections;  // in the order of the file
 };
 container_header read_header(std::filesystem::path const& file);
-graph load_graph(std::filesystem::path const& file, load_options const& how = {});  // offsets and ids always in host memory
-void check_container(std::filesystem::path const& file);                            // everything, as `garner stats --check`
-void save_graph(graph const& g, std::filesystem::path const& file);                 // g's arrays must be readable by the host
+// Offsets and ids always come into host memory. The info of the graph says what was loaded: in_lists and weights are false and none where
+// they stayed in the file.
+graph load_graph(std::filesystem::path const& file, load_options const& how = {});
+// The out-offsets alone (vertices + 1 entries), for what needs only degrees.
+buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists = false, bool check = true);
+void check_container(std::filesystem::path const& file);      // everything, as `garner stats --check`; memory for the offsets alone
+void save_graph(graph const& g, std::filesystem::path const& file);  // g's arrays must be readable by the host
 // Throws errc::input with what is wrong unless offsets and targets keep the invariant of CSR. Order E, on the shared crew.
 void check_csr(graph_info const& info, std::uint64_t const* offsets, void const* targets, std::string const& where);
 
