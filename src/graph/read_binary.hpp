@@ -1,0 +1,46 @@
+// Arrays out of a binary stream, sizes checked before memory is taken.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "graph/formats.hpp"
+
+namespace garner {
+
+// Reads `bytes` of what the message calls `what` or throws.
+inline void read_exactly(input_stream& in, void* to, std::size_t bytes, std::string_view what) {
+  std::uint64_t const at = in.position();
+  std::size_t const got = in.read(to, bytes);
+  if (got != bytes)
+    fail(errc::input, "{}: ends at byte {}, within the {} that begin{} at byte {}; it was cut short or its header lies", in.name(), at + got, what,
+         what.ends_with('s') ? "" : "s", at);
+}
+
+inline void expect_end(input_stream& in) {
+  if (!in.at_end()) fail(errc::input, "{}: goes on after byte {}, where its header ends it; the header lies or it is another format", in.name(), in.position());
+}
+
+// Calls take(first, items, count) for `count` items of T in pieces of at most a MiB, so that a count that lies costs nothing.
+template <class T, class Take>
+void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, Take const& take) {
+  std::vector<T> piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, (1u << 20) / sizeof(T))));
+  for (std::uint64_t first = 0; first < count;) {
+    auto const n = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, piece.size()));
+    read_exactly(in, piece.data(), n * sizeof(T), what);
+    take(first, static_cast<T const*>(piece.data()), n);
+    first += n;
+  }
+}
+
+// `count` offsets that begin at 0, never fall and end at `edges` (unset: anywhere).
+std::vector<std::uint64_t> read_offsets(input_stream& in, std::uint64_t count, std::optional<std::uint64_t> edges, std::string_view what);
+
+// Room for `count` items, at once where the file's size has already been held against it, else as they come.
+template <class T>
+void make_room(std::vector<T>& items, std::uint64_t count, bool believed) {
+  items.reserve(static_cast<std::size_t>(believed ? count : std::min<std::uint64_t>(count, 1u << 20)));
+}
+
+}  // namespace garner

@@ -1,0 +1,130 @@
+// Edge lists in columns: .el (two), .wel (three), .csv and SNAP .txt (two or three, as the first edge has). Columns are parted by blanks,
+// tabs, or one comma or semicolon; lines that begin with # or % are comments; a .csv may open with one line of names.
+// Invariant: every edge line has as many columns as the first; nothing on a line is ignored.
+#include <cctype>
+
+#include "graph/read_text.hpp"
+
+namespace garner {
+
+namespace {
+
+unsigned columns_of(std::string_view line) {
+  char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
+  unsigned n = 0;
+  while (p != end) {
+    ++n;
+    p += word_at(p, end).size();
+    p = p == end ? p : skip_separator(p, end);
+  }
+  return n;
+}
+
+bool has_no_number(std::string_view line) {
+  char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
+  while (p && p != end) {
+    std::string_view const word = word_at(p, end);
+    if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '-' || word[0] == '+' || word[0] == '.') return false;
+    p = p + word.size() == end ? end : skip_separator(p + word.size(), end);
+  }
+  return true;
+}
+
+// SNAP files say in their comments what they are: "Undirected graph", "Nodes: 75879 Edges: 508837".
+struct comment_facts {
+  bool undirected = false;
+  std::optional<std::uint64_t> edges;
+
+  void look(std::string_view line) {
+    std::string lower(line);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    undirected = undirected || lower.find("undirected graph") != std::string::npos;
+    if (auto const at = lower.find("edges:"); at != std::string::npos && lower.find("nodes:") != std::string::npos) {
+      char const *p = skip_blanks(lower.data() + at + 6, lower.data() + lower.size()), *const end = lower.data() + lower.size();
+      std::uint64_t n = 0;
+      if (std::from_chars(p, end, n).ec == std::errc{}) edges = n;
+    }
+  }
+};
+
+}  // namespace
+
+read_result read_columns(input_stream& in, file_format format, read_options const& options) {
+  text_reader text(in, options);
+  read_result result;
+  comment_facts facts;
+
+  unsigned columns = 0;
+  std::uint64_t first_line = 0;
+  bool header_allowed = format == file_format::csv;
+  std::string first;
+  for (std::string_view line; text.next_line(line);) {
+    char const *const end = line.data() + line.size(), *const p = skip_blanks(line.data(), end);
+    if (p == end) continue;
+    if (*p == '#' || *p == '%') {
+      facts.look(line);
+      continue;
+    }
+    if (header_allowed && has_no_number(line)) {
+      header_allowed = false;
+      continue;
+    }
+    columns = columns_of(line);
+    first_line = text.line();
+    first = line;
+    // What the first words are is told before how many there are: "# of edges" in prose is no edge with four columns.
+    try {
+      char const* q = p;
+      parse_id(q, end);
+      q = q == end ? q : skip_separator(q, end);
+      parse_id(q, end);
+    } catch (bad_line const& c) {
+      text.complain(c.at, c.what);
+    }
+    unsigned const wanted = format == file_format::el ? 2 : format == file_format::wel ? 3 : std::clamp(columns, 2u, 3u);
+    if (columns != wanted) {
+      if (format == file_format::el && columns == 3) text.complain(p, "3 columns where an .el has 2; is it a .wel? Then say --from wel");
+      if (format == file_format::wel && columns == 2) text.complain(p, "2 columns where a .wel has 3; is it an .el? Then say --from el");
+      text.complain(p, fmt::format("{} columns where an edge has {}", columns, format == file_format::el ? "2" : format == file_format::wel ? "3" : "2, or 3 with its weight"));
+    }
+    text.put_back();
+    break;
+  }
+  weight_rule const rule = columns < 3 ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::any;
+  text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
+    char const* const begin = p = skip_blanks(p, end);
+    if (p == end || *p == '#' || *p == '%') return;
+    auto const part = [&] {
+      char const* const q = skip_separator(p, end);
+      if (!q || q == end)
+        throw bad_line{begin, fmt::format("{} column{} where the first edge (line {}) has {}", columns_of({begin, static_cast<std::size_t>(end - begin)}),
+                                          columns_of({begin, static_cast<std::size_t>(end - begin)}) == 1 ? "" : "s", first_line, columns)};
+      p = q;
+    };
+    arc a;
+    a.source = parse_id(p, end);
+    part();
+    a.target = parse_id(p, end);
+    if (columns == 3) {
+      part();
+      parse_weight(p, end, rule, out);
+    }
+    p = skip_blanks(p, end);
+    if (p != end) [[unlikely]]
+      throw bad_line{begin, fmt::format("{} columns where the first edge (line {}) has {}", columns_of({begin, static_cast<std::size_t>(end - begin)}) + (end[-1] == ',' || end[-1] == ';'),
+                                        first_line, columns)};
+    out.arcs.push_back(a);
+  });
+
+  auto const& arcs = result.edges.arcs;
+  std::size_t const n = arcs.size();
+  if (n > 2 && columns == 2 && (arcs[0].target == n - 1 || 2 * arcs[0].target == n - 1))
+    result.notes.push_back(fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
+                                       first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));
+  if (facts.edges && *facts.edges != n && 2 * *facts.edges != n)
+    result.notes.push_back(fmt::format("{}: its comments promise {} edges, {} were read; the file may be cut short", in.name(), *facts.edges, n));
+  if (facts.undirected) result.notes.push_back(fmt::format("{}: its comments call it undirected; --undirected mirrors its edges", in.name()));
+  return result;
+}
+
+}  // namespace garner

@@ -1,0 +1,171 @@
+// Which formats there are, how a file's is told, and the way to its reader.
+#include <array>
+#include <new>
+
+#include "core/fail.hpp"
+#include "core/stats.hpp"
+#include "graph/formats.hpp"
+#include "graph/read_text.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::array<std::string_view, 10> names = {"el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel", "gnr"};
+
+bool is_text(file_format f) { return f <= file_format::gr; }
+
+// The one file that is `name`, plain or compressed; unset if there is none.
+std::optional<std::filesystem::path> find_any(std::string const& name) {
+  std::optional<std::filesystem::path> found;
+  for (char const* ending : {"", ".gz", ".zst"}) {
+    std::filesystem::path const path = name + ending;
+    if (!std::filesystem::exists(path)) continue;
+    if (found) fail(errc::input, "{}: {} lies beside it; remove the one that is not meant", found->string(), path.filename().string());
+    found = path;
+  }
+  return found;
+}
+
+struct bel_files {
+  input_stream offsets, targets;
+  std::optional<input_stream> weights;
+};
+
+bel_files open_bel(std::filesystem::path const& path) {
+  std::string const stem = bel_stem(path);
+  auto const open = [&](char const* part) {
+    auto const found = find_any(stem + part);
+    if (!found) fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; a .bel is {}.col, .dst and perhaps .val", stem, part, stem);
+    return input_stream(*found, false);
+  };
+  bel_files files{open(".col"), open(".dst"), std::nullopt};
+  if (auto const found = find_any(stem + ".val")) files.weights.emplace(*found, false);
+  return files;
+}
+
+file_format chosen(std::filesystem::path const& path, read_options const& options) {
+  file_format const format = options.from ? *options.from : format_of(path);
+  if (format == file_format::gnr) fail(errc::usage, "{}: is a container of Garner and no edge list; it needs no conversion", path.string());
+  return format;
+}
+
+// Runs a reader; memory that ends becomes an error that says how far it came.
+template <class Read>
+read_result with_memory(std::string const& name, Read const& read) {
+  static counter arcs_read{"graph.arcs_read"};
+  phase const timed{"graph.read"};
+  try {
+    read_result result = read();
+    result.edges.source = name;
+    arcs_read.add(result.edges.arcs.size());
+    return result;
+  } catch (std::bad_alloc const&) {
+    fail(errc::memory, "{}: host memory does not suffice for its edge list (16 bytes an arc, 4 a weight); use a machine with more", name);
+  } catch (std::length_error const&) {
+    fail(errc::memory, "{}: its edge list is larger than any memory; its header may lie", name);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(file_format format) { return names.at(static_cast<std::size_t>(format)); }
+
+file_format parse_format(std::string_view name) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (name == names[i]) return static_cast<file_format>(i);
+  fail(errc::usage, "'{}' is no format; choose {}", name, fmt::join(names, ", "));
+}
+
+bare_name strip_compression(std::filesystem::path const& path) {
+  std::string name = path.string();
+  for (std::string_view const ending : {".gz", ".zst"})
+    if (name.ends_with(ending)) return {name.substr(0, name.size() - ending.size()), std::string(ending)};
+  return {std::move(name), ""};
+}
+
+std::string bel_stem(std::filesystem::path const& path) {
+  std::string name = strip_compression(path).name;
+  for (std::string_view const part : {".col", ".dst", ".val"})
+    if (name.ends_with(part)) return name.substr(0, name.size() - part.size());
+  return name;
+}
+
+file_format format_of(std::filesystem::path const& path) {
+  std::string const name = strip_compression(path).name;
+  auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
+  if (ends(".txt") || ends(".tsv")) return file_format::snap;
+  if (ends(".bel.col") || ends(".bel.dst") || ends(".bel.val")) return file_format::bel;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] != "snap" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
+  fail(errc::usage,
+       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz or .zst), or say "
+       "--from FORMAT or --to FORMAT",
+       path.string());
+}
+
+read_result read_edges(input_stream& in, file_format format, read_options const& options) {
+  if (!is_text(format) && options.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", in.name(), to_string(format));
+  return with_memory(in.name(), [&] {
+    switch (format) {
+      case file_format::mtx: return read_mtx(in, options);
+      case file_format::gr: return read_gr(in, options);
+      case file_format::sg: return read_sg(in, false, options);
+      case file_format::wsg: return read_sg(in, true, options);
+      case file_format::bel:
+      case file_format::gnr: fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
+      default: return read_columns(in, format, options);
+    }
+  });
+}
+
+read_result read_edges(std::filesystem::path const& path, read_options const& options) {
+  file_format const format = chosen(path, options);
+  if (format == file_format::bel)
+    return with_memory(bel_stem(path), [&] {
+      bel_files files = open_bel(path);
+      return read_bel(files.offsets, files.targets, files.weights ? &*files.weights : nullptr, options);
+    });
+  input_stream in(path);
+  return read_edges(in, format, options);
+}
+
+std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_options const& options) {
+  file_format const format = chosen(path, options);
+  constexpr std::uint64_t a_mib = 1u << 20;
+  if (format == file_format::bel) {
+    bel_files files = open_bel(path);
+    std::uint64_t counts[2] = {0, 0};
+    files.offsets.read(&counts[0], 8);
+    files.targets.read(&counts[1], 8);
+    auto const cap = [](input_stream const& in, std::uint64_t count) {  // deflate packs 1032 to 1 at best, zstd seldom more
+      return std::min(count, in.file_size().value_or(0) / 8 * (in.plain_size() ? 1 : 1032));
+    };
+    return 8 * cap(files.offsets, counts[0]) + (files.weights && !options.ignore_weights ? 20 : 16) * cap(files.targets, counts[1]) + a_mib;
+  }
+  input_stream in(path);
+  std::uint64_t const size = in.file_size().value_or(0);
+  if (!is_text(format)) {
+    std::uint64_t head[3] = {0, 0, 0};
+    in.read(reinterpret_cast<char*>(head) + 7, 17);
+    std::uint64_t const most = size * (in.plain_size() ? 1 : 1032);
+    return 8 * std::min(head[2], most / 8) + (format == file_format::wsg && !options.ignore_weights ? 20 : 16) * std::min(head[1], most / 4) + a_mib;
+  }
+  // Text: lines in the first MiB, as many again for each further piece of the file of the same size.
+  std::string sample(a_mib, '\0');
+  sample.resize(in.read(sample.data(), sample.size()));
+  double const whole = in.at_end() ? 1 : static_cast<double>(size) / static_cast<double>(std::max<std::uint64_t>(1, in.file_position()));
+  std::uint64_t lines = sample.empty() || sample.back() == '\n' ? 0 : 1;
+  for (char const c : sample) lines += c == '\n';
+  std::size_t const end = sample.find_last_not_of("\r\n \t");
+  std::size_t const begin = end == std::string::npos ? 0 : sample.find_last_of('\n', end) + 1;  // npos + 1 is 0
+  unsigned words = 0;
+  for (std::size_t i = begin; i < sample.size() && i <= end; ++i)
+    words += (i == begin || is_blank(sample[i - 1]) || sample[i - 1] == ',' || sample[i - 1] == ';') && !is_blank(sample[i]);
+  bool const weighted = !options.ignore_weights && (format == file_format::wel || format == file_format::gr || (format != file_format::el && words >= 3));
+  // Blocks in flight: two batches of text and the arcs of one.
+  std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_crew().threads(), 4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) + a_mib;
+  return static_cast<std::uint64_t>(static_cast<double>(lines) * whole * (weighted ? 20 : 16)) + flight;
+}
+
+}  // namespace garner

@@ -1,0 +1,188 @@
+#include "graph/read_text.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace garner {
+
+namespace {
+constexpr std::size_t longest_line = 1u << 20;
+}
+
+std::uint32_t float_bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin) {
+  for (std::size_t i = begin; i < weights.size(); ++i) weights[i] = float_bits(static_cast<float>(weights[i]));
+}
+
+std::string shown(std::string_view word) {
+  std::string text = "'";
+  for (char const c : word.substr(0, 40)) {
+    if (c >= 0x20 && c < 0x7f) text += c;
+    else text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text + (word.size() > 40 ? "...'" : "'");
+}
+
+std::string_view word_at(char const* p, char const* end) {
+  char const* q = p;
+  while (q != end && !is_blank(*q) && *q != ',' && *q != ';') ++q;
+  return {p, static_cast<std::size_t>(q - p)};
+}
+
+void refuse_id(char const* p, char const* end) {
+  std::string_view const word = word_at(p, end);
+  auto const digits = [](std::string_view w) { return !w.empty() && std::all_of(w.begin(), w.end(), [](char c) { return c >= '0' && c <= '9'; }); };
+  if (word.empty()) throw bad_line{p, p == end ? "a vertex id is missing at the end of the line; an edge needs two" : "a vertex id is missing between two separators"};
+  if (digits(word)) throw bad_line{p, fmt::format("{} is too large for a vertex id; the largest is 18446744073709551614", shown(word))};
+  if (word[0] == '-' && digits(word.substr(1))) throw bad_line{p, fmt::format("{} is negative; vertex ids are whole numbers from 0", shown(word))};
+  throw bad_line{p, fmt::format("{} is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes over N lines)", shown(word))};
+}
+
+void refuse_weight(char const* p, char const* end, weight_rule rule) {
+  std::string_view const word = word_at(p, end);
+  if (word.empty()) throw bad_line{p, "a weight is missing; expected a number after the two vertices"};
+  throw bad_line{p, fmt::format("{} is not a weight; expected a {}number", shown(word), rule == weight_rule::whole ? "whole " : "")};
+}
+
+void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& out) {
+  auto const ends = [&](char const* q) { return q == end || is_blank(*q) || *q == ',' || *q == ';'; };
+  if (rule == weight_rule::any || rule == weight_rule::whole) {
+    std::uint64_t value = 0;
+    auto const [rest, problem] = std::from_chars(p, end, value);
+    if (rest != p && ends(rest)) {
+      if (problem != std::errc{} || value >> 32)
+        throw bad_line{p, fmt::format("weight {} is too large; whole weights end at 4294967295, write 1e10 to have them read as f32", shown(word_at(p, end)))};
+      out.weights.push_back(out.kind == weight_kind::f32 ? float_bits(static_cast<float>(value)) : static_cast<std::uint32_t>(value));
+      p = rest;
+      return;
+    }
+  }
+  float value = 0;
+  auto const [rest, problem] = std::from_chars(p, end, value);
+  if (rest == p || !ends(rest)) refuse_weight(p, end, rule);
+  if (rule == weight_rule::ignored) {
+    p = rest;
+    return;
+  }
+  if (*p == '-') throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)", shown(word_at(p, end)))};
+  if (rule == weight_rule::whole) refuse_weight(p, end, rule);
+  if (problem != std::errc{}) throw bad_line{p, fmt::format("weight {} is beyond the range of a 32-bit float", shown(word_at(p, end)))};
+  if (!std::isfinite(value)) throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0", shown(word_at(p, end)))};
+  if (out.kind != weight_kind::f32) {
+    to_f32(out.weights);
+    out.kind = weight_kind::f32;
+  }
+  out.weights.push_back(float_bits(value));
+  p = rest;
+}
+
+text_reader::text_reader(input_stream& in, read_options const& options)
+    : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_crew().threads() * 2) {
+  options_.block_bytes = std::max<std::size_t>(1, options_.block_bytes);
+  text_.resize(batch_);
+  while (end_ < 3 && more()) {
+  }
+  if (end_ >= 3 && std::memcmp(text_.data(), "\xef\xbb\xbf", 3) == 0) begin_ = 3;  // the byte order mark that some editors leave
+  std::string_view line;
+  for (std::uint64_t i = 0; i < options_.skip_lines; ++i)
+    if (!next_line(line)) fail(errc::input, "{}: has only {} lines, {} were to be skipped; lower --skip-lines", name(), i, options_.skip_lines);
+}
+
+bool text_reader::more() {
+  if (done_) return false;
+  if (end_ == text_.size() && begin_ > 0) {
+    std::memmove(text_.data(), text_.data() + begin_, end_ - begin_);
+    text_byte_ += begin_;
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == text_.size()) {
+    if (end_ > longest_line) complain_at(lines_ + 1, text_.data() + begin_, "the line is longer than 1 MiB; is this a text file?");
+    text_.resize(2 * text_.size());
+  }
+  std::size_t const n = in_.read(text_.data() + end_, text_.size() - end_);
+  end_ += n;
+  if (n == 0) done_ = true;
+  return n != 0;
+}
+
+bool text_reader::next_line(std::string_view& line) {
+  std::size_t seen = 0;
+  while (true) {
+    char const* const from = text_.data() + begin_;
+    auto const* newline = static_cast<char const*>(std::memchr(from + seen, '\n', end_ - begin_ - seen));
+    if (newline || (done_ && begin_ != end_)) {
+      char const* const to = newline ? newline : text_.data() + end_;
+      line = {from, static_cast<std::size_t>(to - from)};
+      line_begin_ = begin_;
+      begin_ += line.size() + (newline ? 1 : 0);
+      ++lines_;
+      return true;
+    }
+    if (done_) return false;
+    seen = end_ - begin_;
+    more();
+  }
+}
+
+char const* text_reader::whole_lines() {
+  std::size_t seen = 0;
+  while (true) {
+    for (char const* p = text_.data() + end_; p != text_.data() + begin_ + seen; --p)
+      if (p[-1] == '\n') return p;
+    if (done_) return begin_ == end_ ? nullptr : text_.data() + end_;
+    seen = end_ - begin_;
+    more();
+  }
+}
+
+void text_reader::read_ahead(char const* stop) {
+  std::size_t const tail = static_cast<std::size_t>(text_.data() + end_ - stop);
+  file_at_ = in_.file_position();
+  next_byte_ = text_byte_ + static_cast<std::uint64_t>(stop - text_.data());
+  next_end_ = 0;
+  if (next_.size() < tail + batch_) next_.resize(tail + batch_);
+  if (tail) std::memcpy(next_.data(), stop, tail);
+  next_end_ = tail;
+  if (done_) return;
+  std::size_t const n = in_.read(next_.data() + tail, batch_);
+  next_end_ += n;
+  if (n == 0) done_ = true;
+}
+
+void text_reader::take_ahead() {
+  std::swap(text_, next_);
+  text_byte_ = next_byte_;
+  begin_ = 0;
+  end_ = next_end_;
+}
+
+void text_reader::append(edge_list& out, line_sink& sink) {
+  std::size_t const need = out.arcs.size() + sink.arcs.size();
+  if (need > out.arcs.capacity()) {
+    // So much of the file gave so many arcs; never more than 64 times, since the beginning of a compressed file may say little of the rest.
+    double const part = static_cast<double>(file_at_ + 1) / static_cast<double>(in_.file_size().value_or(0) + 1);
+    double const guess = part < 1 ? static_cast<double>(need) / part * 1.02 : 0;
+    auto const room = static_cast<std::size_t>(std::clamp(guess, static_cast<double>(need + need / 2), static_cast<double>(need) * 64.0));
+    out.arcs.reserve(room);
+    if (out.weights_are != weight_kind::none) out.weights.reserve(room);
+  }
+  out.arcs.insert(out.arcs.end(), sink.arcs.begin(), sink.arcs.end());
+  if (out.weights_are == weight_kind::none || sink.weights.empty()) return;
+  if (sink.kind == weight_kind::f32 && out.weights_are == weight_kind::u32) {
+    to_f32(out.weights);
+    out.weights_are = weight_kind::f32;
+  } else if (sink.kind == weight_kind::u32 && out.weights_are == weight_kind::f32) {
+    to_f32(sink.weights);
+  }
+  out.weights.insert(out.weights.end(), sink.weights.begin(), sink.weights.end());
+}
+
+void text_reader::complain(char const* at, std::string const& what) const { complain_at(lines_, at, what); }
+
+void text_reader::complain_at(std::uint64_t line, char const* at, std::string const& what) const {
+  fail(errc::input, "{}: line {}, byte {}: {}", name(), line, text_byte_ + static_cast<std::uint64_t>(at - text_.data()), what);
+}
+
+}  // namespace garner

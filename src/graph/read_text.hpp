@@ -1,0 +1,191 @@
+// The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the crew, while the next
+// batch is read and decompressed by one of its members.
+// Invariant: arcs come in the order of the file whatever the number of threads and the size of a block, and of several bad lines the
+// first is reported, with its line (from 1) and byte (from 0, in the decompressed text).
+// Cost: one memchr and one parse a byte, one copy of each arc from its block to the list; a line may have 1 MiB.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/crew.hpp"
+#include "core/fail.hpp"
+#include "graph/formats.hpp"
+
+namespace garner {
+
+// Thrown by a parser of lines; the machine adds file, line and byte.
+struct bad_line {
+  char const* at;
+  std::string what;
+};
+
+enum class weight_rule {
+  none,     // there is no weight column
+  ignored,  // any number, dropped
+  any,      // whole numbers give u32, one with a fraction or exponent makes the file f32
+  whole,    // u32 only
+  real,     // f32 always
+};
+
+// The edges of one block. Weights are u32 values until one has a fraction, then the bits of f32.
+struct line_sink {
+  std::vector<arc> arcs;
+  std::vector<std::uint32_t> weights;
+  weight_kind kind = weight_kind::u32;
+
+  void clear(weight_rule rule) {
+    arcs.clear();
+    weights.clear();
+    kind = rule == weight_rule::real ? weight_kind::f32 : weight_kind::u32;
+  }
+};
+
+std::uint32_t float_bits(float value);
+void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin = 0);  // whole numbers to the bits of floats
+std::string shown(std::string_view word);                                 // in quotes, shortened, unprintable bytes as \xNN
+std::string_view word_at(char const* p, char const* end);                 // up to the next separator
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+inline char const* skip_blanks(char const* p, char const* end) {
+  while (p != end && is_blank(*p)) ++p;
+  return p;
+}
+// Past one separator: blanks with at most one comma or semicolon among them; null if there is none.
+inline char const* skip_separator(char const* p, char const* end) {
+  char const* q = skip_blanks(p, end);
+  if (q != end && (*q == ',' || *q == ';')) return skip_blanks(q + 1, end);
+  return q == p ? nullptr : q;
+}
+
+[[noreturn]] void refuse_id(char const* p, char const* end);
+[[noreturn]] void refuse_weight(char const* p, char const* end, weight_rule rule);
+
+// A whole number from 0 to 2^64 - 2 that ends at a separator; moves p past it.
+inline std::uint64_t parse_id(char const*& p, char const* end) {
+  std::uint64_t value = 0;
+  auto const [rest, problem] = std::from_chars(p, end, value);
+  if (problem != std::errc{} || value == std::numeric_limits<std::uint64_t>::max() ||
+      (rest != end && !is_blank(*rest) && *rest != ',' && *rest != ';')) [[unlikely]]
+    refuse_id(p, end);
+  p = rest;
+  return value;
+}
+
+void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& out);  // moves p past it
+
+class text_reader {
+ public:
+  text_reader(input_stream& in, read_options const& options);  // passes over options.skip_lines
+
+  // For headers: one line without its newline, valid until the next call; false at the end.
+  bool next_line(std::string_view& line);
+  void put_back() { begin_ = line_begin_, --lines_; }           // the last line will come again
+  std::uint64_t line() const { return lines_; }                 // number of the last line, from 1
+  [[noreturn]] void complain(char const* at, std::string const& what) const;  // about the last line
+  std::string const& name() const { return in_.name(); }
+
+  // Parses every remaining line with parse(begin, end, sink), which takes one line and throws bad_line, and appends to `out`. `most`
+  // is the number of arcs that the header promises.
+  template <class Parse>
+  void parse_all(edge_list& out, weight_rule rule, std::uint64_t most, Parse const& parse) {
+    struct block {
+      char const *begin, *end;
+      line_sink sink;
+      std::uint64_t lines;
+      std::optional<bad_line> complaint;
+    };
+    std::vector<block> blocks;
+    out.weights_are = rule == weight_rule::none || rule == weight_rule::ignored ? weight_kind::none
+                      : rule == weight_rule::real                               ? weight_kind::f32
+                                                                                : weight_kind::u32;
+    while (char const* const stop = whole_lines()) {
+      std::size_t n = 0;
+      for (char const* p = text_.data() + begin_; p != stop; ++n) {
+        char const* q = p + std::min<std::size_t>(options_.block_bytes, static_cast<std::size_t>(stop - p));
+        if (q != stop && q[-1] != '\n') {
+          auto const* newline = static_cast<char const*>(std::memchr(q, '\n', static_cast<std::size_t>(stop - q)));
+          q = newline ? newline + 1 : stop;
+        }
+        if (blocks.size() == n) blocks.emplace_back();
+        blocks[n].begin = p, blocks[n].end = q;
+        p = q;
+      }
+      std::exception_ptr reading;  // kept until the lines before it were looked at, so that the first fault of the file is told
+      shared_crew().run(n + 1, 1, [&](std::uint64_t i, std::uint64_t last) {
+        for (; i != last; ++i) {
+          if (i == 0) {
+            try {
+              read_ahead(stop);
+            } catch (...) {
+              reading = std::current_exception();
+            }
+            continue;
+          }
+          block& b = blocks[i - 1];
+          b.sink.clear(rule);
+          b.lines = 0;
+          b.complaint.reset();
+          try {
+            for (char const* p = b.begin; p != b.end; ++b.lines) {
+              auto const* newline = static_cast<char const*>(std::memchr(p, '\n', static_cast<std::size_t>(b.end - p)));
+              char const* const end = newline ? newline : b.end;
+              parse(p, end, b.sink);
+              p = newline ? newline + 1 : b.end;
+            }
+          } catch (bad_line const& c) {
+            b.complaint = c;
+          }
+        }
+      });
+      for (std::size_t i = 0; i < n; ++i) {
+        block& b = blocks[i];
+        if (b.sink.arcs.size() > most - out.arcs.size()) {  // find the line of the first that is too many
+          line_sink again;
+          std::uint64_t line = lines_;
+          char const* p = b.begin;
+          while (true) {
+            auto const* newline = static_cast<char const*>(std::memchr(p, '\n', static_cast<std::size_t>(b.end - p)));
+            ++line;
+            parse(p, newline ? newline : b.end, again);
+            if (again.arcs.size() > most - out.arcs.size()) break;
+            p = newline + 1;
+          }
+          complain_at(line, p, fmt::format("entry {} where the header promises {}; mend the header or the file", most + 1, most));
+        }
+        if (b.complaint) complain_at(lines_ + b.lines + 1, b.complaint->at, b.complaint->what);
+        lines_ += b.lines;
+        append(out, b.sink);
+      }
+      if (reading) std::rethrow_exception(reading);
+      take_ahead();
+    }
+  }
+
+ private:
+  bool more();                                   // reads at least one byte more behind end_; false at the end
+  char const* whole_lines();                     // the end of the last whole line at hand, reading more if there is none; null at the end
+  void read_ahead(char const* stop);             // fills next_ with what stands behind `stop` and a batch more
+  void take_ahead();
+  void append(edge_list& out, line_sink& sink);
+  [[noreturn]] void complain_at(std::uint64_t line, char const* at, std::string const& what) const;
+
+  input_stream& in_;
+  read_options options_;
+  std::size_t batch_;
+  std::vector<char> text_, next_;
+  std::size_t begin_ = 0, end_ = 0, next_end_ = 0;
+  std::size_t line_begin_ = 0;
+  std::uint64_t text_byte_ = 0, next_byte_ = 0;  // where in the stream text_[0] and next_[0] stand
+  std::uint64_t file_at_ = 0;                    // how much of the file gave the text at hand and all before it
+  std::uint64_t lines_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace garner

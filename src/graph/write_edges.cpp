@@ -1,0 +1,284 @@
+// Writes a CSR as el, wel, mtx, sg, wsg or bel. Every file is a row of pieces, made (and compressed, each as a gzip member or zstd frame of
+// its own) by the crew and written in order.
+// Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
+// files of a .bel none is renamed before all are written.
+// Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an arc.
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "core/crew.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/publish.hpp"
+#include "core/stats.hpp"
+#include "graph/formats.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t piece_arcs = 1u << 16, piece_bytes = 1u << 20;
+
+std::string packed(std::string const& bytes, std::string const& compression) {
+  if (compression.empty()) return bytes;
+  std::string out;
+  if (compression == ".zst") {
+    out.resize(::ZSTD_compressBound(bytes.size()));
+    std::size_t const n = ::ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3);
+    if (::ZSTD_isError(n)) fail(errc::memory, "zstd: {}", ::ZSTD_getErrorName(n));
+    out.resize(n);
+    return out;
+  }
+  ::z_stream z{};
+  if (::deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) fail(errc::memory, "gzip: no memory to compress");
+  out.resize(::deflateBound(&z, bytes.size()));
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  z.avail_in = static_cast<uInt>(bytes.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  int const rc = ::deflate(&z, Z_FINISH);
+  out.resize(z.total_out);
+  ::deflateEnd(&z);
+  if (rc != Z_STREAM_END) fail(errc::internal, "gzip: a piece of {} bytes was not compressed whole", bytes.size());
+  return out;
+}
+
+class piece_file {
+ public:
+  piece_file(std::filesystem::path const& path, std::string compression) : file_(path), compression_(std::move(compression)) {}
+
+  // make(i, out) fills one piece, on any thread.
+  template <class Make>
+  void pieces(std::uint64_t n, Make const& make) {
+    std::uint64_t const batch = 4 * shared_crew().threads();
+    std::vector<std::string> made(static_cast<std::size_t>(std::min(n, batch)));
+    for (std::uint64_t first = 0; first < n; first += batch) {
+      std::uint64_t const count = std::min(batch, n - first);
+      shared_crew().run(count, 1, [&](std::uint64_t i, std::uint64_t last) {
+        for (; i != last; ++i) {
+          std::string piece;
+          make(first + i, piece);
+          made[i] = packed(piece, compression_);
+        }
+      });
+      for (std::uint64_t i = 0; i < count; ++i) file_.write(made[i]);
+    }
+  }
+  void piece(std::string const& bytes) { file_.write(packed(bytes, compression_)); }
+
+  // n items, the i-th of which is item(i).
+  template <class T, class Item>
+  void array(std::uint64_t n, progress& bar, Item const& item) {
+    constexpr std::uint64_t per_piece = piece_bytes / sizeof(T);
+    pieces((n + per_piece - 1) / per_piece, [&](std::uint64_t p, std::string& out) {
+      std::uint64_t const first = p * per_piece, count = std::min(per_piece, n - first);
+      out.resize(count * sizeof(T));
+      for (std::uint64_t i = 0; i < count; ++i) {
+        T const value = item(first + i);
+        std::memcpy(out.data() + i * sizeof(T), &value, sizeof(T));
+      }
+      bar.advance(count);
+    });
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  pending_file file_;
+  std::string compression_;
+};
+
+std::uint64_t target(csr_arrays const& g, void const* targets, std::uint64_t i) {
+  return g.id_bytes == 8 ? static_cast<std::uint64_t const*>(targets)[i] : static_cast<std::uint32_t const*>(targets)[i];
+}
+
+void put_number(std::string& out, std::uint64_t value) {
+  char text[20];
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+// The shortest text that reads back as the same bits, with a point or an exponent so that it reads back as f32.
+void put_weight(std::string& out, std::uint32_t bits, weight_kind kind) {
+  if (kind == weight_kind::u32) return put_number(out, bits);
+  char text[32];
+  std::string_view const word(text, static_cast<std::size_t>(std::to_chars(text, text + sizeof text, std::bit_cast<float>(bits)).ptr - text));
+  out += word;
+  if (word.find_first_of(".e") == word.npos) out += ".0";
+}
+
+// Calls visit(source, arc) for the arcs of piece p in order.
+template <class Visit>
+void visit_piece(csr_arrays const& g, std::uint64_t p, Visit const& visit) {
+  std::uint64_t const first = p * piece_arcs, last = std::min(g.edges, first + piece_arcs);
+  if (first >= last) return;
+  auto u = static_cast<std::uint64_t>(std::upper_bound(g.offsets, g.offsets + g.vertices + 1, first) - g.offsets) - 1;
+  for (std::uint64_t i = first; i < last; ++i) {
+    while (g.offsets[u + 1] <= i) ++u;
+    visit(u, i);
+  }
+}
+std::uint64_t pieces_of(csr_arrays const& g) { return (g.edges + piece_arcs - 1) / piece_arcs; }
+
+void write_columns(csr_arrays const& g, piece_file& file, progress& bar, bool weighted) {
+  auto const id = [&](std::uint64_t v) { return g.ids ? g.ids[v] : v + g.id_base; };
+  file.pieces(std::max<std::uint64_t>(1, pieces_of(g)), [&](std::uint64_t p, std::string& out) {
+    std::uint64_t n = 0;
+    visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) {
+      put_number(out, id(u));
+      out += ' ';
+      put_number(out, id(target(g, g.targets, i)));
+      if (weighted) out += ' ', put_weight(out, g.weights[i], g.weights_are);
+      out += '\n';
+      ++n;
+    });
+    bar.advance(n);
+  });
+}
+
+void write_mtx(csr_arrays const& g, piece_file& file, progress& bar) {
+  bool const weighted = g.weights != nullptr;
+  auto const stored = [&](std::uint64_t u, std::uint64_t i) { return g.directed || target(g, g.targets, i) <= u; };  // the lower triangle
+  std::atomic<std::uint64_t> entries{g.directed ? g.edges : 0};
+  if (!g.directed)
+    shared_crew().run(pieces_of(g), 1, [&](std::uint64_t p, std::uint64_t last) {
+      std::uint64_t n = 0;
+      for (; p != last; ++p) visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) { n += stored(u, i); });
+      entries += n;
+    });
+  file.piece(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
+                         !weighted                              ? "pattern"
+                         : g.weights_are == weight_kind::f32    ? "real"
+                                                                : "integer",
+                         g.directed ? "general" : "symmetric", g.vertices, g.vertices, entries.load()));
+  file.pieces(pieces_of(g), [&](std::uint64_t p, std::string& out) {
+    std::uint64_t n = 0;
+    visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) {
+      ++n;
+      if (!stored(u, i)) return;
+      put_number(out, u + 1);
+      out += ' ';
+      put_number(out, target(g, g.targets, i) + 1);
+      if (weighted) out += ' ', put_weight(out, g.weights[i], g.weights_are);
+      out += '\n';
+    });
+    bar.advance(n);
+  });
+}
+
+struct weighted_target {
+  std::int32_t v, w;
+};
+
+void write_sg(csr_arrays const& g, piece_file& file, progress& bar, bool weighted) {
+  std::vector<std::uint64_t> in_offsets;
+  std::vector<std::uint32_t> in_targets, in_weights;
+  auto const lists = [&](std::uint64_t const* offsets, auto const& neighbour, std::uint32_t const* weights) {
+    file.array<std::uint64_t>(g.vertices + 1, bar, [&](std::uint64_t i) { return offsets[i]; });
+    if (weighted)
+      file.array<weighted_target>(g.edges, bar, [&](std::uint64_t i) { return weighted_target{static_cast<std::int32_t>(neighbour(i)), static_cast<std::int32_t>(weights[i])}; });
+    else
+      file.array<std::int32_t>(g.edges, bar, [&](std::uint64_t i) { return static_cast<std::int32_t>(neighbour(i)); });
+  };
+  std::string header(17, '\0');
+  header[0] = g.directed;
+  std::memcpy(header.data() + 1, &g.edges, 8);
+  std::memcpy(header.data() + 9, &g.vertices, 8);
+  file.piece(header);
+  lists(g.offsets, [&](std::uint64_t i) { return target(g, g.targets, i); }, g.weights);
+  if (!g.directed) return;
+  if (g.in_offsets && (!weighted || g.in_weights)) {
+    lists(g.in_offsets, [&](std::uint64_t i) { return target(g, g.in_targets, i); }, g.in_weights);
+    return;
+  }
+  in_offsets.assign(g.vertices + 2, 0);  // shifted by one while the lists are filled: in_offsets[v + 1] is where v's next goes
+  for (std::uint64_t i = 0; i < g.edges; ++i) ++in_offsets[target(g, g.targets, i) + 2];
+  for (std::uint64_t v = 0; v < g.vertices; ++v) in_offsets[v + 2] += in_offsets[v + 1];
+  in_targets.resize(g.edges);
+  if (weighted) in_weights.resize(g.edges);
+  for (std::uint64_t u = 0; u < g.vertices; ++u) {
+    if ((u & 0xffff) == 0) check_interrupted();
+    for (std::uint64_t i = g.offsets[u]; i < g.offsets[u + 1]; ++i) {
+      std::uint64_t const to = in_offsets[target(g, g.targets, i) + 1]++;
+      in_targets[to] = static_cast<std::uint32_t>(u);
+      if (weighted) in_weights[to] = g.weights[i];
+    }
+  }
+  lists(in_offsets.data(), [&](std::uint64_t i) { return in_targets[i]; }, in_weights.data());
+}
+
+void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
+  std::string const stem = bel_stem(path), compression = strip_compression(path).compression;
+  // A file of another compression, or weights of an older graph, would be read together with the new ones.
+  for (char const* part : {".col", ".dst", ".val"})
+    for (char const* ending : {"", ".gz", ".zst"}) {
+      std::string const other = stem + part + ending;
+      if ((ending != compression || (part == std::string_view(".val") && !g.weights)) && std::filesystem::exists(other))
+        fail(errc::usage, "{}: stands beside the .bel to be written and would be read with it; remove it first", other);
+    }
+  progress bar("writing", g.vertices + 1 + g.edges * (g.weights ? 2 : 1));
+  auto const header = [](std::uint64_t count) {
+    std::uint64_t const words[2] = {count, 0};
+    return std::string(reinterpret_cast<char const*>(words), sizeof words);
+  };
+  piece_file offsets(stem + ".col" + compression, compression), targets(stem + ".dst" + compression, compression);
+  std::optional<piece_file> weights;
+  offsets.piece(header(g.vertices + 1));
+  offsets.array<std::uint64_t>(g.vertices + 1, bar, [&](std::uint64_t i) { return g.offsets[i]; });
+  targets.piece(header(g.edges));
+  targets.array<std::uint64_t>(g.edges, bar, [&](std::uint64_t i) { return target(g, g.targets, i); });
+  if (g.weights) {
+    weights.emplace(stem + ".val" + compression, compression);
+    weights->piece(header(g.edges));
+    weights->array<std::uint32_t>(g.edges, bar, [&](std::uint64_t i) { return g.weights[i]; });
+    weights->commit();
+  }
+  offsets.commit();
+  targets.commit();
+}
+
+}  // namespace
+
+std::vector<std::string> write_edges(csr_arrays const& g, std::filesystem::path const& path, file_format to) {
+  phase const timed{"graph.write"};
+  std::string const name = path.string();
+  bool const text = to == file_format::el || to == file_format::wel || to == file_format::mtx;
+  bool const weighted = to != file_format::el && to != file_format::sg && g.weights;
+  if (!text && to != file_format::sg && to != file_format::wsg && to != file_format::bel)
+    fail(errc::usage, "{}: {} is not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", name, to_string(to));
+  if ((to == file_format::wel || to == file_format::wsg) && !g.weights)
+    fail(errc::usage, "{}: the graph has no weights, which a .{} needs; write a .{} or draw weights when converting", name, to_string(to), to_string(to).substr(1));
+  if (!text && weighted && g.weights_are == weight_kind::f32)
+    fail(errc::usage, "{}: the weights are f32 and a .{} holds whole numbers; write a .wel or .mtx", name, to_string(to));
+  if (to == file_format::sg || to == file_format::wsg) {
+    if (g.vertices > (std::uint64_t{1} << 31)) fail(errc::usage, "{}: {} vertices are more than the 2147483648 of a .{}; write a .bel or .gnr", name, g.vertices, to_string(to));
+    if (weighted)
+      if (auto const* w = std::find_if(g.weights, g.weights + g.edges, [](std::uint32_t x) { return x >> 31; }); w != g.weights + g.edges)
+        fail(errc::usage, "{}: weight {} is beyond the 2147483647 of a .wsg; write a .wel or .mtx", name, *w);
+  }
+
+  std::vector<std::string> notes;
+  if (g.weights && !weighted) notes.push_back(fmt::format("{}: a .{} has no weights; those of the graph are left out", name, to_string(to)));
+  std::uint64_t const base = to == file_format::mtx ? 1 : 0;
+  if (to != file_format::el && to != file_format::wel && (g.ids || g.id_base != base))
+    notes.push_back(fmt::format("{}: a .{} numbers vertices from {}; the graph's own ids are left out", name, to_string(to), base));
+
+  if (to == file_format::bel) {
+    write_bel(g, path);
+    return notes;
+  }
+  bool const both = !text && g.directed;
+  progress bar("writing", text ? g.edges : (g.vertices + 1 + g.edges) * (both ? 2 : 1));
+  piece_file file(path, strip_compression(path).compression);
+  if (to == file_format::mtx) write_mtx(g, file, bar);
+  else if (text) write_columns(g, file, bar, weighted);
+  else write_sg(g, file, bar, weighted);
+  file.commit();
+  return notes;
+}
+
+}  // namespace garner
