@@ -14,7 +14,7 @@ compile := cmake --build $(BUILD) --parallel $(JOBS)
 .PHONY: build configure demo check check-all format bundle clean help install-deps
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*##/\1:/p' Makefile | awk -F: '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-10s%s\n", $$1, $$2 }' Makefile
 	@echo "  CUDA=1 or 0 builds for GPUs or not (default: when one is seen); JOBS=N; BUILD=FOLDER; WERROR=ON"
 
 build: configure  ## the program: build/garner
