@@ -50,4 +50,19 @@ struct build_report {
   std::uint64_t bytes_needed = 0;   // host memory at the peak, predicted before it started
 };
 
+// Generated graphs: undirected (symmetrised), 2^scale vertices, edge_factor * 2^scale edges drawn before loops and duplicates are dropped.
+// The same options give the same bits at every place.
+enum class generator {
+  kron,     // Kronecker / R-MAT with A .57 B .19 C .19 D .05 (Graph500), labels permuted by a keyed bijection
+  uniform,  // both ends uniform (Erdos-Renyi)
+  web,      // in the manner of a web crawl: ids in crawl order, most links near, the rest to pages of power-law popularity
+};
+struct generate_options {
+  generator kind = generator::kron;
+  int scale = 20;  // 1 .. 31
+  std::uint64_t edge_factor = 16;
+  std::uint64_t seed = 1;
+  build_options build;  // weights, id width; numbering and direction do not apply
+};
+
 }  // namespace garner

@@ -1,0 +1,361 @@
+#include "graph/build.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/primitives.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+
+// --- bodies ------------------------------------------------------------------------------------------------------------------------------
+// A loop's key becomes `vertices` << shift, above all others, so that the sort brings the loops to the end.
+struct mark_loop {
+  std::uint64_t* keys;
+  std::uint64_t vertices, count;
+  int shift;
+  std::uint64_t* loops;
+  static constexpr std::uint64_t block = 1024;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const end = smaller(count, (b + 1) * block), low = (std::uint64_t{1} << shift) - 1;
+    std::uint64_t const found = t.sum(indices{b * block, end}, [&](std::uint64_t i) -> std::uint64_t {
+      if (keys[i] >> shift != (keys[i] & low)) return 0;
+      keys[i] = vertices << shift;
+      return 1;
+    });
+    t.once([&] {
+      if (found) atomic_add(loops, found);
+    });
+  }
+};
+
+// The first of each group of equal keys takes the smallest weight of the group. Weights are not negative, so floats order as their bits do.
+struct take_smallest {
+  std::uint64_t const* keys;
+  std::uint32_t* weights;
+  std::uint64_t count;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (i && keys[i] == keys[i - 1]) return;
+    for (std::uint64_t j = i + 1; j < count && keys[j] == keys[i]; ++j) weights[i] = smaller(weights[i], weights[j]);
+  }
+};
+
+// Sorted keys: where a new source begins, it and the sources without arcs before it begin here.
+struct mark_offset {
+  std::uint64_t const* keys;
+  std::uint64_t count, vertices;
+  int shift;
+  std::uint64_t* offsets;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {  // i in [0, count]
+    std::uint64_t const from = i == 0 ? 0 : (keys[i - 1] >> shift) + 1;
+    std::uint64_t const to = i == count ? vertices : keys[i] >> shift;
+    for (std::uint64_t v = from; v <= to; ++v) offsets[v] = i;
+  }
+};
+
+template <class Id>
+struct take_target {
+  std::uint64_t const* keys;
+  std::uint64_t low;
+  Id* targets;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    targets[i] = static_cast<Id>(keys[i] & low);
+  }
+};
+
+struct turn_around {
+  std::uint64_t* keys;
+  int shift;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t const low = (std::uint64_t{1} << shift) - 1;
+    keys[i] = (keys[i] & low) << shift | keys[i] >> shift;
+  }
+};
+
+template <class Id>
+struct draw_weight {
+  csr_view<Id> g;
+  std::uint32_t* weights;
+  build_options::random_weights how;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    t.each(g.list(v), [&](Id u, std::uint64_t i) { weights[i] = draw(edge_bits(v, u, how.seed)); });
+  }
+  GARNER_HD std::uint32_t draw(std::uint64_t bits) const {
+    if (how.kind == weight_kind::u32) {
+      auto const low = static_cast<std::uint32_t>(how.low);
+      return low + static_cast<std::uint32_t>(((bits >> 32) * (static_cast<std::uint64_t>(how.high) - low + 1)) >> 32);
+    }
+    float const w = static_cast<float>(how.low) + unit_float(bits) * static_cast<float>(how.high - how.low);
+    std::uint32_t word;
+    memcpy(&word, &w, 4);
+    return word;
+  }
+};
+
+// --- one direction -------------------------------------------------------------------------------------------------------------------------
+struct sorted_arcs {
+  std::span<std::uint64_t> keys;
+  std::span<std::uint32_t> weights;
+};
+
+edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int shift, std::uint32_t id_bytes) {
+  std::uint64_t const m = arcs.keys.size();
+  edge_lists lists;
+  lists.offsets = buffer<std::uint64_t>(tier::host, vertices + 1, x.device(), "offsets");
+  lists.targets = memory_block(tier::host, m * id_bytes, x.device(), "edge list");
+  if (!arcs.weights.empty()) lists.weights = memory_block(tier::host, m * 4, x.device(), "weights");
+  // The device builds in its own memory and sends the result home; the host builds in place.
+  buffer<std::uint64_t> near_offsets;
+  memory_block near_targets;
+  std::uint64_t* offsets = lists.offsets.data();
+  void* targets = lists.targets.data();
+  if (x.on_device()) {
+    near_offsets = buffer<std::uint64_t>(tier::device, vertices + 1, x.device(), "offsets being built");
+    near_targets = memory_block(tier::device, m * id_bytes, x.device(), "edge list being built");
+    offsets = near_offsets.data();
+    targets = near_targets.data();
+  }
+  for_each_item<1>(x, m + 1, mark_offset{arcs.keys.data(), m, vertices, shift, offsets});
+  std::uint64_t const low = (std::uint64_t{1} << shift) - 1;
+  if (id_bytes == 8) for_each_item<1>(x, m, take_target<std::uint64_t>{arcs.keys.data(), low, static_cast<std::uint64_t*>(targets)});
+  else for_each_item<1>(x, m, take_target<std::uint32_t>{arcs.keys.data(), low, static_cast<std::uint32_t*>(targets)});
+  if (x.on_device()) {
+    x.copy(lists.offsets.data(), offsets, lists.offsets.bytes());
+    x.copy(lists.targets.data(), targets, m * id_bytes);
+  }
+  if (!arcs.weights.empty()) x.copy(lists.weights.data(), arcs.weights.data(), m * 4);
+  x.wait();
+  return lists;
+}
+
+struct count_isolated {
+  std::uint64_t const *out, *in;  // in: null where out serves both
+  std::uint64_t vertices;
+  std::uint64_t* total;
+  static constexpr std::uint64_t block = 1024;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const n = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) -> std::uint64_t {
+      return out[v] == out[v + 1] && (!in || in[v] == in[v + 1]);
+    });
+    t.once([&] {
+      if (n) atomic_add(total, n);
+    });
+  }
+};
+
+std::uint64_t blocks_of(std::uint64_t n, std::uint64_t block) { return (n + block - 1) / block; }
+
+}  // namespace
+
+int key_shift(std::uint64_t vertices) { return std::max(1, static_cast<int>(std::bit_width(vertices))); }
+
+graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options const& options, build_report& report) {
+  phase const timed{"graph.build"};
+  std::uint64_t const n = arcs.vertices;
+  int const shift = arcs.shift;
+  if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
+  bool const weighted = arcs.weights_are != weight_kind::none && !options.draw_weights;
+
+  sorted_arcs sorted{arcs.keys.span(), {}};
+  buffer<std::uint64_t> spare(x.near(), arcs.keys.size(), x.device(), "arcs, to sort");
+  buffer<std::uint32_t> spare_weights;
+  std::uint64_t m = sorted.keys.size(), loops = 0;
+  if (!options.keep_loops && m) {
+    buffer<std::uint64_t> found(x.near(), 1, x.device(), "a counter");
+    x.fill(found.data(), 0, sizeof(std::uint64_t));
+    for_each_item<32>(x, blocks_of(m, mark_loop::block), mark_loop{sorted.keys.data(), n, m, shift, found.data()});
+    loops = x.read(found.data());
+  }
+  auto const other = [&](auto const& owner, auto const& spare_owner, auto span) { return span.data() == owner.data() ? spare_owner.data() : owner.data(); };
+  auto const sort_arcs = [&] {
+    if (weighted) {
+      if (spare_weights.empty()) spare_weights = buffer<std::uint32_t>(x.near(), arcs.weights.size(), x.device(), "weights, to sort");
+      std::span<std::uint32_t> values{sorted.weights.data(), m};
+      std::uint32_t* const free_values = other(arcs.weights, spare_weights, sorted.weights);
+      sorted.keys = sort_by_key(x, sorted.keys, {other(arcs.keys, spare, sorted.keys), m}, values, {free_values, m}, 2 * shift);
+      sorted.weights = values;
+    } else {
+      sorted.keys = sort(x, sorted.keys, {other(arcs.keys, spare, sorted.keys), m}, x.on_device() ? 2 * shift : 64);
+    }
+  };
+  if (weighted) sorted.weights = arcs.weights.span();
+  {
+    phase const sorting{"graph.build.sort"};
+    sort_arcs();
+  }
+  m -= loops;  // they stand at the end
+  sorted.keys = sorted.keys.first(m);
+  if (weighted) sorted.weights = sorted.weights.first(m);
+  std::uint64_t const before = m;
+  if (!options.keep_duplicates) {
+    std::uint64_t* const keys = other(arcs.keys, spare, sorted.keys);
+    if (weighted) {
+      for_each_item<1>(x, m, take_smallest{sorted.keys.data(), sorted.weights.data(), m});
+      std::uint32_t* const values = other(arcs.weights, spare_weights, sorted.weights);
+      m = unique_by_key(x, sorted.keys.data(), sorted.weights.data(), keys, values, m);
+      sorted.weights = {values, m};
+    } else {
+      m = unique(x, sorted.keys.data(), keys, m);
+    }
+    sorted.keys = {keys, m};
+  }
+  // An undirected edge stands twice among the keys (a loop too, when mirrored), and is reported once.
+  report.loops_dropped = directed ? loops : loops / 2;
+  report.duplicates_dropped = directed ? before - m : (before - m) / 2;
+
+  graph g;
+  g.info.vertices = n;
+  g.info.edges = m;
+  g.info.directed = directed;
+  g.info.id_bytes = options.id_bytes ? options.id_bytes : 4;
+  g.info.weights = weighted ? arcs.weights_are : weight_kind::none;
+  g.out = make_lists(x, sorted, n, shift, g.info.id_bytes);
+  if (directed && options.in_lists) {
+    for_each_item<1>(x, m, turn_around{sorted.keys.data(), shift});
+    sort_arcs();
+    g.in = make_lists(x, sorted, n, shift, g.info.id_bytes);
+    g.info.in_lists = true;
+  }
+  if (options.draw_weights) draw_weights(g, *options.draw_weights);
+
+  executor here({place_kind::host, 0});
+  std::uint64_t isolated = 0;
+  for_each_item<32>(here, blocks_of(n, count_isolated::block),
+                    count_isolated{g.out.offsets.data(), g.info.in_lists ? g.in.offsets.data() : nullptr, n, &isolated});
+  report.isolated = isolated;
+  return g;
+}
+
+void draw_weights(graph& g, build_options::random_weights const& how) {
+  bool const whole = how.kind == weight_kind::u32;
+  if (how.kind == weight_kind::none || !(how.low >= 0) || !(how.high >= how.low) || !std::isfinite(how.high) ||
+      (whole && (how.high > 4294967295.0 || how.low != std::floor(how.low) || how.high != std::floor(how.high))))
+    fail(errc::usage, "weights from {} to {} cannot be drawn; say 0 <= low <= high, whole numbers below 2^32 for u32", how.low, how.high);
+  executor here({place_kind::host, 0});
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    for (edge_lists* lists : {&g.out, &g.in}) {
+      if (lists->offsets.empty()) continue;
+      lists->weights = memory_block(tier::host, g.info.edges * 4, lists->targets.device(), "weights");
+      for_each_item<1>(here, g.info.vertices, draw_weight<Id>{g.view<Id>(*lists), static_cast<std::uint32_t*>(lists->weights.data()), how});
+    }
+  });
+  g.info.weights = how.kind;
+}
+
+std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists) {
+  std::uint64_t const keys = undirected ? 2 * arcs : arcs;
+  std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 + 16 : 8 + 8);  // keys, spare; with weights both twice and the host's pairs
+  std::uint64_t const result = (vertices + 1) * 8 + keys * (weights ? 8 : 4);
+  return arcs * (weights ? 20 : 16) + sort + result * (in_lists && !undirected ? 2 : 1);
+}
+
+namespace {
+// Which user ids occur, ascending.
+std::vector<std::uint64_t> distinct_ids(executor& x, edge_list const& e) {
+  std::vector<std::uint64_t> all(2 * e.arcs.size()), spare(all.size());
+  x.threads().run(e.arcs.size(), 1 << 16, [&](std::uint64_t a, std::uint64_t b) {
+    for (std::uint64_t i = a; i < b; ++i) all[2 * i] = e.arcs[i].source, all[2 * i + 1] = e.arcs[i].target;
+  });
+  std::span<std::uint64_t> const in_order = sort(x, all, spare);
+  std::vector<std::uint64_t>& out = in_order.data() == all.data() ? spare : all;
+  out.resize(unique(x, in_order.data(), out.data(), in_order.size()));
+  out.shrink_to_fit();
+  return std::move(out);
+}
+}  // namespace
+
+graph build_graph(edge_list e, build_options const& options, build_report& report) {
+  executor x({place_kind::host, 0});
+  bool const undirected = options.undirected.value_or(e.undirected);
+  std::uint64_t const m = e.arcs.size();
+  report.arcs_read = m;
+
+  std::uint64_t largest = 0;
+  {
+    std::vector<std::uint64_t> of_block((m + 65535) / 65536, 0);
+    x.threads().run(m, 65536, [&](std::uint64_t a, std::uint64_t b) {
+      std::uint64_t best = 0;
+      for (std::uint64_t i = a; i < b; ++i) best = std::max({best, e.arcs[i].source, e.arcs[i].target});
+      of_block[a / 65536] = best;
+    });
+    for (std::uint64_t v : of_block) largest = std::max(largest, v);
+  }
+  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times.
+  std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
+  bool const sparse = vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m);
+  bool const compact = options.numbering == build_options::ids::compact || (options.numbering == build_options::ids::automatic && sparse);
+  std::vector<std::uint64_t> user;
+  if (compact) {
+    user = distinct_ids(x, e);
+    vertices = user.size();
+  }
+  if (vertices >= 0xffffffffull)
+    fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", e.source, vertices,
+         compact ? "the graph is too large" : "say --compact if most ids are unused");
+  report.compacted = compact;
+  bool const weighted = !e.weights.empty();
+  report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
+  std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
+  if (report.bytes_needed > allowed)
+    fail(errc::memory, "{}: building needs about {} bytes of host memory and {} are allowed; raise --host-budget or use a larger machine", e.source,
+         report.bytes_needed, allowed);
+
+  // Mirrored input lists both directions already; mirroring it again costs memory but mends lists where one direction is missing, and the
+  // duplicates go. Only with duplicates kept it must be believed.
+  bool const mirror = undirected && !(e.mirrored && options.keep_duplicates);
+  packed_arcs arcs;
+  arcs.vertices = vertices;
+  arcs.shift = key_shift(vertices);
+  arcs.weights_are = e.weights_are;
+  std::uint64_t const copies = mirror ? 2 : 1;
+  arcs.keys = buffer<std::uint64_t>(tier::host, m * copies, -1, "arcs");
+  if (weighted) arcs.weights = buffer<std::uint32_t>(tier::host, m * copies, -1, "weights of arcs");
+  x.threads().run(m, 1 << 15, [&](std::uint64_t a, std::uint64_t b) {
+    auto const internal = [&](std::uint64_t id) {
+      return compact ? static_cast<std::uint64_t>(std::lower_bound(user.begin(), user.end(), id) - user.begin()) : id;
+    };
+    for (std::uint64_t i = a; i < b; ++i) {
+      std::uint64_t const u = internal(e.arcs[i].source), v = internal(e.arcs[i].target);
+      arcs.keys[i * copies] = u << arcs.shift | v;
+      if (mirror) arcs.keys[i * copies + 1] = v << arcs.shift | u;
+      for (std::uint64_t k = 0; weighted && k < copies; ++k) arcs.weights[i * copies + k] = e.weights[i];
+    }
+  });
+  std::string const name = e.source;
+  std::uint64_t const base = e.id_base;
+  bool const listed_twice = mirror && e.mirrored;
+  e = {};
+  graph g = build_csr(x, std::move(arcs), !undirected, options, report);
+  if (undirected && !mirror) report.duplicates_dropped = 0;
+  if (listed_twice) {
+    // Each edge came as two arcs and was mirrored: the copies are no duplicates of the file's.
+    std::uint64_t const stored = g.info.edges / 2, came = (report.arcs_read - report.loops_dropped) / 2;
+    report.duplicates_dropped = came > stored ? came - stored : 0;
+  }
+  g.name = name;
+  if (compact) {
+    g.info.id_map = true;
+    g.ids = buffer<std::uint64_t>(tier::host, user.size(), -1, "id map");
+    for (std::uint64_t i = 0; i < user.size(); ++i) g.ids[i] = user[i] + base;
+  } else {
+    g.info.id_base = base;
+  }
+  return g;
+}
+
+}  // namespace garner

@@ -1,0 +1,96 @@
+#include "graph/generate.hpp"
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+#include "graph/build.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+
+struct endpoints {
+  std::uint64_t u, v;
+};
+
+// Graph500's quadrants, one 32-bit draw a bit of the label: thresholds A, A+B, A+B+C of 2^32.
+GARNER_HD inline endpoints draw_kron(std::uint64_t seed, std::uint64_t i, int scale) {
+  constexpr std::uint32_t a = 2448131359u, ab = 3264175145u, abc = 4080218931u;  // .57 .76 .95
+  std::uint64_t u = 0, v = 0, bits = 0;
+  for (int level = 0; level < scale; ++level) {
+    if (level % 2 == 0) bits = random_bits(seed, static_cast<std::uint64_t>(level / 2), i);
+    auto const r = static_cast<std::uint32_t>(level % 2 ? bits >> 32 : bits);
+    u = 2 * u + (r >= ab ? 1 : 0);
+    v = 2 * v + ((r >= a && r < ab) || r >= abc ? 1 : 0);
+  }
+  return {permute_label(u, scale, seed), permute_label(v, scale, seed)};
+}
+
+GARNER_HD inline endpoints draw_uniform(std::uint64_t seed, std::uint64_t i, int scale) {
+  return {random_bits(seed, 0, i) >> (64 - scale), random_bits(seed, 1, i) >> (64 - scale)};
+}
+
+// Four of five links go near, to a distance of up to 2^k with k uniform in 0 .. 10 (pages of one site stand together in crawl order); the
+// rest goes to a page by rank r^4 of a uniform r, so that the popularity of the k-th page falls as k^(-3/4); ranks are spread over the ids.
+GARNER_HD inline endpoints draw_web(std::uint64_t seed, std::uint64_t i, int scale) {
+  std::uint64_t const n = std::uint64_t{1} << scale, bits = random_bits(seed, 1, i);
+  std::uint64_t const u = random_bits(seed, 0, i) >> (64 - scale);
+  if (bits % 5 != 0) {
+    std::uint64_t const k = (bits >> 8) % 11;
+    std::uint64_t const distance = 1 + ((bits >> 16) & ((std::uint64_t{1} << k) - 1));
+    return {u, (bits >> 63 ? u + distance : u - distance) & (n - 1)};
+  }
+  std::uint64_t const r = bits >> 32, r2 = r * r >> 32, r4 = r2 * r2 >> 32;
+  return {u, permute_label(r4 * n >> 32, scale, seed)};
+}
+
+struct draw_edge {
+  generator kind;
+  std::uint64_t seed;
+  int scale, shift;
+  std::uint64_t* keys;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    endpoints const e = kind == generator::kron      ? draw_kron(seed, i, scale)
+                        : kind == generator::uniform ? draw_uniform(seed, i, scale)
+                                                     : draw_web(seed, i, scale);
+    keys[2 * i] = e.u << shift | e.v;
+    keys[2 * i + 1] = e.v << shift | e.u;
+  }
+};
+
+}  // namespace
+
+generate_bytes bytes_to_generate(generate_options const& o) {
+  std::uint64_t const n = std::uint64_t{1} << o.scale, arcs = 2 * o.edge_factor * n;
+  std::uint64_t const id = o.build.id_bytes ? o.build.id_bytes : 4;
+  return {arcs * 16, n * 8 + arcs * (id + (o.build.draw_weights ? 4 : 0))};
+}
+
+graph generate(executor& x, generate_options const& o, build_report& report) {
+  phase const timed{"graph.generate"};
+  if (o.scale < 1 || o.scale > 31) fail(errc::usage, "scale {}: say 1 to 31", o.scale);
+  if (o.edge_factor < 1 || o.edge_factor > 4096) fail(errc::usage, "edge factor {}: say 1 to 4096", o.edge_factor);
+  std::uint64_t const n = std::uint64_t{1} << o.scale, edges = o.edge_factor * n;
+  packed_arcs arcs;
+  arcs.vertices = n;
+  arcs.shift = key_shift(n);
+  arcs.keys = buffer<std::uint64_t>(x.near(), 2 * edges, x.device(), "generated arcs");
+  for_each_item<1>(x, edges, draw_edge{o.kind, o.seed, o.scale, arcs.shift, arcs.keys.data()});
+  report.arcs_read = edges;
+  graph g = build_csr(x, std::move(arcs), false, o.build, report);
+  g.name = fmt::format("{} scale {} edge factor {} seed {}", to_string(o.kind), o.scale, o.edge_factor, o.seed);
+  return g;
+}
+
+generator parse_generator(std::string_view name) {
+  if (name == "kron") return generator::kron;
+  if (name == "uniform") return generator::uniform;
+  if (name == "web") return generator::web;
+  fail(errc::usage, "'{}' is no generator; say kron, uniform or web", name);
+}
+std::string_view to_string(generator g) { return g == generator::kron ? "kron" : g == generator::uniform ? "uniform" : "web"; }
+
+}  // namespace garner
