@@ -1,0 +1,88 @@
+#include "traverse/verify.hpp"
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/stats.hpp"
+#include "garner/traverse.hpp"
+
+namespace garner {
+
+namespace {
+
+// What can be wrong with a vertex. The smallest (vertex, fault) found anywhere is reported, so that the message does not depend on timing.
+enum class fault : std::uint64_t { none = 0, source, arc_spans_levels, stray_parent, bad_parent, parent_depth, no_such_arc };
+
+GARNER_HD inline void report(std::uint64_t* first, std::uint64_t v, fault what) {
+  atomic_min(first, v << 8 | static_cast<std::uint64_t>(what));
+}
+
+template <class Id>
+struct check_arcs {
+  bfs_tree<Id> tree;
+  std::uint32_t* confirmed;  // bit v: the arc parent[v] -> v was seen
+  std::uint64_t* first_fault;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    std::uint32_t const d = tree.depth[v];
+    if (d == unreached) return;
+    t.each(tree.g.list(v), [&](Id u) {
+      if (tree.depth[u] > d + 1) report(first_fault, u, fault::arc_spans_levels);
+      if (tree.parent[u] == static_cast<Id>(v)) t.claim(confirmed, u);
+    });
+  }
+};
+
+template <class Id>
+struct check_vertices {
+  bfs_tree<Id> tree;
+  std::uint32_t const* confirmed;
+  std::uint64_t* first_fault;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    std::uint32_t const d = tree.depth[v];
+    Id const p = tree.parent[v];
+    fault found = fault::none;
+    if (v == tree.source) found = d == 0 && p == static_cast<Id>(v) ? fault::none : fault::source;
+    else if (d == unreached) found = p == static_cast<Id>(~Id{0}) ? fault::none : fault::stray_parent;
+    else if (p >= tree.g.vertices) found = fault::bad_parent;
+    else if (d == 0 || tree.depth[p] + 1 != d) found = fault::parent_depth;
+    else if (!has_bit(confirmed, v)) found = fault::no_such_arc;
+    if (found != fault::none) report(first_fault, v, found);
+  }
+};
+
+char const* words(fault f) {
+  switch (f) {
+    case fault::source: return "the source is not at depth 0 or not its own parent";
+    case fault::arc_spans_levels: return "an arc from a vertex more than one level above leads to it";
+    case fault::stray_parent: return "it is not reached and yet has a parent";
+    case fault::bad_parent: return "its parent is no vertex";
+    case fault::parent_depth: return "its parent is not one level above";
+    case fault::no_such_arc: return "no arc leads from its parent to it";
+    case fault::none: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+template <class Id>
+void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mode how) {
+  phase const timed{"bfs.verify"};
+  std::uint64_t const n = tree.g.vertices;
+  buffer<std::uint32_t> confirmed(x.near(), (n + 31) / 32, x.device(), "verification bitmap");
+  buffer<std::uint64_t> first(x.near(), 1, x.device(), "verification");
+  x.fill(confirmed.data(), 0, confirmed.bytes());
+  x.fill(first.data(), 0xff, sizeof(std::uint64_t));
+  for_each_item<32>(x, n, check_arcs<Id>{tree, confirmed.data(), first.data()}, how);
+  for_each_item<1>(x, n, check_vertices<Id>{tree, confirmed.data(), first.data()});
+  std::uint64_t const found = x.read(first.data());
+  if (found == ~std::uint64_t{0}) return;
+  fail(errc::internal, "{}: BFS from {} at place {}, access {}: wrong at vertex {}: {}; please report it", g.name, g.user_id(tree.source),
+       to_string(x.where()), to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)));
+}
+
+template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode);
+template void verify_bfs(executor&, bfs_tree<std::uint64_t> const&, graph const&, access_mode);
+
+}  // namespace garner
