@@ -20,14 +20,14 @@ namespace garner {
 enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr };
 
 std::string_view to_string(file_format format);
-file_format parse_format(std::string_view name);             // errc::usage lists the choices
-file_format format_of(std::filesystem::path const& path);    // by ending, looking through .gz and .zst; errc::usage lists the endings
+file_format parse_format(std::string_view name);           // errc::usage lists the choices
+file_format format_of(std::filesystem::path const& path);  // by ending, looking through .gz and .zst; errc::usage lists the endings
 
 struct read_options {
-  std::optional<file_format> from;         // unset: by ending
-  std::uint64_t skip_lines = 0;            // of text: lines that are passed over unread
-  bool ignore_weights = false;             // read the edges alone: weights may then be anything that is a number
-  std::size_t block_bytes = 1u << 20;      // text that one thread takes at a time; tests make it small
+  std::optional<file_format> from = {};  // unset: by ending
+  std::uint64_t skip_lines = 0;          // of text: lines that are passed over unread
+  bool ignore_weights = false;           // read the edges alone: weights may then be anything that is a number
+  std::size_t block_bytes = 1u << 20;    // text that one thread takes at a time; tests make it small
 };
 
 struct read_result {
@@ -48,15 +48,15 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
 // A CSR in host memory, as a writer takes it. An undirected graph lists each edge in both directions.
 struct csr_arrays {
   std::uint64_t vertices = 0, edges = 0;
-  std::uint32_t id_bytes = 4;                     // of one entry of `targets`: 4 or 8
-  std::uint64_t const* offsets = nullptr;         // vertices + 1 of them
+  std::uint32_t id_bytes = 4;              // of one entry of `targets`: 4 or 8
+  std::uint64_t const* offsets = nullptr;  // vertices + 1 of them
   void const* targets = nullptr;
-  std::uint32_t const* weights = nullptr;         // null: none
+  std::uint32_t const* weights = nullptr;  // null: none
   weight_kind weights_are = weight_kind::none;
-  std::uint64_t const* in_offsets = nullptr;      // null: none; a .sg of a directed graph makes its own
+  std::uint64_t const* in_offsets = nullptr;  // null: none; a .sg of a directed graph makes its own
   void const* in_targets = nullptr;
   std::uint32_t const* in_weights = nullptr;
-  std::uint64_t const* ids = nullptr;             // user ids; null: internal id + id_base
+  std::uint64_t const* ids = nullptr;  // user ids; null: internal id + id_base
   std::uint64_t id_base = 0;
   bool directed = true;
 };

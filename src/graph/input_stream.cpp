@@ -96,9 +96,11 @@ struct input_stream::state {
     bool const is_zst = raw_end >= 4 && ((b[0] == 0x28 && b[1] == 0xb5 && b[2] == 0x2f && b[3] == 0xfd) ||
                                          ((b[0] & 0xf0) == 0x50 && b[1] == 0x2a && b[2] == 0x4d && b[3] == 0x18));
     if (says_gz && !is_gz && !is_zst)
-      fail(errc::input, "{}: {} and not gzip data; give it its true ending, or fetch it again", name, raw_end ? "holds something else" : "is empty");
+      fail(errc::input, "{}: {} and not gzip data; give it its true ending, or fetch it again", name,
+           raw_end ? "holds something else" : "is empty");
     if (says_zst && !is_gz && !is_zst)
-      fail(errc::input, "{}: {} and not zstd data; give it its true ending, or fetch it again", name, raw_end ? "holds something else" : "is empty");
+      fail(errc::input, "{}: {} and not zstd data; give it its true ending, or fetch it again", name,
+           raw_end ? "holds something else" : "is empty");
     if (is_gz) {
       packed = packing::gzip;
       if (::inflateInit2(&inflater, 15 + 16) != Z_OK) fail(errc::memory, "{}: no memory to decompress it", name);
@@ -112,7 +114,8 @@ struct input_stream::state {
   }
 
   [[noreturn]] void cut_short(char const* kind) {
-    fail(errc::input, "{}: the {} data end in the middle, after {} bytes of the file and {} bytes of content; it was cut short, fetch it again", name,
+    fail(errc::input,
+         "{}: the {} data end in the middle, after {} bytes of the file and {} bytes of content; it was cut short, fetch it again", name,
          kind, raw_read, given);
   }
 
@@ -189,9 +192,12 @@ struct input_stream::state {
 
   std::size_t read(char* to, std::size_t bytes) {
     switch (packed) {
-      case packing::gzip: return read_gzip(to, bytes);
-      case packing::zstd: return read_zstd(to, bytes);
-      default: return read_plain(to, bytes);
+      case packing::gzip:
+        return read_gzip(to, bytes);
+      case packing::zstd:
+        return read_zstd(to, bytes);
+      default:
+        return read_plain(to, bytes);
     }
   }
 };

@@ -26,10 +26,10 @@ class input_stream {
   bool at_end();                                  // nothing is left; may read ahead
 
   std::string const& name() const;
-  std::uint64_t position() const;                        // bytes given out
-  std::optional<std::uint64_t> plain_size() const;       // bytes in all, where that is known before: a plain file or memory
-  std::optional<std::uint64_t> file_size() const;        // bytes as they lie in the file, compressed or not; unknown for a pipe
-  std::uint64_t file_position() const;                   // bytes of the file used up
+  std::uint64_t position() const;                   // bytes given out
+  std::optional<std::uint64_t> plain_size() const;  // bytes in all, where that is known before: a plain file or memory
+  std::optional<std::uint64_t> file_size() const;   // bytes as they lie in the file, compressed or not; unknown for a pipe
+  std::uint64_t file_position() const;              // bytes of the file used up
 
  private:
   struct state;

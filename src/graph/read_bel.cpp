@@ -11,8 +11,8 @@ std::uint64_t read_count(input_stream& in, std::uint64_t item) {
   read_exactly(in, header, sizeof header, "header");
   if (header[0] >> 56) fail(errc::input, "{}: the header says {} entries; it is damaged or another format", in.name(), header[0]);
   if (in.plain_size() && *in.plain_size() != 16 + header[0] * item)
-    fail(errc::input, "{}: has {} bytes, {} entries of {} bytes and the header have {}; it was cut short or its header lies", in.name(), *in.plain_size(), header[0], item,
-         16 + header[0] * item);
+    fail(errc::input, "{}: has {} bytes, {} entries of {} bytes and the header have {}; it was cut short or its header lies", in.name(),
+         *in.plain_size(), header[0], item, 16 + header[0] * item);
   return header[0];
 }
 }  // namespace
@@ -29,14 +29,16 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
 
   std::uint64_t const arcs = read_count(in_targets, 8);
   if (offsets.back() != arcs)
-    fail(errc::input, "{}: has {} targets, the offsets of {} end at {}; the files do not belong together", in_targets.name(), arcs, in_offsets.name(), offsets.back());
+    fail(errc::input, "{}: has {} targets, the offsets of {} end at {}; the files do not belong together", in_targets.name(), arcs,
+         in_offsets.name(), offsets.back());
   make_room(edges.arcs, arcs, in_targets.plain_size().has_value());
   std::uint64_t u = 0;
   read_pieces<std::uint64_t>(in_targets, arcs, "targets", [&](std::uint64_t first, std::uint64_t const* items, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       while (offsets[u + 1] <= first + i) ++u;
       if (items[i] >= edges.vertices)
-        fail(errc::input, "{}: target {} of vertex {} is outside 0 to {}; it is damaged", in_targets.name(), items[i], u, edges.vertices - 1);
+        fail(errc::input, "{}: target {} of vertex {} is outside 0 to {}; it is damaged", in_targets.name(), items[i], u,
+             edges.vertices - 1);
       edges.arcs.push_back({u, items[i]});
     }
   });
@@ -44,10 +46,13 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
 
   if (in_weights && !options.ignore_weights) {
     std::uint64_t const weights = read_count(*in_weights, 4);
-    if (weights != arcs) fail(errc::input, "{}: has {} weights, {} has {} targets; the files do not belong together", in_weights->name(), weights, in_targets.name(), arcs);
+    if (weights != arcs)
+      fail(errc::input, "{}: has {} weights, {} has {} targets; the files do not belong together", in_weights->name(), weights,
+           in_targets.name(), arcs);
     make_room(edges.weights, weights, in_weights->plain_size().has_value());
-    read_pieces<std::uint32_t>(*in_weights, weights, "weights",
-                               [&](std::uint64_t, std::uint32_t const* items, std::size_t n) { edges.weights.insert(edges.weights.end(), items, items + n); });
+    read_pieces<std::uint32_t>(*in_weights, weights, "weights", [&](std::uint64_t, std::uint32_t const* items, std::size_t n) {
+      edges.weights.insert(edges.weights.end(), items, items + n);
+    });
     expect_end(*in_weights);
     edges.weights_are = weight_kind::u32;
   }

@@ -14,12 +14,14 @@ inline void read_exactly(input_stream& in, void* to, std::size_t bytes, std::str
   std::uint64_t const at = in.position();
   std::size_t const got = in.read(to, bytes);
   if (got != bytes)
-    fail(errc::input, "{}: ends at byte {}, within the {} that begin{} at byte {}; it was cut short or its header lies", in.name(), at + got, what,
-         what.ends_with('s') ? "" : "s", at);
+    fail(errc::input, "{}: ends at byte {}, within the {} that begin{} at byte {}; it was cut short or its header lies", in.name(),
+         at + got, what, what.ends_with('s') ? "" : "s", at);
 }
 
 inline void expect_end(input_stream& in) {
-  if (!in.at_end()) fail(errc::input, "{}: goes on after byte {}, where its header ends it; the header lies or it is another format", in.name(), in.position());
+  if (!in.at_end())
+    fail(errc::input, "{}: goes on after byte {}, where its header ends it; the header lies or it is another format", in.name(),
+         in.position());
 }
 
 // Calls take(first, items, count) for `count` items of T in pieces of at most a MiB, so that a count that lies costs nothing.

@@ -85,7 +85,10 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     if (columns != wanted) {
       if (format == file_format::el && columns == 3) text.complain(p, "3 columns where an .el has 2; is it a .wel? Then say --from wel");
       if (format == file_format::wel && columns == 2) text.complain(p, "2 columns where a .wel has 3; is it an .el? Then say --from el");
-      text.complain(p, fmt::format("{} columns where an edge has {}", columns, format == file_format::el ? "2" : format == file_format::wel ? "3" : "2, or 3 with its weight"));
+      text.complain(p, fmt::format("{} columns where an edge has {}", columns,
+                                   format == file_format::el    ? "2"
+                                   : format == file_format::wel ? "3"
+                                                                : "2, or 3 with its weight"));
     }
     text.put_back();
     break;
@@ -97,7 +100,8 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     auto const part = [&] {
       char const* const q = skip_separator(p, end);
       if (!q || q == end)
-        throw bad_line{begin, fmt::format("{} column{} where the first edge (line {}) has {}", columns_of({begin, static_cast<std::size_t>(end - begin)}),
+        throw bad_line{begin, fmt::format("{} column{} where the first edge (line {}) has {}",
+                                          columns_of({begin, static_cast<std::size_t>(end - begin)}),
                                           columns_of({begin, static_cast<std::size_t>(end - begin)}) == 1 ? "" : "s", first_line, columns)};
       p = q;
     };
@@ -111,7 +115,8 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     }
     p = skip_blanks(p, end);
     if (p != end) [[unlikely]]
-      throw bad_line{begin, fmt::format("{} columns where the first edge (line {}) has {}", columns_of({begin, static_cast<std::size_t>(end - begin)}) + (end[-1] == ',' || end[-1] == ';'),
+      throw bad_line{begin, fmt::format("{} columns where the first edge (line {}) has {}",
+                                        columns_of({begin, static_cast<std::size_t>(end - begin)}) + (end[-1] == ',' || end[-1] == ';'),
                                         first_line, columns)};
     out.arcs.push_back(a);
   });
@@ -119,11 +124,14 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
   auto const& arcs = result.edges.arcs;
   std::size_t const n = arcs.size();
   if (n > 2 && columns == 2 && (arcs[0].target == n - 1 || 2 * arcs[0].target == n - 1))
-    result.notes.push_back(fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
-                                       first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));
+    result.notes.push_back(
+        fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
+                    first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));
   if (facts.edges && *facts.edges != n && 2 * *facts.edges != n)
-    result.notes.push_back(fmt::format("{}: its comments promise {} edges, {} were read; the file may be cut short", in.name(), *facts.edges, n));
-  if (facts.undirected) result.notes.push_back(fmt::format("{}: its comments call it undirected; --undirected mirrors its edges", in.name()));
+    result.notes.push_back(
+        fmt::format("{}: its comments promise {} edges, {} were read; the file may be cut short", in.name(), *facts.edges, n));
+  if (facts.undirected)
+    result.notes.push_back(fmt::format("{}: its comments call it undirected; --undirected mirrors its edges", in.name()));
   return result;
 }
 

@@ -36,7 +36,8 @@ bel_files open_bel(std::filesystem::path const& path) {
   std::string const stem = bel_stem(path);
   auto const open = [&](char const* part) {
     auto const found = find_any(stem + part);
-    if (!found) fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; a .bel is {}.col, .dst and perhaps .val", stem, part, stem);
+    if (!found)
+      fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; a .bel is {}.col, .dst and perhaps .val", stem, part, stem);
     return input_stream(*found, false);
   };
   bel_files files{open(".col"), open(".dst"), std::nullopt};
@@ -99,22 +100,30 @@ file_format format_of(std::filesystem::path const& path) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] != "snap" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
-       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz or .zst), or say "
+       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz or .zst), "
+       "or say "
        "--from FORMAT or --to FORMAT",
        path.string());
 }
 
 read_result read_edges(input_stream& in, file_format format, read_options const& options) {
-  if (!is_text(format) && options.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", in.name(), to_string(format));
+  if (!is_text(format) && options.skip_lines)
+    fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", in.name(), to_string(format));
   return with_memory(in.name(), [&] {
     switch (format) {
-      case file_format::mtx: return read_mtx(in, options);
-      case file_format::gr: return read_gr(in, options);
-      case file_format::sg: return read_sg(in, false, options);
-      case file_format::wsg: return read_sg(in, true, options);
+      case file_format::mtx:
+        return read_mtx(in, options);
+      case file_format::gr:
+        return read_gr(in, options);
+      case file_format::sg:
+        return read_sg(in, false, options);
+      case file_format::wsg:
+        return read_sg(in, true, options);
       case file_format::bel:
-      case file_format::gnr: fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
-      default: return read_columns(in, format, options);
+      case file_format::gnr:
+        fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
+      default:
+        return read_columns(in, format, options);
     }
   });
 }
@@ -149,7 +158,8 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
     std::uint64_t head[3] = {0, 0, 0};
     in.read(reinterpret_cast<char*>(head) + 7, 17);
     std::uint64_t const most = size * (in.plain_size() ? 1 : 1032);
-    return 8 * std::min(head[2], most / 8) + (format == file_format::wsg && !options.ignore_weights ? 20 : 16) * std::min(head[1], most / 4) + a_mib;
+    return 8 * std::min(head[2], most / 8) +
+           (format == file_format::wsg && !options.ignore_weights ? 20 : 16) * std::min(head[1], most / 4) + a_mib;
   }
   // Text: lines in the first MiB, as many again for each further piece of the file of the same size.
   std::string sample(a_mib, '\0');
@@ -162,9 +172,12 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
   unsigned words = 0;
   for (std::size_t i = begin; i < sample.size() && i <= end; ++i)
     words += (i == begin || is_blank(sample[i - 1]) || sample[i - 1] == ',' || sample[i - 1] == ';') && !is_blank(sample[i]);
-  bool const weighted = !options.ignore_weights && (format == file_format::wel || format == file_format::gr || (format != file_format::el && words >= 3));
+  bool const weighted =
+      !options.ignore_weights && (format == file_format::wel || format == file_format::gr || (format != file_format::el && words >= 3));
   // Blocks in flight: two batches of text and the arcs of one.
-  std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_crew().threads(), 4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) + a_mib;
+  std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_crew().threads(),
+                                                       4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) +
+                               a_mib;
   return static_cast<std::uint64_t>(static_cast<double>(lines) * whole * (weighted ? 20 : 16)) + flight;
 }
 

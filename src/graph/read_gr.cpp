@@ -9,7 +9,8 @@ read_result read_gr(input_stream& in, read_options const& options) {
 
   std::uint64_t n = 0, m = 0;
   for (std::string_view line;;) {
-    if (!text.next_line(line)) fail(errc::input, "{}: the line 'p sp VERTICES ARCS' is missing; is this another format? Then say --from", in.name());
+    if (!text.next_line(line))
+      fail(errc::input, "{}: the line 'p sp VERTICES ARCS' is missing; is this another format? Then say --from", in.name());
     char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
     if (p == end) continue;
     std::string_view const kind = word_at(p, end);
@@ -23,9 +24,11 @@ read_result read_gr(input_stream& in, read_options const& options) {
       n = parse_id(p = skip_blanks(p, end), end);
       m = parse_id(p = skip_blanks(p, end), end);
     } catch (bad_line const& c) {
-      text.complain(c.at, fmt::format("{} where the number of vertices or arcs should stand: p sp VERTICES ARCS", c.at == end ? "the line ends" : shown(word_at(c.at, end))));
+      text.complain(c.at, fmt::format("{} where the number of vertices or arcs should stand: p sp VERTICES ARCS",
+                                      c.at == end ? "the line ends" : shown(word_at(c.at, end))));
     }
-    if ((p = skip_blanks(p, end)) != end) text.complain(p, fmt::format("{} follows the counts of vertices and arcs", shown(word_at(p, end))));
+    if ((p = skip_blanks(p, end)) != end)
+      text.complain(p, fmt::format("{} follows the counts of vertices and arcs", shown(word_at(p, end))));
     break;
   }
 
@@ -48,13 +51,14 @@ read_result read_gr(input_stream& in, read_options const& options) {
     p = skip_blanks(p, end);
     parse_weight(p, end, rule, out);
     p = skip_blanks(p, end);
-    if (p != end) [[unlikely]] throw bad_line{p, fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))};
+    if (p != end) [[unlikely]]
+      throw bad_line{p, fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))};
     out.arcs.push_back(a);
   });
   edge_list& edges = result.edges;
   if (edges.arcs.size() != m)
-    fail(errc::input, "{}: line {}: the file ends after {} arcs where its header promises {}; it was cut short or its header lies", in.name(), text.line(),
-         edges.arcs.size(), m);
+    fail(errc::input, "{}: line {}: the file ends after {} arcs where its header promises {}; it was cut short or its header lies",
+         in.name(), text.line(), edges.arcs.size(), m);
   edges.vertices = n;
   edges.id_base = 1;
   return result;

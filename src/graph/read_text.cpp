@@ -32,11 +32,18 @@ std::string_view word_at(char const* p, char const* end) {
 
 void refuse_id(char const* p, char const* end) {
   std::string_view const word = word_at(p, end);
-  auto const digits = [](std::string_view w) { return !w.empty() && std::all_of(w.begin(), w.end(), [](char c) { return c >= '0' && c <= '9'; }); };
-  if (word.empty()) throw bad_line{p, p == end ? "a vertex id is missing at the end of the line; an edge needs two" : "a vertex id is missing between two separators"};
+  auto const digits = [](std::string_view w) {
+    return !w.empty() && std::all_of(w.begin(), w.end(), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (word.empty())
+    throw bad_line{
+        p, p == end ? "a vertex id is missing at the end of the line; an edge needs two" : "a vertex id is missing between two separators"};
   if (digits(word)) throw bad_line{p, fmt::format("{} is too large for a vertex id; the largest is 18446744073709551614", shown(word))};
-  if (word[0] == '-' && digits(word.substr(1))) throw bad_line{p, fmt::format("{} is negative; vertex ids are whole numbers from 0", shown(word))};
-  throw bad_line{p, fmt::format("{} is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes over N lines)", shown(word))};
+  if (word[0] == '-' && digits(word.substr(1)))
+    throw bad_line{p, fmt::format("{} is negative; vertex ids are whole numbers from 0", shown(word))};
+  throw bad_line{
+      p, fmt::format("{} is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes over N lines)",
+                     shown(word))};
 }
 
 void refuse_weight(char const* p, char const* end, weight_rule rule) {
@@ -52,7 +59,8 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
     auto const [rest, problem] = std::from_chars(p, end, value);
     if (rest != p && ends(rest)) {
       if (problem != std::errc{} || value >> 32)
-        throw bad_line{p, fmt::format("weight {} is too large; whole weights end at 4294967295, write 1e10 to have them read as f32", shown(word_at(p, end)))};
+        throw bad_line{p, fmt::format("weight {} is too large; whole weights end at 4294967295, write 1e10 to have them read as f32",
+                                      shown(word_at(p, end)))};
       out.weights.push_back(out.kind == weight_kind::f32 ? float_bits(static_cast<float>(value)) : static_cast<std::uint32_t>(value));
       p = rest;
       return;
@@ -65,10 +73,13 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
     p = rest;
     return;
   }
-  if (*p == '-') throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)", shown(word_at(p, end)))};
+  if (*p == '-')
+    throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)",
+                                  shown(word_at(p, end)))};
   if (rule == weight_rule::whole) refuse_weight(p, end, rule);
   if (problem != std::errc{}) throw bad_line{p, fmt::format("weight {} is beyond the range of a 32-bit float", shown(word_at(p, end)))};
-  if (!std::isfinite(value)) throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0", shown(word_at(p, end)))};
+  if (!std::isfinite(value))
+    throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0", shown(word_at(p, end)))};
   if (out.kind != weight_kind::f32) {
     to_f32(out.weights);
     out.kind = weight_kind::f32;
@@ -86,7 +97,8 @@ text_reader::text_reader(input_stream& in, read_options const& options)
   if (end_ >= 3 && std::memcmp(text_.data(), "\xef\xbb\xbf", 3) == 0) begin_ = 3;  // the byte order mark that some editors leave
   std::string_view line;
   for (std::uint64_t i = 0; i < options_.skip_lines; ++i)
-    if (!next_line(line)) fail(errc::input, "{}: has only {} lines, {} were to be skipped; lower --skip-lines", name(), i, options_.skip_lines);
+    if (!next_line(line))
+      fail(errc::input, "{}: has only {} lines, {} were to be skipped; lower --skip-lines", name(), i, options_.skip_lines);
 }
 
 bool text_reader::more() {

@@ -86,8 +86,8 @@ class text_reader {
 
   // For headers: one line without its newline, valid until the next call; false at the end.
   bool next_line(std::string_view& line);
-  void put_back() { begin_ = line_begin_, --lines_; }           // the last line will come again
-  std::uint64_t line() const { return lines_; }                 // number of the last line, from 1
+  void put_back() { begin_ = line_begin_, --lines_; }                         // the last line will come again
+  std::uint64_t line() const { return lines_; }                               // number of the last line, from 1
   [[noreturn]] void complain(char const* at, std::string const& what) const;  // about the last line
   std::string const& name() const { return in_.name(); }
 
@@ -169,9 +169,9 @@ class text_reader {
   }
 
  private:
-  bool more();                                   // reads at least one byte more behind end_; false at the end
-  char const* whole_lines();                     // the end of the last whole line at hand, reading more if there is none; null at the end
-  void read_ahead(char const* stop);             // fills next_ with what stands behind `stop` and a batch more
+  bool more();                        // reads at least one byte more behind end_; false at the end
+  char const* whole_lines();          // the end of the last whole line at hand, reading more if there is none; null at the end
+  void read_ahead(char const* stop);  // fills next_ with what stands behind `stop` and a batch more
   void take_ahead();
   void append(edge_list& out, line_sink& sink);
   [[noreturn]] void complain_at(std::uint64_t line, char const* at, std::string const& what) const;

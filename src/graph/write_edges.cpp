@@ -2,7 +2,8 @@
 // its own) by the crew and written in order.
 // Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
 // files of a .bel none is renamed before all are written.
-// Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an arc.
+// Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
+// arc.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -106,7 +107,8 @@ void put_number(std::string& out, std::uint64_t value) {
 void put_weight(std::string& out, std::uint32_t bits, weight_kind kind) {
   if (kind == weight_kind::u32) return put_number(out, bits);
   char text[32];
-  std::string_view const word(text, static_cast<std::size_t>(std::to_chars(text, text + sizeof text, std::bit_cast<float>(bits)).ptr - text));
+  std::string_view const word(text,
+                              static_cast<std::size_t>(std::to_chars(text, text + sizeof text, std::bit_cast<float>(bits)).ptr - text));
   out += word;
   if (word.find_first_of(".e") == word.npos) out += ".0";
 }
@@ -151,9 +153,9 @@ void write_mtx(csr_arrays const& g, piece_file& file, progress& bar) {
       entries += n;
     });
   file.piece(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
-                         !weighted                              ? "pattern"
-                         : g.weights_are == weight_kind::f32    ? "real"
-                                                                : "integer",
+                         !weighted                           ? "pattern"
+                         : g.weights_are == weight_kind::f32 ? "real"
+                                                             : "integer",
                          g.directed ? "general" : "symmetric", g.vertices, g.vertices, entries.load()));
   file.pieces(pieces_of(g), [&](std::uint64_t p, std::string& out) {
     std::uint64_t n = 0;
@@ -180,19 +182,22 @@ void write_sg(csr_arrays const& g, piece_file& file, progress& bar, bool weighte
   auto const lists = [&](std::uint64_t const* offsets, auto const& neighbour, std::uint32_t const* weights) {
     file.array<std::uint64_t>(g.vertices + 1, bar, [&](std::uint64_t i) { return offsets[i]; });
     if (weighted)
-      file.array<weighted_target>(g.edges, bar, [&](std::uint64_t i) { return weighted_target{static_cast<std::int32_t>(neighbour(i)), static_cast<std::int32_t>(weights[i])}; });
-    else
-      file.array<std::int32_t>(g.edges, bar, [&](std::uint64_t i) { return static_cast<std::int32_t>(neighbour(i)); });
+      file.array<weighted_target>(g.edges, bar, [&](std::uint64_t i) {
+        return weighted_target{static_cast<std::int32_t>(neighbour(i)), static_cast<std::int32_t>(weights[i])};
+      });
+    else file.array<std::int32_t>(g.edges, bar, [&](std::uint64_t i) { return static_cast<std::int32_t>(neighbour(i)); });
   };
   std::string header(17, '\0');
   header[0] = g.directed;
   std::memcpy(header.data() + 1, &g.edges, 8);
   std::memcpy(header.data() + 9, &g.vertices, 8);
   file.piece(header);
-  lists(g.offsets, [&](std::uint64_t i) { return target(g, g.targets, i); }, g.weights);
+  lists(
+      g.offsets, [&](std::uint64_t i) { return target(g, g.targets, i); }, g.weights);
   if (!g.directed) return;
   if (g.in_offsets && (!weighted || g.in_weights)) {
-    lists(g.in_offsets, [&](std::uint64_t i) { return target(g, g.in_targets, i); }, g.in_weights);
+    lists(
+        g.in_offsets, [&](std::uint64_t i) { return target(g, g.in_targets, i); }, g.in_weights);
     return;
   }
   in_offsets.assign(g.vertices + 2, 0);  // shifted by one while the lists are filled: in_offsets[v + 1] is where v's next goes
@@ -208,7 +213,8 @@ void write_sg(csr_arrays const& g, piece_file& file, progress& bar, bool weighte
       if (weighted) in_weights[to] = g.weights[i];
     }
   }
-  lists(in_offsets.data(), [&](std::uint64_t i) { return in_targets[i]; }, in_weights.data());
+  lists(
+      in_offsets.data(), [&](std::uint64_t i) { return in_targets[i]; }, in_weights.data());
 }
 
 void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
@@ -243,26 +249,35 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
 
 }  // namespace
 
-std::vector<std::string> write_edges(csr_arrays const& g, std::filesystem::path const& path, file_format to) {
+std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::path const& path, file_format to) {
   phase const timed{"graph.write"};
+  // Empty arrays may come as null, which elsewhere means that there are none.
+  csr_arrays g = graph;
+  static constexpr std::uint64_t no_offset = 0;
+  static constexpr std::uint32_t no_weight = 0;
+  if (!g.offsets && g.vertices == 0) g.offsets = &no_offset;
+  if (!g.weights && g.edges == 0 && g.weights_are != weight_kind::none) g.weights = &no_weight;
   std::string const name = path.string();
   bool const text = to == file_format::el || to == file_format::wel || to == file_format::mtx;
   bool const weighted = to != file_format::el && to != file_format::sg && g.weights;
   if (!text && to != file_format::sg && to != file_format::wsg && to != file_format::bel)
     fail(errc::usage, "{}: {} is not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", name, to_string(to));
   if ((to == file_format::wel || to == file_format::wsg) && !g.weights)
-    fail(errc::usage, "{}: the graph has no weights, which a .{} needs; write a .{} or draw weights when converting", name, to_string(to), to_string(to).substr(1));
+    fail(errc::usage, "{}: the graph has no weights, which a .{} needs; write a .{} or draw weights when converting", name, to_string(to),
+         to_string(to).substr(1));
   if (!text && weighted && g.weights_are == weight_kind::f32)
     fail(errc::usage, "{}: the weights are f32 and a .{} holds whole numbers; write a .wel or .mtx", name, to_string(to));
   if (to == file_format::sg || to == file_format::wsg) {
-    if (g.vertices > (std::uint64_t{1} << 31)) fail(errc::usage, "{}: {} vertices are more than the 2147483648 of a .{}; write a .bel or .gnr", name, g.vertices, to_string(to));
+    if (g.vertices > (std::uint64_t{1} << 31))
+      fail(errc::usage, "{}: {} vertices are more than the 2147483648 of a .{}; write a .bel or .gnr", name, g.vertices, to_string(to));
     if (weighted)
       if (auto const* w = std::find_if(g.weights, g.weights + g.edges, [](std::uint32_t x) { return x >> 31; }); w != g.weights + g.edges)
         fail(errc::usage, "{}: weight {} is beyond the 2147483647 of a .wsg; write a .wel or .mtx", name, *w);
   }
 
   std::vector<std::string> notes;
-  if (g.weights && !weighted) notes.push_back(fmt::format("{}: a .{} has no weights; those of the graph are left out", name, to_string(to)));
+  if (g.weights && !weighted)
+    notes.push_back(fmt::format("{}: a .{} has no weights; those of the graph are left out", name, to_string(to)));
   std::uint64_t const base = to == file_format::mtx ? 1 : 0;
   if (to != file_format::el && to != file_format::wel && (g.ids || g.id_base != base))
     notes.push_back(fmt::format("{}: a .{} numbers vertices from {}; the graph's own ids are left out", name, to_string(to), base));

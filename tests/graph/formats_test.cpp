@@ -1,0 +1,911 @@
+// The foreign formats: what is read from well-formed and odd files, the exact words for bad ones, and files that come back byte for byte.
+#include "graph/formats.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+#include <fstream>
+#include <numeric>
+
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "garner/error.hpp"
+
+using namespace garner;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::string_literals;
+namespace fs = std::filesystem;
+
+namespace garner {
+void PrintTo(arc const& a, std::ostream* out) { *out << a.source << "->" << a.target; }
+}  // namespace garner
+
+namespace {
+
+read_result parse(file_format format, std::string const& text, read_options options = {}) {
+  input_stream in({text.data(), text.size()}, "g." + std::string(to_string(format)));
+  return read_edges(in, format, options);
+}
+edge_list edges(file_format format, std::string const& text) { return parse(format, text).edges; }
+
+template <class Call>
+std::string message(errc code, Call const& call) {
+  try {
+    call();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
+    EXPECT_FALSE(std::string(e.what()).ends_with('.')) << e.what();
+    return e.what();
+  }
+  return "no error";
+}
+std::string complaint(file_format format, std::string const& text, read_options options = {}) {
+  return message(errc::input, [&] { parse(format, text, options); });
+}
+
+float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+std::string gz(std::string const& text) {
+  ::z_stream z{};
+  ::deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(::deflateBound(&z, text.size()), '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  ::deflate(&z, Z_FINISH);
+  out.resize(z.total_out);
+  ::deflateEnd(&z);
+  return out;
+}
+std::string zst(std::string const& text) {
+  std::string out(::ZSTD_compressBound(text.size()), '\0');
+  out.resize(::ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+template <class T>
+void put(std::string& out, T value) {
+  out.append(reinterpret_cast<char const*>(&value), sizeof value);
+}
+
+// A CSR that owns its arrays, made from arcs as they are: sorted, nothing dropped.
+struct csr {
+  std::vector<std::uint64_t> offsets, wide, ids;
+  std::vector<std::uint32_t> narrow, weights;
+  csr_arrays view;
+
+  csr(edge_list list, bool directed, bool wide_ids = false, bool mirror = false) {
+    if (mirror) {
+      std::size_t const n = list.arcs.size();
+      for (std::size_t i = 0; i < n; ++i)
+        if (list.arcs[i].source != list.arcs[i].target) {
+          list.arcs.push_back({list.arcs[i].target, list.arcs[i].source});
+          if (!list.weights.empty()) list.weights.push_back(list.weights[i]);
+        }
+    }
+    std::uint64_t n = list.vertices;
+    for (arc& a : list.arcs) {
+      a.source -= list.id_base, a.target -= list.id_base;
+      n = std::max({n, a.source + 1, a.target + 1});
+    }
+    std::vector<std::size_t> order(list.arcs.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+      return std::pair(list.arcs[x].source, list.arcs[x].target) < std::pair(list.arcs[y].source, list.arcs[y].target);
+    });
+    offsets.assign(n + 1, 0);
+    for (std::size_t const i : order) {
+      ++offsets[list.arcs[i].source + 1];
+      if (wide_ids) wide.push_back(list.arcs[i].target);
+      else narrow.push_back(static_cast<std::uint32_t>(list.arcs[i].target));
+      if (!list.weights.empty()) weights.push_back(list.weights[i]);
+    }
+    for (std::uint64_t v = 0; v < n; ++v) offsets[v + 1] += offsets[v];
+    view.vertices = n;
+    view.edges = list.arcs.size();
+    view.id_bytes = wide_ids ? 8 : 4;
+    view.offsets = offsets.data();
+    view.targets = wide_ids ? static_cast<void const*>(wide.data()) : narrow.data();
+    view.weights = list.weights_are == weight_kind::none ? nullptr : weights.data();
+    view.weights_are = list.weights_are;
+    view.id_base = list.id_base;
+    view.directed = directed;
+  }
+};
+
+struct formats : testing::Test {
+  fs::path folder;
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "garner_formats.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder = name;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path at(std::string const& name) const { return folder / name; }
+  fs::path file(std::string const& name, std::string const& bytes) const {
+    std::ofstream(at(name), std::ios::binary) << bytes;
+    return at(name);
+  }
+  static std::string bytes_of(fs::path const& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {})); }
+};
+
+edge_list random_edges(std::uint64_t n, std::uint64_t m, weight_kind kind, std::uint64_t seed) {
+  edge_list list;
+  for (std::uint64_t i = 0; i < m; ++i) {
+    list.arcs.push_back({random_bits(seed, 0, i) % n, random_bits(seed, 1, i) % n});
+    auto const bits = random_bits(seed, 2, i);
+    if (kind == weight_kind::u32) list.weights.push_back(static_cast<std::uint32_t>(bits) >> 1);
+    if (kind == weight_kind::f32) list.weights.push_back(std::bit_cast<std::uint32_t>(unit_float(bits) * (i % 7 ? 1 : 1e20f)));
+  }
+  list.weights_are = kind;
+  return list;
+}
+
+}  // namespace
+
+// --- names and endings -----------------------------------------------------------------------------------------------------
+
+TEST(format_names, endings_are_told_through_compression) {
+  EXPECT_EQ(format_of("a/b.el"), file_format::el);
+  EXPECT_EQ(format_of("b.wel.gz"), file_format::wel);
+  EXPECT_EQ(format_of("b.csv.zst"), file_format::csv);
+  EXPECT_EQ(format_of("soc.txt.gz"), file_format::snap);
+  EXPECT_EQ(format_of("soc.tsv"), file_format::snap);
+  EXPECT_EQ(format_of("b.mtx"), file_format::mtx);
+  EXPECT_EQ(format_of("b.gr.zst"), file_format::gr);
+  EXPECT_EQ(format_of("b.sg"), file_format::sg);
+  EXPECT_EQ(format_of("b.wsg"), file_format::wsg);
+  EXPECT_EQ(format_of("b.bel"), file_format::bel);
+  EXPECT_EQ(format_of("b.bel.col"), file_format::bel);
+  EXPECT_EQ(format_of("b.bel.dst.gz"), file_format::bel);
+  EXPECT_EQ(format_of("b.bel.val"), file_format::bel);
+  EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
+  EXPECT_EQ(
+      message(errc::usage, [] { format_of("graph.dat"); }),
+      "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz "
+      "or .zst), or say --from FORMAT or --to FORMAT");
+  EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
+}
+
+TEST(format_names, every_name_parses_back) {
+  for (int i = 0; i <= static_cast<int>(file_format::gnr); ++i)
+    EXPECT_EQ(parse_format(to_string(static_cast<file_format>(i))), static_cast<file_format>(i));
+  EXPECT_EQ(message(errc::usage, [] { parse_format("graphml"); }),
+            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr");
+}
+
+// --- columns ---------------------------------------------------------------------------------------------------------------
+
+TEST(columns, plain_edges) {
+  auto const e = edges(file_format::el, "0 1\n1 2\n18446744073709551614 0\n");
+  EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{1, 2}, arc{18446744073709551614u, 0}));
+  EXPECT_EQ(e.weights_are, weight_kind::none);
+  EXPECT_FALSE(e.undirected);
+  EXPECT_EQ(e.vertices, 0u);
+  EXPECT_EQ(e.source, "g.el");
+}
+
+TEST(columns, nothing_is_no_edge) {
+  for (char const* text : {"", "\n", "# only a comment", "  \r\n\t\n", "\xef\xbb\xbf"})
+    EXPECT_THAT(edges(file_format::el, text).arcs, IsEmpty());
+}
+
+TEST(columns, odd_but_good_lines) {
+  auto const good = ElementsAre(arc{0, 1}, arc{2, 3});
+  EXPECT_THAT(edges(file_format::el, "0 1\r\n2 3\r\n").arcs, good);         // CRLF
+  EXPECT_THAT(edges(file_format::el, "0 1\n2 3").arcs, good);               // no final newline
+  EXPECT_THAT(edges(file_format::el, "0 1\r\n2 3\r").arcs, good);           // nor a whole CRLF
+  EXPECT_THAT(edges(file_format::el, "  0\t 1 \t \n2\t3  \n").arcs, good);  // blanks before, between, behind
+  EXPECT_THAT(edges(file_format::el, "# c\n%d\n0 1\n\n # in between\n2 3\n%\n").arcs, good);
+  EXPECT_THAT(edges(file_format::csv, "0,1\n2 , 3\n").arcs, good);
+  EXPECT_THAT(edges(file_format::csv, "0;1\n2;3\n").arcs, good);
+  EXPECT_THAT(edges(file_format::csv, "source,target\r\n0,1\r\n2,3\r\n").arcs, good);
+  EXPECT_THAT(edges(file_format::csv, "# x\n\"from\";\"to\";\"how often\"\n0;1\n2;3\n").arcs, good);
+  EXPECT_THAT(edges(file_format::snap, "# FromNodeId\tToNodeId\n0\t1\n2\t3\n").arcs, good);
+  EXPECT_THAT(edges(file_format::el,
+                    "\xef\xbb\xbf"
+                    "0 1\n2 3\n")
+                  .arcs,
+              good);  // a byte order mark
+  EXPECT_THAT(edges(file_format::el, "0000 01\n2 3\n").arcs, good);
+}
+
+TEST(columns, whole_weights_are_u32_until_one_has_a_fraction) {
+  auto e = edges(file_format::wel, "0 1 5\n1 2 4294967295\n");
+  EXPECT_EQ(e.weights_are, weight_kind::u32);
+  EXPECT_THAT(e.weights, ElementsAre(5u, 4294967295u));
+  e = edges(file_format::wel, "0 1 5\n1 2 0.25\n2 3 7\n3 4 1e3\n");
+  EXPECT_EQ(e.weights_are, weight_kind::f32);
+  ASSERT_EQ(e.weights.size(), 4u);
+  EXPECT_EQ(as_float(e.weights[0]), 5.0f);
+  EXPECT_EQ(as_float(e.weights[1]), 0.25f);
+  EXPECT_EQ(as_float(e.weights[2]), 7.0f);
+  EXPECT_EQ(as_float(e.weights[3]), 1000.0f);
+}
+
+TEST(columns, one_fraction_late_in_a_large_file_turns_every_block) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "1 2 " + std::to_string(i) + (i == 1700 ? ".5\n" : "\n");
+  for (std::size_t const block : {1u, 100u, 1u << 20}) {
+    auto const e = parse(file_format::wel, text, {.block_bytes = block}).edges;
+    ASSERT_EQ(e.weights_are, weight_kind::f32);
+    ASSERT_EQ(e.weights.size(), 3000u);
+    for (int i = 0; i < 3000; ++i)
+      ASSERT_EQ(as_float(e.weights[static_cast<std::size_t>(i)]), static_cast<float>(i) + (i == 1700 ? 0.5f : 0)) << i;
+  }
+}
+
+TEST(columns, ignored_weights_may_be_any_number) {
+  auto const e = parse(file_format::wel, "0 1 -5\n1 2 nan\n2 3 1e99\n", {.ignore_weights = true}).edges;
+  EXPECT_EQ(e.arcs.size(), 3u);
+  EXPECT_EQ(e.weights_are, weight_kind::none);
+  EXPECT_THAT(e.weights, IsEmpty());
+}
+
+TEST(columns, csv_and_snap_take_two_or_three) {
+  EXPECT_EQ(edges(file_format::csv, "0,1,7\n").weights_are, weight_kind::u32);
+  EXPECT_EQ(edges(file_format::snap, "0 1 7\n").weights_are, weight_kind::u32);
+  EXPECT_EQ(complaint(file_format::csv, "0,1\n1,2,3\n"), "g.csv: line 2, byte 4: 3 columns where the first edge (line 1) has 2");
+  EXPECT_EQ(complaint(file_format::snap, "#\n0 1 2\n\n1 2\n"), "g.snap: line 4, byte 9: 2 columns where the first edge (line 2) has 3");
+}
+
+TEST(columns, bad_lines_are_named) {
+  using enum file_format;
+  EXPECT_EQ(complaint(el, "0 1 2\n"), "g.el: line 1, byte 0: 3 columns where an .el has 2; is it a .wel? Then say --from wel");
+  EXPECT_EQ(complaint(wel, "# x\n0 1\n"), "g.wel: line 2, byte 4: 2 columns where a .wel has 3; is it an .el? Then say --from el");
+  EXPECT_EQ(complaint(wel, "0 1 2 3\n"), "g.wel: line 1, byte 0: 4 columns where an edge has 3");
+  EXPECT_EQ(complaint(snap, "0 1 2 3\n"), "g.snap: line 1, byte 0: 4 columns where an edge has 2, or 3 with its weight");
+  EXPECT_EQ(complaint(el, "0 1\n7\n"), "g.el: line 2, byte 4: 1 column where the first edge (line 1) has 2");
+  EXPECT_EQ(complaint(el, "0\n"), "g.el: line 1, byte 1: a vertex id is missing at the end of the line; an edge needs two");
+  EXPECT_EQ(complaint(el, "0 1\n1 2 3\n"), "g.el: line 2, byte 4: 3 columns where the first edge (line 1) has 2");
+  EXPECT_EQ(complaint(csv, "0,1\n1,2,\n"), "g.csv: line 2, byte 4: 3 columns where the first edge (line 1) has 2");
+  EXPECT_EQ(complaint(csv, "0,1\n1,,2\n"), "g.csv: line 2, byte 6: a vertex id is missing between two separators");
+  EXPECT_EQ(
+      complaint(el, "0 1\n1 x2\n"),
+      "g.el: line 2, byte 6: 'x2' is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes over N "
+      "lines)");
+  EXPECT_EQ(
+      complaint(el, "0 1\r\n1 2.5\r\n"),
+      "g.el: line 2, byte 7: '2.5' is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes over "
+      "N lines)");
+  EXPECT_EQ(complaint(el, "0 -1\n"), "g.el: line 1, byte 2: '-1' is negative; vertex ids are whole numbers from 0");
+  EXPECT_EQ(complaint(el, "0 18446744073709551615\n"),
+            "g.el: line 1, byte 2: '18446744073709551615' is too large for a vertex id; the largest is 18446744073709551614");
+  EXPECT_EQ(complaint(el, "0 1\n99999999999999999999999 1\n"),
+            "g.el: line 2, byte 4: '99999999999999999999999' is too large for a vertex id; the largest is 18446744073709551614");
+  EXPECT_THAT(complaint(el,
+                        "\xff\xfe"
+                        "0\0 \0"s),
+              HasSubstr("g.el: line 1, byte 0: '\\xff\\xfe0\\x00' is not a vertex id"));
+  EXPECT_THAT(complaint(csv, "a,b\nc,d\n"), HasSubstr("g.csv: line 2, byte 4: 'c' is not a vertex id"));  // one header line, not two
+  EXPECT_THAT(complaint(el, "source target\n0 1\n"), HasSubstr("line 1, byte 0: 'source' is not a vertex id"));
+}
+
+TEST(columns, bad_weights_are_named) {
+  using enum file_format;
+  EXPECT_EQ(complaint(wel, "0 1 -5\n"),
+            "g.wel: line 1, byte 4: weight '-5' is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)");
+  EXPECT_THAT(complaint(wel, "0 1 2\n0 1 -0.5\n"), HasSubstr("g.wel: line 2, byte 10: weight '-0.5' is negative"));
+  EXPECT_EQ(complaint(wel, "0 1 nan\n"), "g.wel: line 1, byte 4: weight 'nan' is not a finite number; weights are numbers from 0");
+  EXPECT_EQ(complaint(wel, "0 1 inf\n"), "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0");
+  EXPECT_EQ(complaint(wel, "0 1 1e39\n"), "g.wel: line 1, byte 4: weight '1e39' is beyond the range of a 32-bit float");
+  EXPECT_EQ(
+      complaint(wel, "0 1 4294967296\n"),
+      "g.wel: line 1, byte 4: weight '4294967296' is too large; whole weights end at 4294967295, write 1e10 to have them read as f32");
+  EXPECT_EQ(complaint(wel, "0 1 heavy\n"), "g.wel: line 1, byte 4: 'heavy' is not a weight; expected a number");
+  EXPECT_EQ(complaint(wel, "0 1 1.5x\n"), "g.wel: line 1, byte 4: '1.5x' is not a weight; expected a number");
+  EXPECT_EQ(complaint(csv, "0,1,2\n0,1,,\n"), "g.csv: line 2, byte 10: a weight is missing; expected a number after the two vertices");
+}
+
+TEST(columns, the_first_of_several_bad_lines_is_told_with_its_true_number_in_any_block) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += i % 10 == 3 ? "# comment\r\n" : i == 4321 || i == 4400 || i == 4999 ? "1 oops\n" : "12 34\n";
+  for (std::size_t const block : {1u, 7u, 64u, 1000u, 1u << 20})
+    EXPECT_THAT(complaint(file_format::el, text, {.block_bytes = block}),
+                HasSubstr("g.el: line 4322, byte 28088: 'oops' is not a vertex id"))
+        << block;
+}
+
+TEST(columns, any_block_size_gives_the_same_arcs) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += std::to_string(i * 37 % 101) + "\t" + std::to_string(i) + (i % 5 ? "\n" : "  \r\n");
+  auto const whole = edges(file_format::el, text).arcs;
+  ASSERT_EQ(whole.size(), 2000u);
+  for (std::size_t const block : {1u, 3u, 17u, 256u, 4099u})
+    EXPECT_EQ(parse(file_format::el, text, {.block_bytes = block}).edges.arcs, whole) << block;
+}
+
+TEST(columns, skipped_lines_are_not_looked_at_but_counted) {
+  EXPECT_THAT(parse(file_format::el, "what is this\n3 2\n0 1\n", {.skip_lines = 2}).edges.arcs, ElementsAre(arc{0, 1}));
+  EXPECT_THAT(complaint(file_format::el, "a\nb\n0 c\n", {.skip_lines = 2}), HasSubstr("g.el: line 3, byte 6: 'c'"));
+  EXPECT_EQ(complaint(file_format::el, "0 1\n", {.skip_lines = 5}), "g.el: has only 1 lines, 5 were to be skipped; lower --skip-lines");
+  EXPECT_EQ(message(errc::usage, [] { parse(file_format::sg, "", {.skip_lines = 1}); }),
+            "g.sg: --skip-lines is for text, and sg is a binary format; leave it out");
+}
+
+TEST(columns, a_line_without_end_is_refused_soon) {
+  EXPECT_EQ(complaint(file_format::el, "0 1\n" + std::string(3u << 20, ' ') + "\n0 1\n", {.block_bytes = 1000}),
+            "g.el: line 2, byte 4: the line is longer than 1 MiB; is this a text file?");
+}
+
+TEST(columns, a_first_line_that_counts_what_follows_is_pointed_out) {
+  EXPECT_THAT(
+      parse(file_format::snap, "4 3\n0 1\n1 2\n2 3\n").notes,
+      ElementsAre("g.snap: line 1 reads '4 3' and 3 edges follow; if it counts vertices and edges, read again with --skip-lines 1"));
+  EXPECT_THAT(parse(file_format::snap, "# x\n4 2\n0 1\n1 0\n2 3\n3 2\n").notes,
+              ElementsAre(HasSubstr("line 2 reads '4 2' and 4 edges follow")));
+  EXPECT_THAT(parse(file_format::snap, "4 5\n0 1\n1 2\n2 3\n").notes, IsEmpty());
+}
+
+TEST(columns, comments_that_promise_another_count_or_no_direction_are_pointed_out) {
+  EXPECT_THAT(parse(file_format::snap, "# Nodes: 3 Edges: 2\n0 1\n1 2\n").notes, IsEmpty());
+  EXPECT_THAT(parse(file_format::snap, "# Nodes: 3 Edges: 5\n0 1\n1 2\n").notes,
+              ElementsAre("g.snap: its comments promise 5 edges, 2 were read; the file may be cut short"));
+  EXPECT_THAT(parse(file_format::snap, "# Undirected graph: x\n0 1\n1 2\n").notes,
+              ElementsAre("g.snap: its comments call it undirected; --undirected mirrors its edges"));
+}
+
+// --- Matrix Market ---------------------------------------------------------------------------------------------------------
+
+TEST(mtx, pattern_general) {
+  auto const e = edges(file_format::mtx, "%%MatrixMarket matrix coordinate pattern general\n% c\n\n4 4 3\n1 2\n4 1\n% in between\n3 3\n");
+  EXPECT_THAT(e.arcs, ElementsAre(arc{1, 2}, arc{4, 1}, arc{3, 3}));
+  EXPECT_EQ(e.vertices, 4u);
+  EXPECT_EQ(e.id_base, 1u);
+  EXPECT_FALSE(e.undirected);
+  EXPECT_EQ(e.weights_are, weight_kind::none);
+}
+
+TEST(mtx, integer_and_real_values) {
+  auto e = edges(file_format::mtx, "%%matrixmarket MATRIX Coordinate Integer Symmetric\r\n3 3 2\r\n2 1 7\r\n3 1 0\r\n");
+  EXPECT_TRUE(e.undirected);
+  EXPECT_FALSE(e.mirrored);
+  EXPECT_EQ(e.weights_are, weight_kind::u32);
+  EXPECT_THAT(e.weights, ElementsAre(7u, 0u));
+  e = edges(file_format::mtx, "%%MatrixMarket matrix coordinate real general\n3 3 2\n2 1 7\n3 1 2.5e-1");
+  EXPECT_EQ(e.weights_are, weight_kind::f32);  // real says so, whole or not
+  EXPECT_EQ(as_float(e.weights[0]), 7.0f);
+  EXPECT_EQ(as_float(e.weights[1]), 0.25f);
+}
+
+TEST(mtx, skew_symmetric_gives_its_structure) {
+  auto const r = parse(file_format::mtx, "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 -7\n3 1 4\n");
+  EXPECT_TRUE(r.edges.undirected);
+  EXPECT_THAT(r.edges.arcs, ElementsAre(arc{2, 1}, arc{3, 1}));
+  EXPECT_EQ(r.edges.weights_are, weight_kind::none);
+  EXPECT_THAT(r.notes, ElementsAre("g.mtx: a skew-symmetric matrix negates its mirrored values, so its edges are read without weights"));
+}
+
+TEST(mtx, graphs_of_nothing) {
+  EXPECT_THAT(edges(file_format::mtx, "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n").arcs, IsEmpty());
+  auto const e = edges(file_format::mtx, "%%MatrixMarket matrix coordinate real general\n5 5 0");
+  EXPECT_THAT(e.arcs, IsEmpty());
+  EXPECT_EQ(e.vertices, 5u);
+}
+
+TEST(mtx, headers_that_lie_or_are_not_ours) {
+  auto const bad = [](std::string const& text) { return complaint(file_format::mtx, text); };
+  std::string const banner = "%%MatrixMarket matrix coordinate ", pattern = banner + "pattern general\n";
+  EXPECT_EQ(bad(""), "g.mtx: is empty; a Matrix Market file begins with %%MatrixMarket");
+  EXPECT_EQ(bad("3 3 1\n1 2\n"),
+            "g.mtx: line 1, byte 0: the line does not begin with %%MatrixMarket; is this another format? Then say --from");
+  EXPECT_EQ(bad("%%MatrixMarket matrix coordinate pattern\n"),
+            "g.mtx: line 1, byte 0: 4 words where the banner has 5: %%MatrixMarket matrix coordinate FIELD SYMMETRY");
+  EXPECT_EQ(bad("%%MatrixMarket vector coordinate real general\n"), "g.mtx: line 1, byte 0: holds a 'vector'; only a matrix is a graph");
+  EXPECT_EQ(bad("%%MatrixMarket matrix array real general\n"),
+            "g.mtx: line 1, byte 0: format 'array' is not read; only coordinate (sparse) matrices are");
+  EXPECT_EQ(bad(banner + "complex general\n"), "g.mtx: line 1, byte 0: field 'complex' is not read; pattern, integer and real are");
+  EXPECT_EQ(bad(banner + "real hermitian\n"),
+            "g.mtx: line 1, byte 0: symmetry 'hermitian' is not read; general, symmetric and skew-symmetric are");
+  EXPECT_EQ(bad(pattern + "% c\n"), "g.mtx: the size line is missing; after the comments stands 'rows columns entries'");
+  EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"), "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square");
+  EXPECT_EQ(bad(pattern + "3 3\n"), "g.mtx: line 2, byte 52: the line ends where the size line should stand: rows columns entries");
+  EXPECT_EQ(bad(pattern + "3 3 x\n"), "g.mtx: line 2, byte 53: 'x' where the size line should stand: rows columns entries");
+  EXPECT_EQ(bad(pattern + "-3 3 1\n"), "g.mtx: line 2, byte 49: '-3' where the size line should stand: rows columns entries");
+  EXPECT_EQ(bad(pattern + "3 3 1 9\n"), "g.mtx: line 2, byte 55: '9' follows the size line's three numbers");
+  EXPECT_EQ(bad(pattern + "3 3 1\n1 2\n2 3\n"), "g.mtx: line 4, byte 59: entry 2 where the header promises 1; mend the header or the file");
+  EXPECT_EQ(
+      bad(pattern + "3 3 18446744073709551615\n1 2\n"),
+      "g.mtx: line 3: the file ends after 1 entries where its header promises 18446744073709551615; it was cut short or its header lies");
+  EXPECT_EQ(bad(pattern + "3 3 1\n1 4\n"), "g.mtx: line 3, byte 57: column 4 is outside 1 to 3");
+  EXPECT_EQ(bad(pattern + "3 3 1\n0 1\n"), "g.mtx: line 3, byte 55: row 0 is outside 1 to 3; Matrix Market counts from 1");
+  EXPECT_EQ(bad(pattern + "3 3 1\n1 2 5\n"), "g.mtx: line 3, byte 59: '5' follows the entry; a pattern matrix has 2 columns");
+  EXPECT_EQ(bad(banner + "integer general\n3 3 1\n1 2\n"),
+            "g.mtx: line 3, byte 58: a weight is missing; expected a number after the two vertices");
+  EXPECT_EQ(bad(banner + "integer general\n3 3 1\n1 2 0.5\n"), "g.mtx: line 3, byte 59: '0.5' is not a weight; expected a whole number");
+  EXPECT_EQ(bad(banner + "real general\n3 3 1\n1 2 -1.5\n"),
+            "g.mtx: line 3, byte 56: weight '-1.5' is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)");
+  EXPECT_EQ(bad(banner + "real skew-symmetric\n3 3 1\n2 2 0\n"),
+            "g.mtx: line 3, byte 59: row 2 on the diagonal, which a skew-symmetric matrix does not store");
+}
+
+TEST(mtx, too_many_entries_are_found_at_their_line_in_any_block) {
+  std::string text = "%%MatrixMarket matrix coordinate pattern general\n9 9 1000\n";
+  for (int i = 0; i < 1500; ++i) text += i % 2 ? "% \n3 4\n" : "1 2\n";
+  for (std::size_t const block : {1u, 50u, 1u << 20})
+    EXPECT_THAT(complaint(file_format::mtx, text, {.block_bytes = block}), HasSubstr("g.mtx: line 1503, byte 5558: entry 1001 where"))
+        << block;
+}
+
+// --- DIMACS ----------------------------------------------------------------------------------------------------------------
+
+TEST(gr, arcs_with_weights) {
+  auto const e = edges(file_format::gr, "c road\nc\n\np sp 4 3\na 1 2 803\r\nc in between\na 2 1 803\na 4 4 0");
+  EXPECT_THAT(e.arcs, ElementsAre(arc{1, 2}, arc{2, 1}, arc{4, 4}));
+  EXPECT_THAT(e.weights, ElementsAre(803u, 803u, 0u));
+  EXPECT_EQ(e.vertices, 4u);
+  EXPECT_EQ(e.id_base, 1u);
+  EXPECT_FALSE(e.undirected);
+  EXPECT_THAT(edges(file_format::gr, "p sp 0 0\n").arcs, IsEmpty());
+}
+
+TEST(gr, bad_files_are_named) {
+  auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
+  EXPECT_EQ(bad("c\n"), "g.gr: the line 'p sp VERTICES ARCS' is missing; is this another format? Then say --from");
+  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an arc stands before the line 'p sp VERTICES ARCS'");
+  EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p or a");
+  EXPECT_EQ(bad("p edge 3 1\n"), "g.gr: line 1, byte 2: problem 'edge' is not read; 'p sp VERTICES ARCS' is");
+  EXPECT_EQ(bad("p sp 3\n"), "g.gr: line 1, byte 6: the line ends where the number of vertices or arcs should stand: p sp VERTICES ARCS");
+  EXPECT_EQ(bad("p sp 3 x\n"), "g.gr: line 1, byte 7: 'x' where the number of vertices or arcs should stand: p sp VERTICES ARCS");
+  EXPECT_EQ(bad("p sp 3 1 1\n"), "g.gr: line 1, byte 9: '1' follows the counts of vertices and arcs");
+  EXPECT_EQ(bad("p sp 3 1\np sp 3 1\n"), "g.gr: line 2, byte 9: a second line 'p'; a file holds one graph");
+  EXPECT_EQ(bad("p sp 3 1\ne 1 2\n"), "g.gr: line 2, byte 9: 'e' begins the line; DIMACS lines begin with c or a here");
+  EXPECT_EQ(bad("p sp 3 1\na 1 4 1\n"), "g.gr: line 2, byte 13: vertex 4 is outside 1 to 3");
+  EXPECT_EQ(bad("p sp 3 1\na 0 1 1\n"), "g.gr: line 2, byte 11: vertex 0 is outside 1 to 3; DIMACS counts from 1");
+  EXPECT_EQ(bad("p sp 3 1\na 1 2\n"), "g.gr: line 2, byte 14: a weight is missing; expected a number after the two vertices");
+  EXPECT_EQ(bad("p sp 3 1\na 1 2 3 4\n"), "g.gr: line 2, byte 17: '4' follows the weight; an arc is 'a FROM TO WEIGHT'");
+  EXPECT_EQ(bad("p sp 3 1\na 1 2 3.5\n"), "g.gr: line 2, byte 15: '3.5' is not a weight; expected a whole number");
+  EXPECT_EQ(bad("p sp 3 2\na 1 2 3\n"),
+            "g.gr: line 2: the file ends after 1 arcs where its header promises 2; it was cut short or its header lies");
+  EXPECT_EQ(bad("p sp 3 1\na 1 2 3\na 1 3 3\n"), "g.gr: line 3, byte 17: entry 2 where the header promises 1; mend the header or the file");
+}
+
+// --- GAP -------------------------------------------------------------------------------------------------------------------
+
+namespace {
+struct gap {
+  bool weighted = false;
+  unsigned char directed = 1;
+  std::int64_t arcs = 3, vertices = 3;
+  std::vector<std::int64_t> offsets = {0, 2, 3, 3}, in_offsets = {0, 0, 1, 3};
+  std::vector<std::int32_t> targets = {1, 2, 2}, in_targets = {0, 0, 1}, weights = {5, 6, 7}, in_weights = {5, 6, 7};
+
+  std::string bytes() const {
+    std::string out(1, static_cast<char>(directed));
+    put(out, arcs), put(out, vertices);
+    auto const lists = [&](auto const& o, auto const& t, auto const& w) {
+      for (auto const x : o) put(out, x);
+      for (std::size_t i = 0; i < t.size(); ++i) {
+        put(out, t[i]);
+        if (weighted) put(out, w[i]);
+      }
+    };
+    lists(offsets, targets, weights);
+    if (directed) lists(in_offsets, in_targets, in_weights);
+    return out;
+  }
+  std::string complaint() const { return ::complaint(weighted ? file_format::wsg : file_format::sg, bytes()); }
+};
+}  // namespace
+
+TEST(sg, directed_and_undirected) {
+  auto e = edges(file_format::sg, gap{}.bytes());
+  EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{0, 2}, arc{1, 2}));
+  EXPECT_EQ(e.vertices, 3u);
+  EXPECT_FALSE(e.undirected || e.mirrored);
+  e = edges(file_format::wsg, gap{.weighted = true}.bytes());
+  EXPECT_EQ(e.weights_are, weight_kind::u32);
+  EXPECT_THAT(e.weights, ElementsAre(5u, 6u, 7u));
+  e = edges(file_format::sg, gap{.directed = 0, .arcs = 4, .offsets = {0, 1, 3, 4}, .targets = {1, 0, 2, 1}}.bytes());
+  EXPECT_TRUE(e.undirected && e.mirrored);
+  EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{1, 0}, arc{1, 2}, arc{2, 1}));
+  EXPECT_THAT(edges(file_format::sg, gap{.directed = 0, .arcs = 0, .vertices = 0, .offsets = {0}, .targets = {}}.bytes()).arcs, IsEmpty());
+}
+
+TEST(sg, what_is_wrong_is_named) {
+  EXPECT_EQ(complaint(file_format::sg, ""),
+            "g.sg: ends at byte 0, within the header that begins at byte 0; it was cut short or its header lies");
+  EXPECT_EQ((gap{.directed = 2}.complaint()),
+            "g.sg: its first byte is 2, a .sg begins with 0 (undirected) or 1 (directed); is it another format? Then say --from");
+  EXPECT_EQ((gap{.vertices = -1}.complaint()),
+            "g.sg: the header says -1 vertices, a .sg has 0 to 2147483648; it is damaged or another format");
+  EXPECT_EQ((gap{.arcs = -1}.complaint()), "g.sg: the header says -1 arcs; it is damaged or another format");
+  EXPECT_EQ(
+      (gap{.arcs = 1000000000000}.complaint()),
+      "g.sg: has 105 bytes, a directed .sg of 3 vertices and 1000000000000 arcs has 8000000000081; it was cut short, its header lies, or "
+      "it is a .wsg");
+  EXPECT_EQ((gap{.offsets = {1, 2, 3, 3}}.complaint()), "g.sg: its offsets begin at 1 and not at 0; it is damaged or another format");
+  EXPECT_EQ((gap{.offsets = {0, 2, 1, 3}}.complaint()), "g.sg: its offsets fall from 2 to 1 at vertex 2; it is damaged");
+  EXPECT_EQ((gap{.offsets = {0, 2, 4, 3}}.complaint()), "g.sg: offset 4 of vertex 2 is past the 3 arcs; it is damaged");
+  EXPECT_EQ((gap{.offsets = {0, 2, 2, 2}}.complaint()), "g.sg: its offsets end at 2, its header says 3 arcs; it is damaged");
+  EXPECT_EQ((gap{.targets = {1, 2, 3}}.complaint()), "g.sg: neighbour 3 of vertex 1 is outside 0 to 2; it is damaged");
+  EXPECT_EQ((gap{.targets = {1, -2, 2}}.complaint()), "g.sg: neighbour -2 of vertex 0 is outside 0 to 2; it is damaged");
+  EXPECT_EQ((gap{.in_targets = {0, 1, 1}}.complaint()), "g.sg: its in-neighbours are not those that its neighbours give; it is damaged");
+  EXPECT_EQ((gap{.weighted = true, .weights = {5, -6, 7}}.complaint()),
+            "g.wsg: weight -6 of the arc 0 -> 2 is negative; weights are numbers from 0");
+  EXPECT_EQ((gap{.weighted = true, .in_weights = {5, 6, 8}}.complaint()),
+            "g.wsg: its in-neighbours are not those that its neighbours give; it is damaged");
+  EXPECT_EQ((gap{.directed = 0}.complaint()), "g.sg: it is marked undirected and some arc has no equal mirror; it is damaged");
+}
+
+TEST(sg, every_truncation_and_any_excess_is_found_plain_and_packed) {
+  for (bool const weighted : {false, true}) {
+    std::string const whole = gap{.weighted = weighted}.bytes();
+    auto const format = weighted ? file_format::wsg : file_format::sg;
+    for (std::size_t n = 0; n < whole.size(); ++n) {
+      EXPECT_NE(complaint(format, whole.substr(0, n)), "no error") << n;
+      EXPECT_THAT(complaint(format, zst(whole.substr(0, n))), HasSubstr("it was cut short or its header lies")) << n;
+    }
+    EXPECT_NE(complaint(format, whole + "x"), "no error");
+    EXPECT_THAT(complaint(format, gz(whole + "x")), HasSubstr("goes on after byte"));
+    EXPECT_EQ(edges(format, gz(whole)).arcs.size(), 3u);
+  }
+}
+
+TEST(sg, a_count_that_lies_takes_no_memory) {
+  std::string head(1, '\1');
+  put(head, std::int64_t{1} << 50), put(head, std::int64_t{1} << 31);
+  EXPECT_THAT(complaint(file_format::sg, zst(head)), HasSubstr("g.sg: ends at byte 17, within the offsets that begin at byte 17"));
+}
+
+// --- EMOGI -----------------------------------------------------------------------------------------------------------------
+
+namespace {
+template <class T>
+std::string with_count(std::vector<T> const& items, std::uint64_t count, std::uint64_t ignored = 0) {
+  std::string out;
+  put(out, count), put(out, ignored);
+  for (T const x : items) put(out, x);
+  return out;
+}
+template <class T>
+std::string with_count(std::vector<T> const& items) {
+  return with_count(items, items.size(), 77);
+}
+using u64s = std::vector<std::uint64_t>;
+using u32s = std::vector<std::uint32_t>;
+}  // namespace
+
+TEST_F(formats, bel_is_read_from_its_files) {
+  file("g.bel.col", with_count(u64s{0, 2, 3, 3}));
+  file("g.bel.dst", with_count(u64s{1, 2, 2}));
+  for (char const* name : {"g.bel", "g.bel.col", "g.bel.dst"}) {
+    auto const e = read_edges(at(name), {}).edges;
+    EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{0, 2}, arc{1, 2}));
+    EXPECT_EQ(e.vertices, 3u);
+    EXPECT_EQ(e.weights_are, weight_kind::none);
+    EXPECT_EQ(e.source, at("g.bel").string());
+  }
+  file("g.bel.val.gz", gz(with_count(u32s{7, 8, 4294967295u})));
+  EXPECT_THAT(read_edges(at("g.bel"), {}).edges.weights, ElementsAre(7u, 8u, 4294967295u));
+  EXPECT_THAT(read_edges(at("g.bel"), {.ignore_weights = true}).edges.weights, IsEmpty());
+}
+
+TEST_F(formats, bel_bad_files_are_named) {
+  std::string const stem = at("g.bel").string();
+  auto const bad = [&](std::string const& col, std::string const& dst, std::string const& val = "") {
+    file("g.bel.col", col), file("g.bel.dst", dst);
+    val.empty() ? void(fs::remove(at("g.bel.val"))) : void(file("g.bel.val", val));
+    std::string text = message(errc::input, [&] { read_edges(at("g.bel"), {}); });
+    EXPECT_TRUE(text.starts_with(stem)) << text;
+    return text.substr(std::min(text.size(), stem.size()));
+  };
+  std::string const col = with_count(u64s{0, 2, 3, 3}), dst = with_count(u64s{1, 2, 2});
+  EXPECT_EQ(bad("", dst), ".col: ends at byte 0, within the header that begins at byte 0; it was cut short or its header lies");
+  EXPECT_EQ(bad(with_count(u64s{0, 2, 3, 3}, 5), dst),
+            ".col: has 48 bytes, 5 entries of 8 bytes and the header have 56; it was cut short or its header lies");
+  EXPECT_EQ(bad(with_count(u64s{0, 2, 3, 3}, ~0ull), dst),
+            ".col: the header says 18446744073709551615 entries; it is damaged or another format");
+  EXPECT_EQ(bad(with_count(u64s{}), dst), ".col: has no offsets; there is one more than there are vertices");
+  EXPECT_EQ(bad(with_count(u64s{0, 3, 2, 3}), dst), ".col: its offsets fall from 3 to 2 at vertex 2; it is damaged");
+  EXPECT_EQ(bad(with_count(u64s{0, 2, 3, 4}), dst),
+            ".dst: has 3 targets, the offsets of " + stem + ".col end at 4; the files do not belong together");
+  EXPECT_EQ(bad(col, with_count(u64s{1, 2, 3})), ".dst: target 3 of vertex 1 is outside 0 to 2; it is damaged");
+  EXPECT_EQ(bad(col, dst, with_count(u32s{1, 2})), ".val: has 2 weights, " + stem + ".dst has 3 targets; the files do not belong together");
+  EXPECT_EQ(bad(col, dst, with_count(u32s{1, 2, 3}) + "x"),
+            ".val: has 29 bytes, 3 entries of 4 bytes and the header have 28; it was cut short or its header lies");
+  fs::remove(at("g.bel.val"));
+  file("g.bel.col.zst", zst(col));
+  EXPECT_EQ(message(errc::input, [&] { read_edges(at("g.bel"), {}); }),
+            stem + ".col: g.bel.col.zst lies beside it; remove the one that is not meant");
+  fs::remove(at("g.bel.col.zst")), fs::remove(at("g.bel.dst"));
+  EXPECT_EQ(message(errc::io, [&] { read_edges(at("g.bel"), {}); }),
+            stem + ".dst: there is no such file, nor with .gz or .zst; a .bel is " + stem + ".col, .dst and perhaps .val");
+}
+
+// --- compression -----------------------------------------------------------------------------------------------------------
+
+TEST_F(formats, packed_files_read_as_plain_ones) {
+  std::string const text = "0 1\n1 2\n";
+  auto const good = ElementsAre(arc{0, 1}, arc{1, 2});
+  EXPECT_THAT(read_edges(file("a.el.gz", gz(text)), {}).edges.arcs, good);
+  EXPECT_THAT(read_edges(file("a.el.zst", zst(text)), {}).edges.arcs, good);
+  EXPECT_THAT(read_edges(file("b.el", gz(text)), {}).edges.arcs, good);      // the first bytes say what it is
+  EXPECT_THAT(read_edges(file("c.el.gz", zst(text)), {}).edges.arcs, good);  // also against the ending, if they say so clearly
+  EXPECT_THAT(read_edges(file("d.el.gz", gz("0 1\n1") + gz(" 2\n")), {}).edges.arcs, good);  // members in a row
+  EXPECT_THAT(read_edges(file("e.el.gz", gz(text) + std::string(512, '\0')), {}).edges.arcs, good);
+  EXPECT_THAT(read_edges(file("f.el.zst", zst("0 1\n1") + zst(" 2\n")), {}).edges.arcs, good);
+  EXPECT_THAT(read_edges(file("g.el.zst", "\x50\x2a\x4d\x18\x03\0\0\0abc"s + zst(text)), {}).edges.arcs, good);  // a skippable frame
+  EXPECT_THAT(read_edges(file("h.el.gz", gz("")), {}).edges.arcs, IsEmpty());
+}
+
+TEST_F(formats, damaged_packed_files_are_named) {
+  auto const bad = [&](std::string const& name, std::string const& bytes, read_options options = {}) {
+    std::string const path = file(name, bytes).string(), text = message(errc::input, [&] { read_edges(at(name), options); });
+    EXPECT_TRUE(text.starts_with(path + ": ")) << text;
+    return text.substr(std::min(text.size(), path.size() + 2));
+  };
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += std::to_string(random_bits(1, 0, static_cast<std::uint64_t>(i)) % 1000000) + " 1\n";
+  std::string const g = gz(text), z = zst(text);
+  EXPECT_THAT(
+      bad("a.el.gz", g.substr(0, g.size() / 2)),
+      testing::MatchesRegex(
+          "the gzip data end in the middle, after [0-9]+ bytes of the file and [0-9]+ bytes of content; it was cut short, fetch it again"));
+  EXPECT_THAT(
+      bad("a.el.zst", z.substr(0, z.size() / 2)),
+      testing::MatchesRegex(
+          "the zstd data end in the middle, after [0-9]+ bytes of the file and [0-9]+ bytes of content; it was cut short, fetch it again"));
+  for (std::size_t n : {g.size() - 1, g.size() - 8, std::size_t{2}, std::size_t{10}})
+    EXPECT_THAT(bad("b.el.gz", g.substr(0, n)), HasSubstr("end in the middle")) << n;
+  for (std::size_t n : {z.size() - 1, std::size_t{4}, std::size_t{10}})
+    EXPECT_THAT(bad("b.el.zst", z.substr(0, n)), HasSubstr("end in the middle")) << n;
+  EXPECT_EQ(bad("c.el.gz", "0 1\n"), "holds something else and not gzip data; give it its true ending, or fetch it again");
+  EXPECT_EQ(bad("c.el.zst", "0 1\n"), "holds something else and not zstd data; give it its true ending, or fetch it again");
+  EXPECT_EQ(bad("d.el.gz", ""), "is empty and not gzip data; give it its true ending, or fetch it again");
+  std::string flipped = g;
+  flipped[flipped.size() - 6] = static_cast<char>(flipped[flipped.size() - 6] ^ 1);  // the checksum
+  EXPECT_THAT(bad("e.el.gz", flipped), HasSubstr("damaged gzip data near byte"));
+  EXPECT_THAT(bad("f.el.gz", g + "junk"), HasSubstr("follows the end of the gzip data and is none itself"));
+  EXPECT_THAT(bad("f.el.zst", z + "junk"), HasSubstr("damaged zstd data near byte"));
+  // The first fault of the file is told: a bad line before the cut, not the cut.
+  EXPECT_THAT(bad("g.el.gz", gz("0 x\n" + text).substr(0, g.size() / 2), {.block_bytes = 1000}),
+              HasSubstr("line 1, byte 2: 'x' is not a vertex id"));
+}
+
+TEST_F(formats, files_that_cannot_be_read) {
+  EXPECT_EQ(message(errc::io, [&] { read_edges(at("no.el"), {}); }),
+            at("no.el").string() + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(message(errc::io, [&] { read_edges(folder, {.from = file_format::el}); }),
+            folder.string() + ": is a folder; name a file in it");
+  EXPECT_EQ(message(errc::usage, [&] { read_edges(file("g.gnr", ""), {}); }),
+            at("g.gnr").string() + ": is a container of Garner and no edge list; it needs no conversion");
+}
+
+TEST_F(formats, reading_can_be_interrupted) {
+  file("g.el", "0 1\n");
+  request_interrupt();
+  EXPECT_THAT(message(errc::interrupted, [&] { read_edges(at("g.el"), {}); }), HasSubstr("interrupted"));
+  EXPECT_THAT(message(errc::interrupted,
+                      [&] {
+                        csr const c(random_edges(10, 20, weight_kind::none, 1), true);
+                        write_edges(c.view, at("h.el"), file_format::el);
+                      }),
+              HasSubstr("interrupted"));
+  clear_interrupt();
+  EXPECT_EQ(files(), 1u);
+}
+
+// --- there and back --------------------------------------------------------------------------------------------------------
+
+TEST_F(formats, each_format_gives_back_what_it_was_given) {
+  using enum file_format;
+  for (std::uint64_t const m : {0u, 1u, 300u, 150000u})
+    for (bool const wide : {false, true})
+      for (bool const directed : {true, false})
+        for (auto const kind : {weight_kind::none, weight_kind::u32, weight_kind::f32}) {
+          edge_list list = random_edges(m / 4 + 2, m, kind, m);
+          // Equal weights for equal edges, so that an undirected graph is one.
+          for (std::size_t i = 0; i < list.weights.size(); ++i) {
+            auto const bits = edge_bits(list.arcs[i].source, list.arcs[i].target, 5);
+            list.weights[i] =
+                kind == weight_kind::u32 ? static_cast<std::uint32_t>(bits >> 33) : std::bit_cast<std::uint32_t>(unit_float(bits) * 10);
+          }
+          csr const c(list, directed, wide, !directed);
+          for (auto const to : {el, wel, mtx, sg, wsg, bel})
+            for (char const* packing : {"", ".gz", ".zst"}) {
+              if (m == 150000 && (*packing || wide)) continue;  // the large one once: several pieces, several blocks
+              bool const weighted = to != el && to != sg && kind != weight_kind::none;
+              if ((to == wel || to == wsg) && !weighted) continue;
+              if ((to == wsg || to == bel) && kind == weight_kind::f32) continue;
+              std::string const name = "g." + std::string(to_string(to)) + packing;
+              write_edges(c.view, at(name), to);
+              auto const back = read_edges(at(name), {}).edges;
+              bool const as_stored = to == mtx && !directed;  // one of each pair
+              csr const again(back, directed, wide, as_stored);
+              SCOPED_TRACE(name + " " + std::to_string(m) + (directed ? " directed" : " undirected"));
+              if (to != el && to != wel) {  // a plain list does not know vertices behind the last edge
+                ASSERT_EQ(again.offsets, c.offsets);
+              }
+              ASSERT_EQ(again.narrow, c.narrow);
+              ASSERT_EQ(again.wide, c.wide);
+              if (weighted && m > 0) {
+                ASSERT_EQ(back.weights_are, kind);
+                ASSERT_EQ(again.weights, c.weights);
+              }
+              if (to == sg || to == wsg || to == mtx) {
+                ASSERT_EQ(back.undirected, !directed);
+              }
+              for (auto const& entry : fs::directory_iterator(folder)) fs::remove(entry.path());
+            }
+        }
+}
+
+TEST_F(formats, conversions_there_and_back_are_byte_for_byte) {
+  using enum file_format;
+  auto const there = [&](std::string const& from, std::string const& to, bool directed = true, bool mirror = false) {
+    csr const c(read_edges(at(from), {}).edges, directed, false, mirror);
+    write_edges(c.view, at(to), format_of(to));
+  };
+  file("a.el", "0 1\n0 4\n1 0\n3 3\n4 2\n");
+  there("a.el", "b.sg"), there("b.sg", "c.bel"), there("c.bel", "d.el.gz"), there("d.el.gz", "e.el");
+  EXPECT_EQ(bytes_of(at("e.el")), bytes_of(at("a.el")));
+  there("e.el", "f.sg");
+  EXPECT_EQ(bytes_of(at("f.sg")), bytes_of(at("b.sg")));
+  file("a.wel", "0 1 7\n0 4 0\n1 0 2147483647\n3 3 1\n4 2 9\n");
+  there("a.wel", "b.wsg"), there("b.wsg", "c.mtx");
+  EXPECT_EQ(bytes_of(at("c.mtx")), "%%MatrixMarket matrix coordinate integer general\n5 5 5\n1 2 7\n1 5 0\n2 1 2147483647\n4 4 1\n5 3 9\n");
+  there("c.mtx", "d.bel.zst"), there("d.bel.zst", "e.wel");
+  EXPECT_EQ(bytes_of(at("e.wel")), bytes_of(at("a.wel")));
+  file("f.wel", "0 1 0.5\n1 2 3.0\n2 0 1e+30\n2 1 0.1\n");
+  there("f.wel", "g.mtx"), there("g.mtx", "h.mtx.zst"), there("h.mtx.zst", "i.mtx");
+  EXPECT_EQ(bytes_of(at("g.mtx")), "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 0.5\n2 3 3.0\n3 1 1e+30\n3 2 0.1\n");
+  EXPECT_EQ(bytes_of(at("i.mtx")), bytes_of(at("g.mtx")));
+  file("s.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 4\n2 1\n3 3\n4 1\n4 2\n");
+  there("s.mtx", "s.sg", false, true), there("s.sg", "t.mtx", false);
+  EXPECT_EQ(bytes_of(at("t.mtx")), bytes_of(at("s.mtx")));
+}
+
+TEST_F(formats, the_bytes_of_a_small_sg_and_bel_are_as_documented) {
+  csr const c(edges(file_format::wel, "0 1 5\n0 2 6\n1 2 7\n"), true);
+  write_edges(c.view, at("g.sg"), file_format::sg);
+  EXPECT_EQ(bytes_of(at("g.sg")), gap{}.bytes());
+  write_edges(c.view, at("g.wsg"), file_format::wsg);
+  EXPECT_EQ(bytes_of(at("g.wsg")), gap{.weighted = true}.bytes());
+  write_edges(c.view, at("g.bel"), file_format::bel);
+  EXPECT_EQ(bytes_of(at("g.bel.col")), with_count(u64s{0, 2, 3, 3}, 4));
+  EXPECT_EQ(bytes_of(at("g.bel.dst")), with_count(u64s{1, 2, 2}, 3));
+  EXPECT_EQ(bytes_of(at("g.bel.val")), with_count(u32s{5, 6, 7}, 3));
+}
+
+TEST_F(formats, text_speaks_the_users_ids) {
+  csr c(edges(file_format::el, "0 1\n2 0\n"), true);
+  std::vector<std::uint64_t> const ids = {1000000007, 5, 42};
+  c.view.ids = ids.data();
+  write_edges(c.view, at("g.el"), file_format::el);
+  EXPECT_EQ(bytes_of(at("g.el")), "1000000007 5\n42 1000000007\n");
+  EXPECT_THAT(write_edges(c.view, at("g.sg"), file_format::sg),
+              ElementsAre(at("g.sg").string() + ": a .sg numbers vertices from 0; the graph's own ids are left out"));
+  c.view.ids = nullptr;
+  c.view.id_base = 1;
+  write_edges(c.view, at("g.el"), file_format::el);
+  EXPECT_EQ(bytes_of(at("g.el")), "1 2\n3 1\n");
+  EXPECT_THAT(write_edges(c.view, at("g.mtx"), file_format::mtx), IsEmpty());
+}
+
+TEST_F(formats, given_in_lists_are_written_as_they_are) {
+  csr const c(edges(file_format::wel, "0 1 5\n0 2 6\n1 2 7\n"), true);
+  csr_arrays view = c.view;
+  u64s const in_offsets = {0, 0, 1, 3};
+  u32s const in_targets = {0, 0, 1}, in_weights = {5, 6, 7};
+  view.in_offsets = in_offsets.data(), view.in_targets = in_targets.data(), view.in_weights = in_weights.data();
+  write_edges(view, at("g.wsg"), file_format::wsg);
+  EXPECT_EQ(bytes_of(at("g.wsg")), gap{.weighted = true}.bytes());
+}
+
+TEST_F(formats, what_cannot_be_written_is_refused_and_leaves_nothing) {
+  csr const plain(edges(file_format::el, "0 1\n"), true), real(edges(file_format::wel, "0 1 0.5\n"), true),
+      large(edges(file_format::wel, "0 1 4294967295\n"), true);
+  auto const refused = [&](csr const& c, std::string const& name, file_format to) {
+    std::string const text = message(errc::usage, [&] { write_edges(c.view, at(name), to); });
+    return text.substr(std::min(text.size(), at(name).string().size()));
+  };
+  using enum file_format;
+  EXPECT_EQ(refused(plain, "g.csv", csv), ": csv is not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)");
+  EXPECT_EQ(refused(plain, "g.wel", wel), ": the graph has no weights, which a .wel needs; write a .el or draw weights when converting");
+  EXPECT_EQ(refused(plain, "g.wsg", wsg), ": the graph has no weights, which a .wsg needs; write a .sg or draw weights when converting");
+  EXPECT_EQ(refused(real, "g.wsg", wsg), ": the weights are f32 and a .wsg holds whole numbers; write a .wel or .mtx");
+  EXPECT_EQ(refused(real, "g.bel", bel), ": the weights are f32 and a .bel holds whole numbers; write a .wel or .mtx");
+  EXPECT_EQ(refused(large, "g.wsg", wsg), ": weight 4294967295 is beyond the 2147483647 of a .wsg; write a .wel or .mtx");
+  EXPECT_EQ(files(), 0u);
+  EXPECT_THAT(write_edges(large.view, at("g.el"), el),
+              ElementsAre(at("g.el").string() + ": a .el has no weights; those of the graph are left out"));
+  write_edges(large.view, at("g.bel"), bel);
+  EXPECT_EQ(refused(plain, "g.bel", bel), ".val: stands beside the .bel to be written and would be read with it; remove it first");
+  EXPECT_EQ(message(errc::io, [&] { write_edges(plain.view, at("no/g.el"), el); }).substr(0, at("no/g.el").string().size()),
+            at("no/g.el").string());
+}
+
+TEST_F(formats, a_full_disk_leaves_no_half_file) {
+  csr const c(random_edges(1000, 50000, weight_kind::none, 1), true);
+  // A file size limit stands in for a full disk: the write fails after some pages. In a process of its own, since limits do not grow back.
+  auto const in_child = [&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::rlimit const limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_edges(c.view, at("g.el"), file_format::el);
+    } catch (error const& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::_Exit(files() == 0 && e.code() == errc::io ? 0 : 1);
+    }
+    std::_Exit(2);
+  };
+  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "writing failed at byte");
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------------
+
+TEST_F(formats, the_estimate_is_near_what_the_list_takes) {
+  csr const c(random_edges(100000, 200000, weight_kind::u32, 3), true);
+  using enum file_format;
+  for (auto const to : {el, wel, mtx, sg, wsg, bel})
+    for (char const* packing : {"", ".gz", ".zst"}) {
+      std::string const name = "g" + std::string(packing) + "." + std::string(to_string(to)) + packing;
+      write_edges(c.view, at(name), to);
+      std::uint64_t const takes = 200000 * (to == el || to == sg ? 16 : 20), guess = estimate_read_bytes(at(name), {});
+      EXPECT_GE(guess, takes * 9 / 10) << name;
+      EXPECT_LE(guess, takes * 3 / 2 + (48u << 20)) << name;
+    }
+  EXPECT_LE(estimate_read_bytes(file("small.el", "0 1\n"), {}), 2u << 20);
+  std::string head(1, '\1');  // a header that lies is believed as far as the file could hold it
+  put(head, std::int64_t{1} << 50), put(head, std::int64_t{1} << 31);
+  EXPECT_LE(estimate_read_bytes(file("lies.sg", head), {}), 2u << 20);
+}
+
+// --- real files ------------------------------------------------------------------------------------------------------------
+
+namespace {
+struct real_file {
+  char const* path;
+  std::uint64_t skip, arcs;
+  bool weighted;
+  std::size_t notes;
+};
+class real_graphs : public testing::TestWithParam<real_file> {};
+}  // namespace
+
+TEST_P(real_graphs, have_their_known_number_of_arcs) {
+  real_file const& f = GetParam();
+  fs::path const path = fs::path(GARNER_SOURCE_DIR "/../shared/data") / f.path;
+  if (!fs::exists(path)) GTEST_SKIP() << path << " is not here";
+  auto const r = read_edges(path, {.skip_lines = f.skip});
+  EXPECT_EQ(r.edges.arcs.size(), f.arcs);
+  EXPECT_EQ(r.edges.weights.size(), f.weighted ? f.arcs : 0);
+  EXPECT_EQ(r.notes.size(), f.notes) << (r.notes.empty() ? "" : r.notes[0]);
+  EXPECT_EQ(read_edges(path, {.skip_lines = f.skip, .block_bytes = 4096}).edges.arcs, r.edges.arcs);
+}
+
+INSTANTIATE_TEST_SUITE_P(shared_data, real_graphs,
+                         testing::Values(real_file{"soc-Epinions1/soc-Epinions1.txt.gz", 0, 508837, false, 0},
+                                         real_file{"web-NotreDame/web-NotreDame.txt.gz", 0, 1497134, false, 0},
+                                         real_file{"wiki-Vote/wiki-Vote.txt", 0, 103689, false, 0},
+                                         real_file{"email-Enron/email-Enron.txt", 1, 367662, false, 0},
+                                         real_file{"email-Enron/email-Enron.txt", 0, 367663, false, 1},
+                                         real_file{"facebook_combined/facebook_combined.txt", 1, 88234, false, 0},
+                                         real_file{"facebook_combined/facebook_combined.txt", 0, 88235, false, 1},
+                                         real_file{"gnn-amazon_photo/amazon_photo.edges.txt.zst", 0, 119081, false, 0},
+                                         real_file{"gnn-tolokers/tolokers.edges.txt.zst", 0, 519000, false, 0},
+                                         real_file{"USA-road-d.NY/USA-road-d.NY.gr.zst", 0, 730100, true, 0}),
+                         [](auto const& info) {
+                           std::string name;
+                           for (char const c : fs::path(info.param.path).filename().string())
+                             name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+                           return name + "_skip_" + std::to_string(info.param.skip);
+                         });
