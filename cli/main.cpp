@@ -1,0 +1,117 @@
+// The program `garner`: adds the verbs, runs one, and turns what it threw into one line on stderr and an exit code.
+// Exit codes: 0 done, 1 failed, 2 the command line asks for what cannot be.
+// Ctrl-C asks the work to stop, which then removes its temporary files; a second one ends the program at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "common.hpp"
+#include "core/device.hpp"
+#include "core/progress.hpp"
+#include "garner/error.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+// A verb whose file is not there yet is left out.
+[[gnu::weak]] void add_generate(CLI::App& app);
+[[gnu::weak]] void add_convert(CLI::App& app);
+[[gnu::weak]] void add_stats(CLI::App& app);
+[[gnu::weak]] void add_bfs(CLI::App& app);
+[[gnu::weak]] void add_info(CLI::App& app);
+[[gnu::weak]] void add_demo(CLI::App& app);
+
+namespace {
+
+enum exit_code { done = 0, failed = 1, wrong_usage = 2 };
+
+int complain(exit_code code, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
+  fmt::print(stderr, "garner: {}\n", message);
+  return code;
+}
+
+// A reader that has gone (garner ... | head) is no news.
+int complain_of_output(int code) {
+  if (code == EPIPE) return failed;
+  return complain(failed, fmt::format("standard output: {}; make room or write elsewhere", std::strerror(code)));
+}
+
+void stop(int) { request_interrupt(); }
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int s : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    sigaction(s, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaction(s, &action, nullptr);  // nohup stays nohup
+  }
+  for (int s : {SIGPIPE, SIGXFSZ}) std::signal(s, SIG_IGN);  // the write says so instead
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"garner: graphs larger than the memory of the GPU", "garner"};
+  app.set_version_flag("--version", fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"));
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  for (auto* add : {add_generate, add_convert, add_stats, add_bfs, add_info, add_demo})
+    if (add) add(app);
+  app.footer("garner VERB --help says more, with an example");
+
+  bool quiet = false, stats = false;
+  for (CLI::App* verb : app.get_subcommands({})) {
+    verb->add_flag("--quiet", quiet, "no progress bar");
+    verb->add_flag("--stats", stats, "phases and counters on stderr at the end");
+  }
+  // Options are all parsed before the callback of a verb runs.
+  for (CLI::App* verb : app.get_subcommands({})) verb->parse_complete_callback([&] { cli::show_progress(!quiet); });
+
+  try {
+    app.parse(argc, argv);
+    cli::flush_out();
+    if (stats) cli::print_stats();
+    return done;
+  } catch (CLI::Success const& e) {  // help and version
+    app.exit(e);
+    cli::flush_out();
+    return done;
+  } catch (CLI::ParseError const& e) {
+    auto const verbs = app.get_subcommands();
+    return complain(wrong_usage, fmt::format("{}; see garner {}--help", e.what(), verbs.empty() ? "" : verbs[0]->get_name() + " "));
+  }
+}
+
+int guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (error const& e) {
+    return complain(e.code() == errc::usage ? wrong_usage : failed, e.what());
+  } catch (cli::output_error const& e) {
+    return complain_of_output(e.code);
+  } catch (std::bad_alloc const&) {
+    return complain(failed, "out of host memory; free some, take a smaller graph, or set --host-budget to be told before it starts");
+  } catch (std::system_error const& e) {
+    return e.code().value() == EPIPE ? failed : complain(failed, e.what());
+  } catch (std::exception const& e) {
+    return complain(failed, fmt::format("a defect of Garner: {}", e.what()));
+  }
+}
+
+}  // namespace
+}  // namespace garner
+
+int main(int argc, char** argv) {
+  garner::catch_signals();
+  int const code = garner::guarded(argc, argv);
+  std::fflush(stdout);
+  return code;
+}

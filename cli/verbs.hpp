@@ -1,0 +1,15 @@
+// The verbs of the program, one file each. A verb adds its subcommand to the app, with a callback that parses and calls the library;
+// what is common to all (errors, exit codes, progress, --quiet, --stats) stands in main.cpp.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace garner {
+
+void add_generate(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_stats(CLI::App& app);
+void add_bfs(CLI::App& app);
+void add_info(CLI::App& app);
+void add_demo(CLI::App& app);
+
+}  // namespace garner
