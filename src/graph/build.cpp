@@ -141,21 +141,30 @@ edge_lists make_lists(executor& x, sorted_arcs arcs, std::uint64_t vertices, int
   return lists;
 }
 
-struct count_isolated {
-  std::uint64_t const *out, *in;  // in: null where out serves both
-  std::uint64_t vertices;
-  std::uint64_t* total;
-  static constexpr std::uint64_t block = 1024;
+// Bit v: some arc leaves or enters v.
+template <class Id>
+struct mark_touched {
+  csr_view<Id> g;
+  std::uint32_t* touched;
   template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    std::uint64_t const n = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) -> std::uint64_t {
-      return out[v] == out[v + 1] && (!in || in[v] == in[v + 1]);
-    });
-    t.once([&] {
-      if (n) atomic_add(total, n);
-    });
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    if (g.degree(v) == 0) return;
+    t.claim(touched, v);
+    t.each(g.list(v), [&](Id u) { t.claim(touched, u); });
   }
 };
+
+std::uint64_t isolated_vertices(graph const& g) {
+  executor here({place_kind::host, 0});
+  std::vector<std::uint32_t> touched((g.info.vertices + 31) / 32, 0);
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    for_each_item<32>(here, g.info.vertices, mark_touched<Id>{g.view<Id>(g.out), touched.data()});
+  });
+  std::uint64_t hit = 0;
+  for (std::uint32_t w : touched) hit += static_cast<std::uint64_t>(count_bits(w));
+  return g.info.vertices - hit;
+}
 
 std::uint64_t blocks_of(std::uint64_t n, std::uint64_t block) { return (n + block - 1) / block; }
 
@@ -232,11 +241,7 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   }
   if (options.draw_weights) draw_weights(g, *options.draw_weights);
 
-  executor here({place_kind::host, 0});
-  std::uint64_t isolated = 0;
-  for_each_item<32>(here, blocks_of(n, count_isolated::block),
-                    count_isolated{g.out.offsets.data(), g.info.in_lists ? g.in.offsets.data() : nullptr, n, &isolated});
-  report.isolated = isolated;
+  report.isolated = isolated_vertices(g);
   return g;
 }
 

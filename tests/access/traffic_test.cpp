@@ -1,0 +1,115 @@
+// The traffic model against counts made by hand (figure 2.4 of the dissertation), and its closed form against the trace.
+#include "access/traffic.hpp"
+
+#include "access/matrix.hpp"
+#include "core/exec.hpp"
+#include "core/random.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+template <class Id>
+struct read_runs {
+  Id const* data;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> const* runs;
+  template <class Team>
+  void operator()(Team t, std::uint64_t i) const {
+    t.each(run<Id>{data, (*runs)[i].first, (*runs)[i].second}, [](Id) {});
+  }
+};
+using runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+template <int Width, class Id = std::uint32_t>
+traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0) {
+  traffic_model model(how, l2);
+  executor x({place_kind::traced, 0}, &model);
+  std::uint64_t most = 1;
+  for (auto [b, e] : all) most = std::max(most, e);
+  auto const far = far_copy(x, std::vector<Id>(most));
+  for_each_item<Width>(x, all.size(), read_runs<Id>{far.data(), &all}, how);
+  return model.take();
+}
+using counts = std::array<std::uint64_t, 4>;
+
+TEST(traffic, aligned_lines_go_whole) {
+  EXPECT_EQ(trace<32>({{0, 128}}, access_mode::aligned).requests, (counts{0, 0, 0, 4}));
+  EXPECT_EQ(trace<32>({{8, 128}}, access_mode::aligned).requests, (counts{0, 0, 1, 3}));
+}
+TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c): 96 B and 32 B
+  EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{4, 0, 4, 0}));
+}
+TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 lists far apart
+  runs lists;
+  for (std::uint64_t lane = 0; lane < 32; ++lane) lists.push_back({lane * 1024, lane * 1024 + 64});
+  traffic const t = trace<1>(lists, access_mode::strided);
+  EXPECT_EQ(t.requests, (counts{32 * 8, 0, 0, 0}));
+  EXPECT_DOUBLE_EQ(t.overfetch(), 1.0);
+}
+TEST(traffic, strided_lanes_that_meet_in_a_line_merge) {
+  EXPECT_EQ(trace<1>({{0, 8}, {8, 16}, {16, 24}, {24, 32}}, access_mode::strided).requests, (counts{0, 0, 0, 1}));
+}
+TEST(traffic, teams_of_eight_merge_within_their_warp) {
+  EXPECT_EQ(trace<8>({{0, 8}, {8, 16}, {32, 40}, {64, 72}}, access_mode::aligned).requests, (counts{2, 1, 0, 0}));
+}
+TEST(traffic, paged_moves_each_page_once) {
+  traffic const t = trace<32>({{0, 10}, {5, 20}, {1020, 1030}}, access_mode::paged);
+  EXPECT_EQ(t.pages, 2u);
+  EXPECT_EQ(t.bytes_link(), 8192u);
+  EXPECT_EQ(t.request_count(), 0u);
+}
+TEST(traffic, figures) {
+  traffic t;
+  t.requests = {1, 1, 1, 1};
+  t.bytes_useful = 160;
+  EXPECT_EQ(t.bytes_link(), 320u);
+  EXPECT_DOUBLE_EQ(t.overfetch(), 2.0);
+  EXPECT_DOUBLE_EQ(t.amplification(640), 0.5);
+  EXPECT_DOUBLE_EQ(t.amplification(0), 0.0);
+}
+TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
+  runs const twice{{0, 32}, {0, 32}, {32, 64}, {0, 32}};
+  EXPECT_EQ(trace<32>(twice, access_mode::aligned).request_count(), 4u);
+  EXPECT_EQ(trace<32>(twice, access_mode::aligned, 1 << 20).request_count(), 2u);
+  EXPECT_EQ(trace<32>(twice, access_mode::aligned, 128).request_count(), 3u);  // one line: the second list evicts the first
+  EXPECT_EQ(trace<32>({{0, 8}, {0, 32}}, access_mode::aligned, 1 << 20).requests, (counts{1, 0, 1, 0}));
+}
+
+template <class Id>
+void closed_form_is_the_trace() {
+  for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned})
+    for (std::uint64_t i = 0; i < 400; ++i) {
+      std::uint64_t const begin = random_bits(1, 0, i) % 70, end = begin + random_bits(1, 1, i) % 300;
+      traffic const t = how == access_mode::strided ? trace<1, Id>({{begin, end}}, how) : trace<32, Id>({{begin, end}}, how);
+      run_traffic const c = traffic_of_run(begin, end, sizeof(Id), how);
+      for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(c.requests[k], t.requests[k]) << to_string(how) << " " << begin << " " << end << " " << k;
+      EXPECT_EQ(c.useful, t.bytes_useful);
+      EXPECT_EQ(c.sectors() * 32, t.bytes_link());
+    }
+}
+TEST(traffic, closed_form_is_the_trace_of_a_run) {
+  closed_form_is_the_trace<std::uint32_t>();
+  closed_form_is_the_trace<std::uint64_t>();
+}
+
+TEST(matrix, what_goes_with_what) {
+  place const host{place_kind::host, 0}, gpu{place_kind::device, 0};
+  for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
+    require_combination(host, tier::host, how);
+    require_combination(gpu, tier::host, how);
+    require_combination(gpu, tier::device, how);
+    EXPECT_NE(error_of([&] { require_combination(gpu, tier::managed, how); }).find("paged with tier managed"), std::string::npos);
+    EXPECT_NE(error_of([&] { require_combination(host, tier::device, how); }), "");
+  }
+  require_combination(gpu, tier::managed, access_mode::paged);
+  errc code{};
+  error_of([&] { require_combination(gpu, tier::host, access_mode::paged); }, &code);
+  EXPECT_EQ(code, errc::usage);
+  error_of([&] { require_combination(gpu, tier::host, access_mode::bulk); });
+  EXPECT_EQ(default_tier(gpu, access_mode::paged), tier::managed);
+  EXPECT_EQ(default_tier(gpu, access_mode::aligned), tier::host);
+}
+
+}  // namespace
+}  // namespace garner

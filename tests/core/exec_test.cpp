@@ -1,0 +1,194 @@
+// Teams and for_each_item: the same bodies, the same answers, at every place and width.
+#include "core/exec.hpp"
+
+#include <numeric>
+
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+struct results {
+  std::uint64_t visits, sum, near_sum, smallest, any_hits, any_misses, leaders, claims, index_sum;
+};
+
+// Item i reads the run [begin(i), end(i)): all begins and lengths modulo a line occur.
+struct ask_everything {
+  run<std::uint32_t> all;
+  std::uint32_t* bits;
+  results* r;
+  GARNER_HD static run<std::uint32_t> part(run<std::uint32_t> all, std::uint64_t i) {
+    std::uint64_t const begin = i * 37 % 211;
+    return {all.data, begin, begin + i * 13 % 173};
+  }
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    run<std::uint32_t> const mine = part(all, i);
+    std::uint64_t const sum = t.sum(mine, [](std::uint32_t e) { return static_cast<std::uint64_t>(e); });
+    std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [](std::uint64_t k) { return k; });
+    std::uint32_t const least = t.min(mine, 1000000u, [](std::uint32_t e) { return e; });
+    bool const hit = t.any(mine, [](std::uint32_t e) { return e % 16 == 3; });
+    bool const miss = t.any(mine, [](std::uint32_t e) { return e > 1000000; });
+    t.each(mine, [&](std::uint32_t e, std::uint64_t k) {
+      atomic_add(&r->visits, std::uint64_t{1});
+      atomic_add(&r->index_sum, k * e);
+      if (t.claim(bits, e)) atomic_add(&r->claims, std::uint64_t{1});
+    });
+    t.once([&] {
+      atomic_add(&r->sum, sum);
+      atomic_add(&r->near_sum, near);
+      atomic_add(&r->smallest, static_cast<std::uint64_t>(least));
+      atomic_add(&r->any_hits, static_cast<std::uint64_t>(hit));
+      atomic_add(&r->any_misses, static_cast<std::uint64_t>(miss));
+      atomic_add(&r->leaders, std::uint64_t{1});
+    });
+  }
+};
+
+results expected(std::vector<std::uint32_t> const& v, std::uint64_t items) {
+  results r{};
+  std::vector<bool> seen(100000);
+  for (std::uint64_t i = 0; i < items; ++i) {
+    auto const p = ask_everything::part({v.data(), 0, v.size()}, i);
+    std::uint32_t least = 1000000;
+    bool hit = false;
+    for (std::uint64_t k = p.begin; k < p.end; ++k) {
+      ++r.visits;
+      r.index_sum += k * v[k];
+      r.sum += v[k];
+      r.near_sum += k;
+      least = std::min(least, v[k]);
+      hit |= v[k] % 16 == 3;
+      if (!seen[v[k]]) ++r.claims;
+      seen[v[k]] = true;
+    }
+    r.smallest += least;
+    r.any_hits += hit;
+    ++r.leaders;
+  }
+  return r;
+}
+
+class exec : public at_place {};
+
+template <int Width>
+void check_width(place where, access_mode how) {
+  executor x(where);
+  std::vector<std::uint32_t> values(500);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 7919 % 1009);
+  auto const far = far_copy(x, values);
+  auto const bits = near_copy(x, std::vector<std::uint32_t>(64, 0));
+  auto const out = near_copy(x, std::vector<results>(1));
+  constexpr std::uint64_t items = 3001;
+  for_each_item<Width>(x, items, ask_everything{{far.data(), 0, values.size()}, bits.data(), out.data()}, how);
+  results const got = x.read(out.data()), want = expected(values, items);
+  EXPECT_EQ(got.visits, want.visits);
+  EXPECT_EQ(got.index_sum, want.index_sum);
+  EXPECT_EQ(got.sum, want.sum);
+  EXPECT_EQ(got.near_sum, want.near_sum);
+  EXPECT_EQ(got.smallest, want.smallest);
+  EXPECT_EQ(got.any_hits, want.any_hits);
+  EXPECT_EQ(got.any_misses, 0u);
+  EXPECT_EQ(got.leaders, items);
+  EXPECT_EQ(got.claims, want.claims);
+}
+
+TEST_P(exec, every_width_and_access_gives_the_same) {
+  for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
+    check_width<1>(where(), how);
+    check_width<8>(where(), how);
+    check_width<32>(where(), how);
+  }
+}
+
+struct use_atomics {
+  std::uint32_t* small;
+  std::uint64_t* large;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    atomic_add(small + 0, 1u);
+    atomic_min(small + 1, static_cast<std::uint32_t>(5000 - i));
+    atomic_max(small + 2, static_cast<std::uint32_t>(i));
+    atomic_or(small + 3, 1u << i % 32);
+    atomic_add(large + 0, std::uint64_t{1} << 33);
+    atomic_min(large + 1, (std::uint64_t{1} << 40) - i);
+    atomic_max(large + 2, (std::uint64_t{1} << 40) + i);
+    atomic_cas(large + 3, std::uint64_t{0}, std::uint64_t{77});
+    if (i == 9) atomic_store(large + 4, std::uint64_t{1} << 50);
+  }
+};
+
+TEST_P(exec, atomics) {
+  executor x(where());
+  auto const small = near_copy(x, std::vector<std::uint32_t>{0, ~0u, 0, 0});
+  auto const large = near_copy(x, std::vector<std::uint64_t>{0, ~std::uint64_t{0}, 0, 0, 0});
+  for_each_item<1>(x, 4096, use_atomics{small.data(), large.data()});
+  EXPECT_EQ(host_copy(x, small.data(), 4), (std::vector<std::uint32_t>{4096, 5000 - 4095, 4095, ~0u}));
+  std::uint64_t const big = std::uint64_t{1} << 40;
+  EXPECT_EQ(host_copy(x, large.data(), 5), (std::vector<std::uint64_t>{std::uint64_t{4096} << 33, big - 4095, big + 4095, 77, std::uint64_t{1} << 50}));
+}
+
+TEST_P(exec, no_items_no_visits) {
+  executor x(where());
+  for_each_item<32>(x, 0, use_atomics{nullptr, nullptr});
+  x.wait();
+}
+
+TEST_P(exec, fill_and_copy) {
+  executor x(where());
+  auto const b = near_copy(x, std::vector<std::uint32_t>(3u << 20, 1));
+  x.fill(b.data(), 0xff, b.bytes());
+  auto const back = host_copy(x, b.data(), b.size());
+  EXPECT_EQ(std::count(back.begin(), back.end(), ~0u), 3 << 20);
+}
+GARNER_AT_EVERY_PLACE(exec);
+
+// What a traced warp asks for, by hand: lanes 3 .. 31 of the first line, then one whole line, then 8 elements.
+struct keep_reads : request_sink {
+  std::vector<std::vector<far_read>> warps;
+  void warp(std::span<std::vector<far_read> const> teams) override { warps.emplace_back(teams[0]); }
+};
+struct read_one {
+  run<std::uint32_t> r;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t) const {
+    t.each(r, [](std::uint32_t) {});
+  }
+};
+TEST(traced, steps_start_on_lines_only_when_aligned) {
+  keep_reads seen;
+  executor x({place_kind::traced, 0}, &seen);
+  auto const far = far_copy(x, std::vector<std::uint32_t>(128));
+  auto const at = reinterpret_cast<std::uint64_t>(far.data());
+  for_each_item<32>(x, 1, read_one{{far.data(), 3, 72}}, access_mode::aligned);
+  for_each_item<32>(x, 1, read_one{{far.data(), 3, 72}}, access_mode::merged);
+  auto const expect = [&](std::vector<far_read> const& got, std::vector<std::pair<int, int>> const& want) {
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].first - at, static_cast<std::uint64_t>(4 * want[i].first));
+      EXPECT_EQ(got[i].last - at, static_cast<std::uint64_t>(4 * want[i].second));
+    }
+  };
+  ASSERT_EQ(seen.warps.size(), 2u);
+  expect(seen.warps[0], {{3, 32}, {32, 64}, {64, 72}});
+  expect(seen.warps[1], {{3, 35}, {35, 67}, {67, 72}});
+}
+
+TEST(place, names_there_and_back) {
+  EXPECT_EQ(parse_place("device:3"), (place{place_kind::device, 3}));
+  EXPECT_EQ(to_string(place{place_kind::device, 3}), "device 3");
+  EXPECT_EQ(parse_place("traced").kind, place_kind::traced);
+  EXPECT_EQ(parse_access(to_string(access_mode::merged)), access_mode::merged);
+  EXPECT_EQ(parse_tier(to_string(tier::managed)), tier::managed);
+  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("host, device, device:N or traced"), std::string::npos);
+}
+
+TEST(executor, no_such_device) {
+  errc code{};
+  error_of([] { executor x({place_kind::device, 4711}); }, &code);
+  EXPECT_EQ(code, errc::device);
+}
+
+}  // namespace
+}  // namespace garner

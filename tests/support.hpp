@@ -1,0 +1,111 @@
+// What the tests share: the places of this machine, far and near arrays of a place, small graphs, and the serial twin of BFS.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/executor.hpp"
+#include "garner/place.hpp"
+#include "graph/build.hpp"
+#include "graph/edge_list.hpp"
+#include "graph/graph.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner::testing {
+
+inline std::string name_of(place_kind kind) {
+  return kind == place_kind::host ? "host" : kind == place_kind::traced ? "traced" : "device";
+}
+
+// Suites over places: a device test skips, visibly, where there is none.
+class at_place : public ::testing::TestWithParam<place_kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  }
+  place where() const { return {GetParam(), 0}; }
+};
+inline auto const every_place = ::testing::Values(place_kind::host, place_kind::traced, place_kind::device);
+#define GARNER_AT_EVERY_PLACE(suite) \
+  INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, [](auto const& info) { return ::garner::testing::name_of(info.param); })
+
+// Near memory of a place with given contents, and back.
+template <class T>
+buffer<T> near_copy(executor& x, std::vector<T> const& values) {
+  buffer<T> b(x.near(), std::max<std::size_t>(values.size(), 1), x.device(), "a test");
+  x.copy(b.data(), values.data(), values.size() * sizeof(T));
+  x.wait();
+  return b;
+}
+template <class T>
+std::vector<T> host_copy(executor& x, T const* data, std::size_t n) {
+  std::vector<T> values(n);
+  x.copy(values.data(), data, n * sizeof(T));
+  x.wait();
+  return values;
+}
+// Far memory: host memory that the place's teams can read.
+template <class T>
+buffer<T> far_copy(executor& x, std::vector<T> const& values) {
+  buffer<T> b(tier::host, std::max<std::size_t>(values.size(), 1), x.device(), "a test");
+  std::copy(values.begin(), values.end(), b.data());
+  return b;
+}
+
+inline edge_list make_edges(std::vector<arc> arcs, bool undirected = false, std::uint64_t vertices = 0) {
+  edge_list e;
+  e.arcs = std::move(arcs);
+  e.undirected = undirected;
+  e.vertices = vertices;
+  e.source = "a test";
+  return e;
+}
+inline graph make_graph(std::vector<arc> arcs, bool undirected = false, std::uint64_t vertices = 0, build_options options = {}) {
+  build_report report;
+  return build_graph(make_edges(std::move(arcs), undirected, vertices), options, report);
+}
+inline std::uint64_t target_at(graph const& g, std::uint64_t i) {
+  return g.info.id_bytes == 8 ? static_cast<std::uint64_t const*>(g.out.targets.data())[i]
+                              : static_cast<std::uint32_t const*>(g.out.targets.data())[i];
+}
+
+// BFS the plain way, over internal ids.
+inline std::vector<std::uint32_t> serial_depths(graph const& g, std::uint64_t source) {
+  std::vector<std::uint32_t> depth(g.info.vertices, ~0u);
+  std::queue<std::uint64_t> open;
+  depth[source] = 0;
+  open.push(source);
+  while (!open.empty()) {
+    std::uint64_t const v = open.front();
+    open.pop();
+    for (std::uint64_t i = g.out.offsets[v]; i < g.out.offsets[v + 1]; ++i) {
+      std::uint64_t const u = target_at(g, i);
+      if (depth[u] != ~0u) continue;
+      depth[u] = depth[v] + 1;
+      open.push(u);
+    }
+  }
+  return depth;
+}
+
+// The message of the garner::error that f throws; fails the test if it throws none.
+template <class F>
+std::string error_of(F f, errc* code = nullptr) {
+  try {
+    f();
+  } catch (error const& e) {
+    if (code) *code = e.code();
+    return e.what();
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return "";
+}
+
+}  // namespace garner::testing

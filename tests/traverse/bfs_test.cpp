@@ -1,0 +1,263 @@
+// BFS at every place, access, id width, with and without split hubs, against the serial twin: depths equal, any parent that is valid.
+#include "traverse/bfs.hpp"
+
+#include <array>
+#include <cstring>
+#include <tuple>
+
+#include "access/matrix.hpp"
+#include "access/traffic.hpp"
+#include "core/random.hpp"
+#include "graph/generate.hpp"
+#include "support.hpp"
+#include "traverse/verify.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes) {
+  std::uint64_t const n = 200 + random_bits(seed, 9, 0) % 1500, m = n * (1 + random_bits(seed, 9, 1) % 6) / 2;
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < m; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % n;
+    if (i % 3 == 0) u = 5;  // a hub
+    arcs.push_back({u, v});
+  }
+  build_options o;
+  o.id_bytes = id_bytes;
+  o.keep_duplicates = seed % 2;
+  o.keep_loops = seed % 3 == 0;
+  return make_graph(arcs, undirected, n, o);
+}
+
+// The graph with its edges where this place, access and tier want them.
+graph placed(graph g, bfs_options const& o) {
+  tier const t = o.edges.value_or(default_tier(o.where, o.access));
+  if (o.where.kind != place_kind::device) return g;
+  memory_block moved(t, g.out.targets.bytes(), o.where.index, "edges");
+  executor x(o.where);
+  x.copy(moved.data(), g.out.targets.data(), moved.bytes());
+  x.wait();
+  g.out.targets = std::move(moved);
+  return g;
+}
+graph on_host_of(graph const& g) {  // a copy the serial twin can read
+  graph copy;
+  copy.info = g.info;
+  copy.name = g.name;
+  copy.out.offsets = buffer<std::uint64_t>(tier::host, g.out.offsets.size(), -1, "copy");
+  std::copy(g.out.offsets.begin(), g.out.offsets.end(), copy.out.offsets.begin());
+  copy.out.targets = memory_block(tier::host, g.out.targets.bytes(), -1, "copy");
+  std::memcpy(copy.out.targets.data(), g.out.targets.data(), g.out.targets.bytes());
+  return copy;
+}
+
+class bfs : public at_place {};
+
+TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      graph const original = random_graph(seed, seed % 2 == 0, id_bytes);
+      for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
+        for (std::uint32_t per_team : {1u, 8u})
+          for (bool split : {true, false})
+            for (tier t : {tier::host, tier::device}) {
+              if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+              bfs_options o;
+              o.where = where();
+              o.access = how;
+              if (t == tier::device) o.edges = t;
+              o.vertices_per_team = per_team;
+              o.split_hubs = split;
+              o.slice = 64;
+              o.check_certificate = true;
+              graph const g = placed(on_host_of(original), o);
+              bfs_job job(g, o);
+              SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} split {}", to_string(how), seed, id_bytes, per_team, split));
+              for (std::uint64_t source : {std::uint64_t{5}, std::uint64_t{0}, original.info.vertices - 1}) {
+                bfs_run const r = job.run(source);
+                ASSERT_EQ(job.depths(), serial_depths(original, source));
+                EXPECT_TRUE(r.verified);
+              }
+            }
+    }
+}
+
+TEST_P(bfs, parents_counts_and_levels) {
+  bfs_options o;
+  o.where = where();
+  o.check_certificate = true;
+  for (std::uint64_t seed : {1u, 2u}) {
+    graph const original = random_graph(seed, true, 4);
+    graph const g = placed(on_host_of(original), o);
+    bfs_job job(g, o);
+    bfs_run const r = job.run(5);
+    auto const want = serial_depths(original, 5);
+    auto const parent = job.parents();
+    std::uint64_t reached = 0, sum = 0, edges = 0, frontier = 0;
+    std::uint32_t largest = 0;
+    for (std::uint64_t v = 0; v < want.size(); ++v) {
+      if (want[v] == unreached) {
+        EXPECT_EQ(parent[v], ~std::uint64_t{0});
+        continue;
+      }
+      ++reached, sum += want[v], largest = std::max(largest, want[v]);
+      edges += original.out.offsets[v + 1] - original.out.offsets[v];
+      if (v == 5) {
+        EXPECT_EQ(parent[v], v);
+        continue;
+      }
+      ASSERT_LT(parent[v], want.size());
+      EXPECT_EQ(want[parent[v]] + 1, want[v]);
+      bool arc_exists = false;
+      for (std::uint64_t i = original.out.offsets[parent[v]]; i < original.out.offsets[parent[v] + 1]; ++i)
+        arc_exists |= target_at(original, i) == v;
+      EXPECT_TRUE(arc_exists);
+    }
+    for (auto const& l : r.levels) frontier += l.frontier;
+    EXPECT_EQ(r.reached, reached);
+    EXPECT_EQ(r.depth_sum, sum);
+    EXPECT_EQ(r.depth_max, largest);
+    EXPECT_EQ(r.edges, edges);
+    EXPECT_EQ(r.levels.size(), largest + 1u);
+    EXPECT_EQ(frontier, reached);
+    if (where().kind != place_kind::host) {
+      EXPECT_EQ(r.link.bytes_useful, edges * 4);
+    }
+  }
+}
+
+TEST_P(bfs, a_long_path_and_a_star) {
+  bfs_options o;
+  o.where = where();
+  o.check_certificate = true;
+  std::vector<arc> path, star;
+  for (std::uint64_t v = 0; v < 700; ++v) path.push_back({v, v + 1});  // more levels than the counters have slots
+  for (std::uint64_t v = 1; v < 5000; ++v) star.push_back({0, v});
+  for (auto const& [arcs, source, depth] : {std::tuple{path, 0, 700u}, std::tuple{star, 0, 1u}, std::tuple{star, 4999, 2u}}) {
+    graph const original = make_graph(arcs, true);
+    graph const g = placed(on_host_of(original), o);
+    bfs_job job(g, o);
+    EXPECT_EQ(job.run(static_cast<std::uint64_t>(source)).depth_max, depth);
+    EXPECT_EQ(job.depths(), serial_depths(original, static_cast<std::uint64_t>(source)));
+  }
+}
+
+TEST_P(bfs, small_and_empty_graphs) {
+  bfs_options o;
+  o.where = where();
+  o.check_certificate = true;
+  graph const none = placed(make_graph({}), o);
+  bfs_job empty(none, o);
+  EXPECT_NE(error_of([&] { empty.run(0); }).find("0"), std::string::npos);
+  graph const one = placed(make_graph({}, false, 1), o);
+  bfs_job single(one, o);
+  bfs_run const r = single.run(0);
+  EXPECT_EQ(r.reached, 1u);
+  EXPECT_EQ(r.levels.size(), 1u);
+  EXPECT_EQ(single.depths(), (std::vector<std::uint32_t>{0}));
+  graph const apart = placed(make_graph({{0, 1}}, true, 40), o);
+  bfs_job lonely(apart, o);
+  EXPECT_EQ(lonely.run(33).reached, 1u);
+  EXPECT_EQ(lonely.run(1).reached, 2u);
+  EXPECT_EQ(lonely.run(33).reached, 1u);  // nothing is left of the run before
+}
+GARNER_AT_EVERY_PLACE(bfs);
+
+// A certificate that accepts everything is none: spoil a right result in each way it can be wrong.
+TEST_P(bfs, the_certificate_finds_what_is_wrong) {
+  executor x(where());
+  graph const original = make_graph({{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 2}}, true, 7);
+  bfs_options o;
+  o.where = where();
+  graph const g = placed(on_host_of(original), o);
+  auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
+  std::vector<std::uint32_t> const depth{0, 1, 2, 3, 1, ~0u, ~0u}, parent{0, 0, 1, 2, 0, ~0u, ~0u};
+  auto const verdict = [&](std::vector<std::uint32_t> d, std::vector<std::uint32_t> p) -> std::string {
+    auto const near_d = near_copy(x, d), near_p = near_copy(x, p);
+    try {
+      verify_bfs(x, bfs_tree<std::uint32_t>{g.view<std::uint32_t>(g.out, offsets.data()), 0, near_d.data(), near_p.data()}, g, access_mode::aligned);
+    } catch (error const& e) {
+      return e.what();
+    }
+    return "right";
+  };
+  EXPECT_EQ(verdict(depth, parent), "right");
+  auto const spoiled = [&](std::size_t v, std::uint32_t d, std::uint32_t p) {
+    auto ds = depth;
+    auto ps = parent;
+    ds[v] = d;
+    ps[v] = p;
+    return verdict(ds, ps);
+  };
+  EXPECT_NE(spoiled(0, 1, 0).find("source"), std::string::npos);
+  EXPECT_NE(spoiled(3, 4, 2).find("vertex 3"), std::string::npos);     // too deep
+  EXPECT_NE(spoiled(3, ~0u, ~0u).find("vertex 3"), std::string::npos);  // reached, but said not to be
+  EXPECT_NE(spoiled(3, 2, 1).find("no arc"), std::string::npos);       // parent is no neighbour
+  EXPECT_NE(spoiled(2, 2, 3).find("one level above"), std::string::npos);
+  EXPECT_NE(spoiled(2, 2, 700).find("no vertex"), std::string::npos);
+  EXPECT_NE(spoiled(5, ~0u, 1).find("not reached"), std::string::npos);
+  EXPECT_NE(spoiled(5, 1, 0).find("vertex 5"), std::string::npos);     // not reached, but said to be
+}
+
+TEST(bfs_traffic, traced_requests_of_one_level_are_the_closed_form) {
+  graph const g = random_graph(3, true, 4);
+  bfs_options o;
+  o.where = {place_kind::traced, 0};
+  for (access_mode how : {access_mode::merged, access_mode::aligned}) {
+    o.access = how;
+    bfs_job job(g, o);
+    bfs_run const r = job.run(5);
+    auto const depth = job.depths();
+    run_traffic want{};
+    for (std::uint64_t v = 0; v < depth.size(); ++v)
+      if (depth[v] != unreached) want = want + traffic_of_run(g.out.offsets[v], g.out.offsets[v + 1], 4, how);
+    EXPECT_EQ(r.link.bytes_link(), want.sectors() * 32);
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(r.link.requests[k], want.requests[k]);
+  }
+}
+
+TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
+  executor here({place_kind::host, 0});
+  generate_options gen;
+  gen.scale = 12;
+  build_report report;
+  graph const g = generate(here, gen, report);
+  bfs_options o;
+  o.where = {place_kind::traced, 0};
+  std::uint64_t count[3];
+  for (int k = 0; k < 3; ++k) {
+    o.access = std::array{access_mode::strided, access_mode::merged, access_mode::aligned}[static_cast<std::size_t>(k)];
+    count[k] = bfs_job(g, o).run(pick_sources(g, 1, 1)[0]).link.request_count();
+  }
+  EXPECT_LT(count[2], count[1]);
+  EXPECT_LT(count[1], count[0]);
+}
+
+TEST(bfs_sources, have_edges_and_follow_the_seed) {
+  graph const g = make_graph({{100000, 99999}, {3, 4}}, false);
+  auto const a = pick_sources(g, 20, 1), b = pick_sources(g, 20, 1), c = pick_sources(g, 20, 2);
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, c);
+  EXPECT_EQ(a.size(), 20u);
+  for (auto s : a) EXPECT_TRUE(s == 3 || s == 100000);
+  EXPECT_TRUE(pick_sources(make_graph({}, false, 5), 3, 1).empty());
+}
+
+TEST(bfs_options, are_checked) {
+  graph const g = make_graph({{0, 1}});
+  bfs_options o;
+  o.slice = 33;
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("multiple of 32"), std::string::npos);
+  o = {};
+  o.vertices_per_team = 0;
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }), "");
+  o = {};
+  o.access = access_mode::paged;
+  o.edges = tier::host;
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("paged with tier managed"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner
