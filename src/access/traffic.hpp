@@ -48,6 +48,10 @@ class traffic_model : public request_sink {
 struct run_traffic {
   std::uint64_t requests[4] = {};
   std::uint64_t useful = 0;
+  // n requests of 1 to 4 sectors. No indexing by a value, which would move the counts out of a kernel's registers.
+  GARNER_HD void add(std::uint64_t sectors, std::uint64_t n) {
+    for (std::uint64_t k = 0; k < 4; ++k) requests[k] += sectors == k + 1 ? n : 0;
+  }
   GARNER_HD std::uint64_t sectors() const { return requests[0] + 2 * requests[1] + 3 * requests[2] + 4 * requests[3]; }
   GARNER_HD friend run_traffic operator+(run_traffic a, run_traffic const& b) {
     for (int k = 0; k < 4; ++k) a.requests[k] += b.requests[k];
@@ -61,10 +65,9 @@ namespace detail {
 GARNER_HD inline void add_stretch(run_traffic& t, std::uint64_t first, std::uint64_t last) {
   std::uint64_t const begin = first / 32, end = (last + 31) / 32;
   std::uint64_t const line_end = (begin / 4 + 1) * 4, head = line_end < end ? line_end : end;
-  ++t.requests[head - begin - 1];
-  if (head == end) return;
-  t.requests[3] += (end - head) / 4;
-  if ((end - head) % 4) ++t.requests[(end - head) % 4 - 1];
+  t.add(head - begin, 1);
+  t.add(4, (end - head) / 4);
+  t.add((end - head) % 4, 1);
 }
 }  // namespace detail
 

@@ -1,0 +1,149 @@
+// `garner demo`: the whole in one call, for `make demo`. Generates a Kronecker graph, writes it as a container, runs BFS from the file at
+// every place and in every access mode that this machine has, verifies each run, and prints one table.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "access/matrix.hpp"
+#include "cli/common.hpp"
+#include "cli/verbs.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "graph/container.hpp"
+#include "graph/generate.hpp"
+#include "memory/budget.hpp"
+#include "memory/link.hpp"
+#include "memory/self_test.hpp"
+#include "traverse/bfs.hpp"
+
+namespace garner {
+
+namespace {
+
+struct row {
+  std::string where, access;
+  bfs_run run;
+};
+
+struct settings {
+  int scale = 18;
+  std::string file;  // empty: a temporary one
+};
+
+// The file, and whether it goes when the demo ends.
+struct demo_file {
+  std::filesystem::path path;
+  bool temporary;
+  ~demo_file() {
+    std::error_code ignored;
+    if (temporary) std::filesystem::remove(path, ignored);
+  }
+};
+
+bfs_run median_run(bfs_job& job, std::uint64_t source, int times) {
+  std::vector<bfs_run> runs;
+  for (int i = 0; i < times; ++i) runs.push_back(job.run(source));
+  std::sort(runs.begin(), runs.end(), [](bfs_run const& a, bfs_run const& b) { return a.ms < b.ms; });
+  return runs[runs.size() / 2];
+}
+
+struct mode {
+  access_mode access;
+  std::uint32_t per_team;
+  char const* name;
+};
+constexpr mode modes[] = {{access_mode::paged, 1, "paged"},
+                          {access_mode::strided, 1, "strided"},
+                          {access_mode::merged, 1, "merged"},
+                          {access_mode::aligned, 1, "aligned"},
+                          {access_mode::aligned, 8, "aligned, 8 vertices a team"}};
+
+void run_demo(settings const& s) {
+  bool const gpu = device::count() > 0;
+  demo_file const file{s.file.empty() ? std::filesystem::temp_directory_path() / fmt::format("garner-demo-{}.gnr", ::getpid()) : std::filesystem::path(s.file),
+                       s.file.empty()};
+  generate_options make;
+  make.scale = s.scale;
+  build_report report;
+  {
+    executor x(gpu ? place{place_kind::device, 0} : place{place_kind::host, 0});
+    graph const made = generate(x, make, report);
+    save_graph(made, file.path);
+    cli::say("Kronecker graph of scale {}: {} vertices, {} arcs ({} of edge list), written to {} and read back for each row.\n", s.scale,
+             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), format_bytes(made.info.edges * made.info.id_bytes), file.path.string());
+  }
+  if (gpu) cli::say("Device 0: {}. The edge list lies in host memory, what is kept a vertex on the device.\n", device::describe(0).name);
+  else cli::say("No GPU here: {}.\n", device::why_none());
+
+  std::vector<row> rows;
+  double link_gbs = 0;
+  if (gpu) {
+    self_test(0);
+    link_gbs = link_of(0).zero_copy_gbs;
+  }
+  std::uint64_t edge_bytes = 0, source = 0;
+  std::vector<place> places{{place_kind::host, 0}, {place_kind::traced, 0}};
+  if (gpu) places.push_back({place_kind::device, 0});
+  for (place const where : places)
+    for (mode const& m : modes) {
+      bfs_options o;
+      o.where = where;
+      o.access = m.access;
+      o.vertices_per_team = m.per_team;
+      o.check_certificate = true;
+      load_options load;
+      bool const on_device = where.kind == place_kind::device;
+      load.edges = on_device ? default_tier(where, m.access) : tier::host;
+      load.device = on_device ? where.index : -1;
+      graph const g = load_graph(file.path, load);
+      edge_bytes = g.info.edges * g.info.id_bytes;
+      source = pick_sources(g, 1, 1).at(0);
+      bfs_job job(g, o);
+      // A second UVM run would find its pages on the device already, and a trace does not depend on time.
+      int const times = m.access == access_mode::paged || where.kind == place_kind::traced ? 1 : 5;
+      rows.push_back({to_string(where), m.name, median_run(job, source, times)});
+    }
+
+  cli::say("BFS from vertex {}, every run verified; ms is the median of five (paged: one, cold).\n\n", source);
+  cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "place", "access", "levels", "ms", "GTEPS", "32 B", "64 B", "96 B",
+           "128 B", "ampl.", "% link", "requests");
+  for (row const& r : rows) {
+    bool const host = r.where == "host", traced = r.where == "traced";
+    auto const count = [&](std::size_t k) { return host || r.access == "paged" ? std::string("-") : cli::grouped(r.run.link.requests[k]); };
+    std::string const time = traced ? "-" : fmt::format("{:.2f}", r.run.ms), rate = traced ? "-" : fmt::format("{:.3f}", r.run.gteps);
+    double const gbs = static_cast<double>(r.run.link.bytes_link()) / r.run.ms / 1e6;
+    bool const far = !host && !traced && r.access != "paged";
+    cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", r.where, r.access, r.run.levels.size(), time, rate, count(0),
+             count(1), count(2), count(3), host || (!traced && r.access == "paged") ? "-" : fmt::format("{:.2f}", r.run.link.amplification(edge_bytes)),
+             far && link_gbs > 0 ? fmt::format("{:.0f}", 100 * gbs / link_gbs) : "-",
+             host ? "none: nothing crosses a link" : r.access == "paged" ? (traced ? "traced, 4 KiB pages" : "pages, not counted") : traced ? "traced" : "modelled");
+  }
+  cli::say("\nampl.: bytes over the link / bytes of the edge list. ");
+  if (gpu) cli::say("% link: of the {:.1f} GB/s that aligned reads of host memory reach here.\n", link_gbs);
+  else cli::say("There is no link to fill here, so the requests come from traced runs: the same\nprogram on 32 simulated lanes, which shows what a GPU would send.\n");
+  auto const requests_of = [&](std::string_view access) -> std::uint64_t {
+    for (row const& r : rows)
+      if (r.where == "traced" && r.access == access) return r.run.link.request_count();
+    return 0;
+  };
+  std::uint64_t const strided = requests_of("strided"), aligned = requests_of("aligned");
+  if (aligned)
+    cli::say("For the same edges `strided` sends {} requests and `aligned` {}: {:.1f} times fewer, most of them whole lines of 128 B.\n", cli::grouped(strided),
+             cli::grouped(aligned), static_cast<double>(strided) / static_cast<double>(aligned));
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app) {
+  auto* const verb = app.add_subcommand("demo", "Generate, write, read, search and verify: one table of what this machine does");
+  auto const s = std::make_shared<settings>();
+  verb->add_option("--scale", s->scale, "The graph has 2^scale vertices")->check(CLI::Range(8, 26))->capture_default_str();
+  verb->add_option("--file", s->file, "Keep the container under this name (default: a temporary file)");
+  verb->footer("Example:\n  garner demo --scale 20\n");
+  verb->callback([s] { run_demo(*s); });
+}
+
+}  // namespace garner
