@@ -25,7 +25,7 @@ class budget {
   std::atomic<std::uint64_t> limit_, used_{0}, peak_{0};
 };
 
-budget& host_budget();              // limit at start: the control group's, else what is available now
+budget& host_budget();              // limit at start: the control group's, if it sets one (never MemTotal: memory may grow as it is touched)
 budget& device_budget(int index);   // limit at start: unlimited (the device itself refuses)
 
 std::uint64_t parse_bytes(std::string const& text);   // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples

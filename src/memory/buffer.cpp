@@ -1,0 +1,46 @@
+// A block asks its budget first, then its tier; both get back what they gave.
+#include "memory/buffer.hpp"
+
+#include "core/fail.hpp"
+#include "memory/budget.hpp"
+#include "memory/tiers.hpp"
+
+namespace garner {
+
+namespace {
+// Calls f with a value of the tier's type.
+template <class F>
+decltype(auto) with_tier(tier where, F&& f) {
+  switch (where) {
+    case tier::host: return f(host_tier{});
+    case tier::device: return f(device_tier{});
+    case tier::managed: return f(managed_tier{});
+    case tier::peer:
+    case tier::file: break;
+  }
+  fail(errc::usage, "tier {} holds no memory blocks; say host, device or managed", to_string(where));
+}
+budget& payer(tier where, int device) { return where == tier::device ? device_budget(device) : host_budget(); }
+}  // namespace
+
+memory_block::memory_block(tier where, std::size_t bytes, int device, char const* what) : where_(where), device_(device) {
+  if (bytes == 0) return;
+  payer(where, device).take(bytes, what);
+  try {
+    data_ = with_tier(where, [&](auto t) { return t.allocate(bytes, device); });
+  } catch (error const& e) {
+    payer(where, device).give_back(bytes);
+    throw error(e.code(), fmt::format("{}: {}", what, e.what()));
+  }
+  bytes_ = bytes;
+}
+
+void memory_block::reset() noexcept {
+  if (!data_) return;
+  with_tier(where_, [&](auto t) { t.release(data_, bytes_, device_); });
+  payer(where_, device_).give_back(bytes_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace garner
