@@ -446,7 +446,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   if (how.in_lists && g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", g.name);
   if (how.weights && g.info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights; convert the graph again from a weighted file or with --random-weights", g.name);
+    fail(errc::input, "{}: has no weights; convert the graph again from a weighted file, or draw them with --weights 1:255", g.name);
   g.info.in_lists = g.info.in_lists && how.in_lists;
   if (!how.weights) g.info.weights = weight_kind::none;
   std::uint64_t wanted = 0;

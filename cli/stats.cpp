@@ -1,0 +1,99 @@
+// garner stats: what a container holds, from its header and its offsets; with --check after every byte of it was checked.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "graph/summary.hpp"
+#include "memory/budget.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped, cli::say;
+
+struct stats_options {
+  std::string file;
+  bool check = false, json = false;
+};
+
+double percent(std::uint64_t part, std::uint64_t whole) { return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0; }
+char const* name_of(weight_kind k) { return k == weight_kind::none ? "none" : k == weight_kind::u32 ? "u32" : "f32"; }
+
+void print_json(stats_options const& o, container_header const& h, graph_summary const& s) {
+  using json = nlohmann::ordered_json;
+  json j{{"file", o.file},
+         {"version", h.version},
+         {"vertices", h.info.vertices},
+         {"edges", h.info.edges},
+         {"directed", h.info.directed},
+         {"in_lists", h.info.in_lists},
+         {"id_bytes", h.info.id_bytes},
+         {"weights", name_of(h.info.weights)},
+         {"id_map", h.info.id_map},
+         {"id_base", h.info.id_base},
+         {"isolated", s.isolated ? json(*s.isolated) : json(nullptr)},
+         {"degree", {{"min", s.degree_min}, {"mean", s.degree_mean}, {"median", s.degree_median}, {"max", s.degree_max}}},
+         {"lists", s.lists},
+         {"lists_on_lines", s.lists_on_lines}};
+  j["degrees"] = json::array();
+  for (auto const& b : s.bins) j["degrees"].push_back({{"low", b.low}, {"high", b.high}, {"vertices", b.vertices}, {"edges", b.edges}});
+  j["edges_up_to_degree"] = json::array();
+  for (auto const& p : s.shares) j["edges_up_to_degree"].push_back({{"degree", p.degree}, {"edges", p.edges}, {"share", p.share}});
+  j["file_bytes"] = h.file_bytes;
+  j["sections"] = json::array();
+  for (auto const& x : h.sections)
+    j["sections"].push_back({{"name", x.name}, {"offset", x.offset}, {"bytes", x.bytes}, {"element_bytes", x.element_bytes},
+                             {"checksum", fmt::format("{:016x}", x.checksum)}});
+  j["checked"] = o.check;
+  say("{}\n", j.dump(2));
+}
+
+void print_text(stats_options const& o, container_header const& h, graph_summary const& s) {
+  graph_info const& g = h.info;
+  say("{}: container version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
+  auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
+  row("vertices", grouped(g.vertices));
+  row("edges", grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-lists)" : " (directed)" : " (undirected: each counts twice)"));
+  row("ids", fmt::format("{} bytes, {}", g.id_bytes,
+                         g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
+  row("weights", name_of(g.weights));
+  row("isolated", s.isolated ? fmt::format("{} ({:.2f} %)", grouped(*s.isolated), percent(*s.isolated, g.vertices))
+                             : fmt::format("unknown without in-lists; {} vertices have no out-edge", grouped(g.vertices - s.lists)));
+  row("degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean, grouped(s.degree_median), grouped(s.degree_max)));
+  row("lists", fmt::format("{} of {} start on a line of 128 bytes ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists), percent(s.lists_on_lines, s.lists)));
+
+  say("\n{:>23} {:>14} {:>8} {:>16} {:>8} {:>8}\n", "degree", "vertices", "%", "edges", "%", "sum %");
+  std::uint64_t sum = 0;
+  for (auto const& b : s.bins)
+    say("{:>23} {:>14} {:>8.2f} {:>16} {:>8.2f} {:>8.2f}\n", b.low == b.high ? grouped(b.low) : grouped(b.low) + " - " + grouped(b.high),
+               grouped(b.vertices), percent(b.vertices, g.vertices), grouped(b.edges), percent(b.edges, g.edges), percent(sum += b.edges, g.edges));
+
+  say("\nedges at vertices of at most this degree\n");
+  for (auto const& p : s.shares)
+    if (p.degree) say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
+
+  say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
+  for (auto const& x : h.sections) say("{:<12} {:>16} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);
+  if (o.check) say("\nchecked: header, checksums, padding, offsets, targets and ids are right\n");
+}
+
+}  // namespace
+
+void add_stats(CLI::App& app) {
+  auto const o = std::make_shared<stats_options>();
+  CLI::App* const verb = app.add_subcommand("stats", "what a container holds: counts, degrees, sizes");
+  verb->add_option("FILE", o->file, "a container (.gnr); convert other formats first")->required();
+  verb->add_flag("--check", o->check, "check every byte of the file, not only what is read for the figures");
+  verb->add_flag("--json", o->json, "print one JSON object");
+  verb->footer("Example: garner stats kron20.gnr --check");
+  verb->callback([o] {
+    container_header const header = read_header(o->file);
+    if (o->check) check_container(o->file);
+    graph_summary const summary = summarize(o->file, !o->check);
+    (o->json ? print_json : print_text)(*o, header, summary);
+  });
+}
+
+}  // namespace garner
