@@ -88,7 +88,7 @@ struct input_stream::state {
     std::string_view const n = name;
     bool const says_gz = n.ends_with(".gz"), says_zst = n.ends_with(".zst");
     if (!sniff && !says_gz && !says_zst) return;
-    raw.resize(raw_bytes);
+    raw.resize(size ? static_cast<std::size_t>(std::clamp<std::uint64_t>(*size + 1, 16, raw_bytes)) : raw_bytes);
     raw_end = take(raw.data(), raw.size());
     auto const* b = reinterpret_cast<unsigned char const*>(raw.data());
     bool const is_gz = raw_end >= 2 && b[0] == 0x1f && b[1] == 0x8b;

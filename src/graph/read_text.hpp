@@ -144,6 +144,9 @@ class text_reader {
           }
         }
       });
+      std::size_t found = 0;
+      for (std::size_t i = 0; i < n; ++i) found += blocks[i].sink.arcs.size();
+      make_room(out, found);
       for (std::size_t i = 0; i < n; ++i) {
         block& b = blocks[i];
         if (b.sink.arcs.size() > most - out.arcs.size()) {  // find the line of the first that is too many
@@ -173,7 +176,8 @@ class text_reader {
   char const* whole_lines();          // the end of the last whole line at hand, reading more if there is none; null at the end
   void read_ahead(char const* stop);  // fills next_ with what stands behind `stop` and a batch more
   void take_ahead();
-  void append(edge_list& out, line_sink& sink);
+  void make_room(edge_list& out, std::size_t more) const;  // for so many arcs, and by that for those to come
+  static void append(edge_list& out, line_sink& sink);
   [[noreturn]] void complain_at(std::uint64_t line, char const* at, std::string const& what) const;
 
   input_stream& in_;
