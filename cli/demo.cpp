@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "access/matrix.hpp"
-#include "cli/common.hpp"
-#include "cli/verbs.hpp"
+#include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
@@ -18,6 +18,7 @@
 #include "memory/link.hpp"
 #include "memory/self_test.hpp"
 #include "traverse/bfs.hpp"
+#include "verbs.hpp"
 
 namespace garner {
 

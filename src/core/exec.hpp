@@ -398,9 +398,8 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
     case place_kind::device: break;
   }
 #if defined(__CUDACC__)
-  constexpr unsigned threads = 256;
-  std::uint64_t const wanted = (n * Width + threads - 1) / threads;
-  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(x.multiprocessors()) * 8));
+  unsigned const threads = x.threads_a_block();
+  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, x.block_limit()));
   cudaSetDevice(x.device());
   run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)

@@ -41,6 +41,11 @@ class executor {
   void* stream() const { return stream_; }
   int multiprocessors() const { return multiprocessors_; }  // 0 where there are none
   request_sink* sink() const { return sink_; }
+  // A share of the device: at most so many blocks of so many threads, whatever the loop (1,024 threads a block: a block a multiprocessor).
+  // 0 blocks: all of it.
+  void limit_share(unsigned blocks, unsigned threads_a_block = 256) { blocks_ = blocks, threads_ = threads_a_block; }
+  unsigned block_limit() const { return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8; }
+  unsigned threads_a_block() const { return threads_; }
   crew& threads() const { return shared_crew(); }
 
   void wait();  // until all that was given has happened; throws what went wrong
@@ -63,6 +68,7 @@ class executor {
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
   int multiprocessors_ = 0;
+  unsigned blocks_ = 0, threads_ = 256;
 };
 
 }  // namespace garner
