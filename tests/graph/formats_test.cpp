@@ -2,6 +2,7 @@
 #include "graph/formats.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -320,6 +321,15 @@ TEST(columns, the_first_of_several_bad_lines_is_told_with_its_true_number_in_any
     EXPECT_THAT(complaint(file_format::el, text, {.block_bytes = block}),
                 HasSubstr("g.el: line 4322, byte 28088: 'oops' is not a vertex id"))
         << block;
+}
+
+TEST(columns, bytes_are_counted_through_a_long_preamble) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "# some words of whoever made this file\n";
+  text += "0 1\n";
+  std::string const where = fmt::format("line 1002, byte {}: 'x'", text.size() + 2);
+  for (std::size_t const block : {1u, 300u, 1u << 20})
+    EXPECT_THAT(complaint(file_format::el, text + "2 x\n", {.block_bytes = block}), HasSubstr(where)) << block;
 }
 
 TEST(columns, any_block_size_gives_the_same_arcs) {
