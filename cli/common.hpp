@@ -2,7 +2,9 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,8 +27,26 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
 
 std::string grouped(std::uint64_t n);  // 1,234,567
 
-// "LOW:HIGH" of --weights (whole numbers) or --weights-f32; errc::usage otherwise.
-void parse_weight_range(std::string const& option, std::string const& text, weight_kind kind, build_options::random_weights& to);
+std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
+
+// --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed
+struct weight_arguments {
+  std::string whole, real;
+  std::uint64_t seed = 1;
+  void add(CLI::App& verb);
+  std::optional<build_options::random_weights> parse() const;  // errc::usage where a range is none
+};
+
+// --host-budget, --device-budget
+struct budget_arguments {
+  std::string host, device;
+  void add(CLI::App& verb, bool with_device);
+  void apply(place where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
+};
+// Bytes that may be taken now on the device of `where`: its budget, or what is free.
+std::uint64_t device_limit(place where);
+// errc::memory with the byte counts and what to try, before anything is taken.
+void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where);
 
 // What drawing a bar takes: only on a terminal, never with --quiet.
 void show_progress(bool wanted);

@@ -1,0 +1,88 @@
+// garner convert: from any graph format to any other.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "graph/convert.hpp"
+#include "memory/budget.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+struct convert_arguments {
+  std::string in, out, from, to;
+  bool undirected = false, directed = false, compact = false, keep_ids = false, no_check = false;
+  convert_options how;
+  cli::weight_arguments weights;
+  cli::budget_arguments budgets;
+};
+
+void convert_file(convert_arguments& a) {
+  auto const start = std::chrono::steady_clock::now();
+  build_options& b = a.how.build;
+  if (!a.from.empty()) a.how.read.from = parse_format(a.from);
+  if (!a.to.empty()) a.how.to = parse_format(a.to);
+  if (a.undirected || a.directed) b.undirected = a.undirected;
+  if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
+  b.draw_weights = a.weights.parse();
+  if (b.draw_weights) a.how.read.ignore_weights = true;
+  a.how.check = !a.no_check;
+  a.budgets.apply({});
+
+  convert_plan const plan = plan_conversion(a.in, a.out, a.how);
+  bool const container = plan.from == file_format::gnr;
+  cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
+  cli::say("direction: {}; duplicates: {}; loops: {}; ids: {}\n",
+           b.undirected ? (*b.undirected ? "undirected" : "directed") : container ? "as it is" : "as the format says, else directed",
+           b.keep_duplicates ? "kept" : "dropped, the smallest weight stays", b.keep_loops ? "kept" : "dropped",
+           a.compact    ? "compacted"
+           : a.keep_ids ? "kept"
+           : container  ? "as they are"
+                        : "kept unless too sparse");
+  cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
+  cli::flush_out();
+
+  convert_result const r = convert(a.in, a.out, a.how);
+  for (auto const& note : r.notes) cli::say("note: {}\n", note);
+  if (r.built) {
+    cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.arcs_read), cli::grouped(r.report.loops_dropped),
+             cli::grouped(r.report.duplicates_dropped));
+    cli::say("ids: {}\n", r.info.id_map ? (r.report.compacted && !a.compact ? "compacted, since they are too sparse to keep; the user's stand in a map"
+                                                                            : "compacted; the user's stand in a map")
+                                        : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
+  }
+  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info), r.built ? fmt::format(", {} isolated", cli::grouped(r.report.isolated)) : "",
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  auto const a = std::make_shared<convert_arguments>();
+  CLI::App* const verb = app.add_subcommand("convert", "from any graph format to any other");
+  verb->add_option("IN", a->in, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr, all but .gnr also with .gz or .zst")->required();
+  verb->add_option("OUT", a->out, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst")->required();
+  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr");
+  verb->add_option("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel");
+  auto* const undirected = verb->add_flag("--undirected", a->undirected, "each edge goes both ways (default: as the format says, else directed)");
+  verb->add_flag("--directed", a->directed, "each edge goes one way")->excludes(undirected);
+  verb->add_flag("--in-lists", a->how.build.in_lists, "also store the in-neighbours of a directed graph");
+  verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "else of equal edges the one with the smallest weight stays");
+  verb->add_flag("--keep-loops", a->how.build.keep_loops, "else edges from a vertex to itself are dropped");
+  auto* const compact = verb->add_flag("--compact", a->compact, "number the vertices that occur 0, 1, ...; their ids stand in a map");
+  verb->add_flag("--keep-ids", a->keep_ids, "keep ids however sparse; gaps become isolated vertices")->excludes(compact);
+  verb->add_option("--skip-lines", a->how.read.skip_lines, "lines of text to pass over: some files open with a line of counts");
+  verb->add_option("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)")->check(CLI::IsMember({4, 8}));
+  verb->add_flag("--ignore-weights", a->how.read.ignore_weights, "read the edges alone");
+  a->weights.add(*verb);
+  verb->add_flag("--no-check", a->no_check, "of a container: do not check its checksums");
+  a->budgets.add(*verb, false);
+  verb->footer("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");
+  verb->callback([a] { convert_file(*a); });
+}
+
+}  // namespace garner

@@ -1,0 +1,77 @@
+// garner generate: a graph from nothing, into a container or any other format.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "graph/convert.hpp"
+#include "graph/generate.hpp"
+#include "memory/budget.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+struct generate_arguments {
+  std::string kind, out, place = "host", to;
+  generate_options how;
+  cli::weight_arguments weights;
+  cli::budget_arguments budgets;
+};
+
+void make_graph(generate_arguments& a) {
+  auto const start = std::chrono::steady_clock::now();
+  a.how.kind = parse_generator(a.kind);
+  a.how.build.draw_weights = a.weights.parse();
+  place const where = parse_place(a.place);
+  if (where.kind == place_kind::traced) fail(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
+  file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
+  if (to == file_format::snap || to == file_format::csv || to == file_format::gr || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
+    fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
+  a.budgets.apply(where);
+
+  generate_options const& o = a.how;
+  cli::say("{}: 2^{} vertices, edge factor {}, seed {}, at place {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
+  generate_bytes const bytes = bytes_to_generate(o);
+  bool const near_is_host = where.kind == place_kind::host;
+  cli::say("memory: about {} of host memory", format_bytes(bytes.result + (near_is_host ? bytes.near : 0)));
+  if (!near_is_host) cli::say(" and {} of {}", format_bytes(bytes.near), to_string(where));
+  cli::say("\n");
+  cli::flush_out();
+  cli::require_memory(a.kind + " graph", bytes.result + (near_is_host ? bytes.near : 0), near_is_host ? 0 : bytes.near, where);
+  check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
+
+  executor x(where);
+  build_report report;
+  graph const g = generate(x, o, report);
+  cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped), cli::grouped(report.duplicates_dropped),
+           cli::grouped(report.arcs_read));
+  for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
+  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info), cli::grouped(report.isolated),
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto const a = std::make_shared<generate_arguments>();
+  CLI::App* const verb = app.add_subcommand("generate", "make a graph: Kronecker, uniform or in the manner of a web crawl");
+  verb->add_option("KIND", a->kind, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)")->required();
+  verb->add_option("OUT", a->out, "file to write; its ending tells the format: .gnr, or as garner convert")->required();
+  verb->add_option("--scale", a->how.scale, "2^SCALE vertices, 1 to 31")->capture_default_str();
+  verb->add_option("--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped")->capture_default_str();
+  verb->add_option("--seed", a->how.seed, "the same seed gives the same bits at every place")->capture_default_str();
+  verb->add_option("--place", a->place, "host, device or device:N")->capture_default_str();
+  verb->add_option("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)")->check(CLI::IsMember({4, 8}));
+  verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
+  verb->add_flag("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
+  verb->add_option("--to", a->to, "format, whatever the ending says");
+  a->weights.add(*verb);
+  a->budgets.add(*verb, true);
+  verb->footer("Example: garner generate kron --scale 20 kron20.gnr");
+  verb->callback([a] { make_graph(*a); });
+}
+
+}  // namespace garner

@@ -1,0 +1,158 @@
+#include "graph/convert.hpp"
+
+#include <algorithm>
+
+#include "core/crew.hpp"
+#include "core/fail.hpp"
+#include "core/publish.hpp"
+#include "core/stats.hpp"
+#include "graph/build.hpp"
+#include "graph/container.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+
+using numbering = build_options::ids;
+
+// A container needs building only when something is asked for that it does not have.
+bool must_build(graph_info const& has, build_options const& want) {
+  return (want.undirected && *want.undirected == has.directed) || (want.in_lists && has.directed && !has.in_lists) ||
+         (want.id_bytes && want.id_bytes != has.id_bytes) || want.numbering != numbering::automatic;
+}
+
+load_options load_all(graph_info const& info, convert_options const& options) {
+  load_options how;
+  how.in_lists = info.in_lists;
+  how.weights = info.weights != weight_kind::none && !options.read.ignore_weights;
+  how.check = options.check;
+  return how;
+}
+
+std::uint64_t arrays_bytes(graph_info const& info) {
+  std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
+  return one * (info.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+}
+
+// Internal ids stand for the user's, whose table (if there is one) is put back after building; unless the numbering is to change.
+edge_list arcs_of(graph const& g, bool renumber) {
+  edge_list e;
+  e.arcs.resize(g.info.edges);
+  e.undirected = e.mirrored = !g.info.directed;
+  bool const users = renumber && !g.ids.empty();
+  e.vertices = users ? 0 : g.info.vertices;
+  e.id_base = g.ids.empty() ? g.info.id_base : 0;
+  e.source = g.name;
+  with_id_type(g.info, [&](auto id) {
+    auto const* const targets = static_cast<decltype(id) const*>(g.out.targets.data());
+    shared_crew().run(g.info.vertices, 4096, [&](std::uint64_t v, std::uint64_t last) {
+      for (; v < last; ++v)
+        for (std::uint64_t k = g.out.offsets[v]; k < g.out.offsets[v + 1]; ++k)
+          e.arcs[k] = users ? arc{g.ids[v], g.ids[targets[k]]} : arc{v, targets[k]};
+    });
+  });
+  if (auto const* const w = static_cast<std::uint32_t const*>(g.out.weights.data())) {
+    e.weights.assign(w, w + g.info.edges);
+    e.weights_are = g.info.weights;
+  }
+  return e;
+}
+
+graph build_again(graph g, build_options options, build_report& report) {
+  bool const renumber = options.numbering != numbering::automatic;
+  if (!renumber) options.numbering = numbering::keep;
+  if (!options.undirected) options.undirected = !g.info.directed;
+  edge_list e = arcs_of(g, renumber);
+  buffer<std::uint64_t> ids = std::move(g.ids);
+  g = {};
+  graph built = build_graph(std::move(e), options, report);
+  if (!renumber && !ids.empty()) {
+    built.ids = std::move(ids);
+    built.info.id_map = true;
+    built.info.id_base = 0;
+  }
+  return built;
+}
+
+}  // namespace
+
+void check_target(std::filesystem::path const& out) {
+  std::filesystem::file_status const now = std::filesystem::status(out);
+  if (std::filesystem::exists(now) && !std::filesystem::is_regular_file(now) && !std::filesystem::is_directory(now))
+    fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", out.string());
+  pending_file const there(out);  // removed again
+}
+
+convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
+  build_options const& b = options.build;
+  convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out), 0};
+  if (plan.to == file_format::snap || plan.to == file_format::csv || plan.to == file_format::gr)
+    fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", out.string(), to_string(plan.to));
+  if (plan.to == file_format::gnr && strip_compression(out).compression != "")
+    fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(), strip_compression(out).compression);
+  if (plan.from == file_format::gnr) {
+    if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
+    graph_info const info = read_header(in).info;
+    plan.bytes_needed = arrays_bytes(info);
+    if (must_build(info, b))
+      plan.bytes_needed = std::max(plan.bytes_needed + info.edges * 16,
+                                   build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed), b.in_lists));
+  } else {
+    // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
+    std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
+    plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
+  }
+  if (std::uint64_t const allowed = host_budget().limit(); plan.bytes_needed > allowed)
+    fail(errc::memory, "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget or use a larger machine",
+         in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed);
+  check_target(plan.to == file_format::bel ? std::filesystem::path(bel_stem(out) + ".col") : out);
+  return plan;
+}
+
+convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
+  phase const timed{"graph.convert"};
+  file_format const from = options.read.from ? *options.read.from : format_of(in), to = options.to ? *options.to : format_of(out);
+  convert_result result;
+  graph g;
+  if (from == file_format::gnr) {
+    graph_info const info = read_header(in).info;
+    g = load_graph(in, load_all(info, options));
+    result.built = must_build(info, options.build);
+    if (result.built) g = build_again(std::move(g), options.build, result.report);
+    else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
+  } else {
+    read_result read = read_edges(in, options.read);
+    result.notes = std::move(read.notes);
+    g = build_graph(std::move(read.edges), options.build, result.report);
+  }
+  result.info = g.info;
+  for (auto& note : write_graph(g, out, to)) result.notes.push_back(std::move(note));
+  return result;
+}
+
+std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to) {
+  if (to == file_format::gnr) {
+    save_graph(g, out);
+    return {};
+  }
+  csr_arrays a;
+  a.vertices = g.info.vertices;
+  a.edges = g.info.edges;
+  a.id_bytes = g.info.id_bytes;
+  a.offsets = g.out.offsets.data();
+  a.targets = g.out.targets.data();
+  a.weights = static_cast<std::uint32_t const*>(g.out.weights.data());
+  a.weights_are = g.info.weights;
+  if (g.info.in_lists) {
+    a.in_offsets = g.in.offsets.data();
+    a.in_targets = g.in.targets.data();
+    a.in_weights = static_cast<std::uint32_t const*>(g.in.weights.data());
+  }
+  a.ids = g.ids.empty() ? nullptr : g.ids.data();
+  a.id_base = g.info.id_base;
+  a.directed = g.info.directed;
+  return write_edges(a, out, to);
+}
+
+}  // namespace garner

@@ -1,0 +1,45 @@
+// From any format to any other: reading -> build_graph -> writing, or container -> writing. The options of build_graph apply to a container
+// too, which is then taken apart and built again only if one of them asks for what it is not.
+// Invariant: a container converted without options keeps its vertices, ids and order of edges.
+// Cost: that of reading and build_graph; of a container its own size in host memory.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/formats.hpp"
+#include "graph/graph.hpp"
+
+namespace garner {
+
+struct convert_options {
+  read_options read;
+  std::optional<file_format> to;  // unset: by ending
+  build_options build;
+  bool check = true;              // of a container: checksums and invariants
+};
+
+// What is known before it starts.
+struct convert_plan {
+  file_format from, to;
+  std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size
+};
+// Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too small.
+convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
+
+struct convert_result {
+  graph_info info;
+  build_report report;
+  bool built = true;               // false: a container that was written as it is, and the report is empty
+  std::vector<std::string> notes;  // what the user should hear though nothing failed
+};
+convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
+
+// Writes a graph in host memory in any format that can be written. Returns notes: what the format could not keep.
+std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to);
+
+// Throws errc::io now if a file could not be written there later.
+void check_target(std::filesystem::path const& out);
+
+}  // namespace garner
