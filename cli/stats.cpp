@@ -18,7 +18,9 @@ struct stats_options {
   bool check = false, json = false;
 };
 
-double percent(std::uint64_t part, std::uint64_t whole) { return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0; }
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
 char const* name_of(weight_kind k) { return k == weight_kind::none ? "none" : k == weight_kind::u32 ? "u32" : "f32"; }
 
 void print_json(stats_options const& o, container_header const& h, graph_summary const& s) {
@@ -44,7 +46,10 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
   j["file_bytes"] = h.file_bytes;
   j["sections"] = json::array();
   for (auto const& x : h.sections)
-    j["sections"].push_back({{"name", x.name}, {"offset", x.offset}, {"bytes", x.bytes}, {"element_bytes", x.element_bytes},
+    j["sections"].push_back({{"name", x.name},
+                             {"offset", x.offset},
+                             {"bytes", x.bytes},
+                             {"element_bytes", x.element_bytes},
                              {"checksum", fmt::format("{:016x}", x.checksum)}});
   j["checked"] = o.check;
   say("{}\n", j.dump(2));
@@ -55,20 +60,24 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   say("{}: container version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
-  row("edges", grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-lists)" : " (directed)" : " (undirected: each counts twice)"));
-  row("ids", fmt::format("{} bytes, {}", g.id_bytes,
-                         g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
+  row("edges",
+      grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-lists)" : " (directed)" : " (undirected: each counts twice)"));
+  row("ids",
+      fmt::format("{} bytes, {}", g.id_bytes, g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
   row("weights", name_of(g.weights));
   row("isolated", s.isolated ? fmt::format("{} ({:.2f} %)", grouped(*s.isolated), percent(*s.isolated, g.vertices))
                              : fmt::format("unknown without in-lists; {} vertices have no out-edge", grouped(g.vertices - s.lists)));
-  row("degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean, grouped(s.degree_median), grouped(s.degree_max)));
-  row("lists", fmt::format("{} of {} start on a line of 128 bytes ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists), percent(s.lists_on_lines, s.lists)));
+  row("degree", fmt::format("min {}, mean {:.2f}, median {}, max {}", grouped(s.degree_min), s.degree_mean, grouped(s.degree_median),
+                            grouped(s.degree_max)));
+  row("lists", fmt::format("{} of {} start on a line of 128 bytes ({:.2f} %)", grouped(s.lists_on_lines), grouped(s.lists),
+                           percent(s.lists_on_lines, s.lists)));
 
   say("\n{:>23} {:>14} {:>8} {:>16} {:>8} {:>8}\n", "degree", "vertices", "%", "edges", "%", "sum %");
   std::uint64_t sum = 0;
   for (auto const& b : s.bins)
     say("{:>23} {:>14} {:>8.2f} {:>16} {:>8.2f} {:>8.2f}\n", b.low == b.high ? grouped(b.low) : grouped(b.low) + " - " + grouped(b.high),
-               grouped(b.vertices), percent(b.vertices, g.vertices), grouped(b.edges), percent(b.edges, g.edges), percent(sum += b.edges, g.edges));
+        grouped(b.vertices), percent(b.vertices, g.vertices), grouped(b.edges), percent(b.edges, g.edges),
+        percent(sum += b.edges, g.edges));
 
   say("\nedges at vertices of at most this degree\n");
   for (auto const& p : s.shares)

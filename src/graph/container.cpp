@@ -41,7 +41,8 @@ constexpr std::uint32_t max_sections = 61;
 // A byte that is no text, both kinds of line end and an end-of-file mark: what a transfer as text would change.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
 constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flags_known = 7;
-constexpr std::array<char const*, 8> section_names{"", "out offsets", "out targets", "out weights", "in offsets", "in targets", "in weights", "ids"};
+constexpr std::array<char const*, 8> section_names{"",           "out offsets", "out targets", "out weights",
+                                                   "in offsets", "in targets",  "in weights",  "ids"};
 
 struct raw_section {
   std::uint32_t kind, element_bytes;
@@ -94,11 +95,12 @@ class input_file {
   explicit input_file(std::filesystem::path const& path) : name_(path.string()) {
     fd_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to must not hang
     if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}; check the name and its permissions", name_, std::strerror(errno));
-    struct ::stat status{};
+    struct ::stat status {};
     int const failed = ::fstat(fd_, &status);
     if (failed != 0 || !S_ISREG(status.st_mode)) {
       ::close(fd_);
-      fail(errc::io, "{}: is {}; a container is read from a regular file", name_, S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+      fail(errc::io, "{}: is {}; a container is read from a regular file", name_,
+           S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
     }
     bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
@@ -111,7 +113,8 @@ class input_file {
       ::ssize_t const n = ::pread(fd_, p, bytes, static_cast<::off_t>(at));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail(errc::io, "{}: reading failed at byte {}: {}; check the disk it lies on", name_, at, std::strerror(errno));
-      if (n == 0) fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name_, at, bytes_);
+      if (n == 0)
+        fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name_, at, bytes_);
       p += n;
       at += static_cast<std::uint64_t>(n);
       bytes -= static_cast<std::uint64_t>(n);
@@ -139,17 +142,23 @@ container_header parse(input_file const& file) {
   }
   if (have < page) fail(errc::input, "{}: ends at byte {}, within the header of {} bytes; copy or convert it again", name, have, page);
   if (raw.version != version_now)
-    fail(errc::input, "{}: byte 8: is a container of version {}, this Garner reads version {}; use the Garner that wrote it", name, raw.version, version_now);
+    fail(errc::input, "{}: byte 8: is a container of version {}, this Garner reads version {}; use the Garner that wrote it", name,
+         raw.version, version_now);
   if (std::uint64_t const sum = header_checksum(raw); sum != raw.checksum)
-    fail(errc::input, "{}: byte {}: the header's checksum is {:016x} but its bytes give {:016x}; the file is damaged, copy or convert it again", name,
+    fail(errc::input,
+         "{}: byte {}: the header's checksum is {:016x} but its bytes give {:016x}; the file is damaged, copy or convert it again", name,
          offsetof(raw_header, checksum), raw.checksum, sum);
   // From here on the header is what its writer wrote: what is wrong now is the writer's fault, or a later Garner's.
-  auto const bad = [&](std::size_t byte, std::string const& what) { fail(errc::input, "{}: byte {}: {}; convert it again", name, byte, what); };
-  if (raw.header_bytes != page) bad(offsetof(raw_header, header_bytes), fmt::format("the header has {} bytes, not {}", raw.header_bytes, page));
+  auto const bad = [&](std::size_t byte, std::string const& what) {
+    fail(errc::input, "{}: byte {}: {}; convert it again", name, byte, what);
+  };
+  if (raw.header_bytes != page)
+    bad(offsetof(raw_header, header_bytes), fmt::format("the header has {} bytes, not {}", raw.header_bytes, page));
   if (raw.file_bytes != file.bytes())
-    fail(errc::input, "{}: byte {}: the header tells of {} bytes but the file has {}; it was {}, copy it again", name, offsetof(raw_header, file_bytes),
-         raw.file_bytes, file.bytes(), file.bytes() < raw.file_bytes ? "cut short" : "added to");
-  if (raw.id_bytes != 4 && raw.id_bytes != 8) bad(offsetof(raw_header, id_bytes), fmt::format("vertex ids of {} bytes; 4 or 8 are possible", raw.id_bytes));
+    fail(errc::input, "{}: byte {}: the header tells of {} bytes but the file has {}; it was {}, copy it again", name,
+         offsetof(raw_header, file_bytes), raw.file_bytes, file.bytes(), file.bytes() < raw.file_bytes ? "cut short" : "added to");
+  if (raw.id_bytes != 4 && raw.id_bytes != 8)
+    bad(offsetof(raw_header, id_bytes), fmt::format("vertex ids of {} bytes; 4 or 8 are possible", raw.id_bytes));
   if (raw.weights > 2) bad(offsetof(raw_header, weights), fmt::format("unknown kind of weights {}", raw.weights));
   if (raw.flags & ~flags_known)
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
@@ -164,7 +173,8 @@ container_header parse(input_file const& file) {
   if (raw.id_bytes == 4 && raw.vertices > std::numeric_limits<std::uint32_t>::max())
     bad(offsetof(raw_header, id_bytes), fmt::format("{} vertices need ids of 8 bytes", raw.vertices));
   if (id_map ? raw.id_base != 0 : raw.id_base > std::numeric_limits<std::uint64_t>::max() - raw.vertices)
-    bad(offsetof(raw_header, id_base), fmt::format("the first id {} does not go with {}", raw.id_base, id_map ? "an id map" : "so many vertices"));
+    bad(offsetof(raw_header, id_base),
+        fmt::format("the first id {} does not go with {}", raw.id_base, id_map ? "an id map" : "so many vertices"));
 
   container_header header;
   header.info = {raw.vertices, raw.edges, raw.id_bytes, static_cast<weight_kind>(raw.weights), directed, in_lists, id_map, raw.id_base};
@@ -174,7 +184,8 @@ container_header parse(input_file const& file) {
   if (raw.sections != header.sections.size()) {
     for (std::uint32_t i = 0; i < std::min(raw.sections, max_sections); ++i)
       if (std::uint32_t const kind = raw.table[i].kind; kind == 0 || kind >= section_names.size())
-        bad(offsetof(raw_header, table) + i * sizeof(raw_section), fmt::format("unknown section of kind {}, perhaps of a newer Garner", kind));
+        bad(offsetof(raw_header, table) + i * sizeof(raw_section),
+            fmt::format("unknown section of kind {}, perhaps of a newer Garner", kind));
     bad(offsetof(raw_header, sections), fmt::format("{} sections where such a graph has {}", raw.sections, header.sections.size()));
   }
   for (std::size_t i = 0; i < header.sections.size(); ++i) {
@@ -182,7 +193,8 @@ container_header parse(input_file const& file) {
     container_section& s = header.sections[i];
     std::size_t const at = offsetof(raw_header, table) + i * sizeof(raw_section);
     auto const same = [&](std::size_t byte, char const* what, std::uint64_t is, std::uint64_t expected) {
-      if (is != expected) bad(at + byte, fmt::format("section {} ('{}'): {} {} where the counts ask for {}", i, s.name, what, is, expected));
+      if (is != expected)
+        bad(at + byte, fmt::format("section {} ('{}'): {} {} where the counts ask for {}", i, s.name, what, is, expected));
     };
     same(offsetof(raw_section, kind), "kind", r.kind, static_cast<std::uint32_t>(s.kind));
     same(offsetof(raw_section, element_bytes), "element bytes", r.element_bytes, s.element_bytes);
@@ -230,7 +242,9 @@ class first_fault {
 };
 
 // " (byte 4104)" of element i where the array lies in a file.
-std::string at_byte(container_section const* s, std::uint64_t i) { return s ? fmt::format(" (byte {})", s->offset + i * s->element_bytes) : ""; }
+std::string at_byte(container_section const* s, std::uint64_t i) {
+  return s ? fmt::format(" (byte {})", s->offset + i * s->element_bytes) : "";
+}
 
 void check_offsets(graph_info const& info, std::uint64_t const* offsets, std::string const& where, container_section const* s) {
   std::uint64_t const n = info.vertices;
@@ -241,11 +255,13 @@ void check_offsets(graph_info const& info, std::uint64_t const* offsets, std::st
     for (std::uint64_t i = begin; i < end; ++i) down |= offsets[i + 1] < offsets[i];
     if (!down) return;
     while (offsets[begin + 1] >= offsets[begin]) ++begin;
-    fault.note(begin, fmt::format("offset {}{} goes down from {} to {}", begin + 1, at_byte(s, begin + 1), offsets[begin], offsets[begin + 1]));
+    fault.note(begin,
+               fmt::format("offset {}{} goes down from {} to {}", begin + 1, at_byte(s, begin + 1), offsets[begin], offsets[begin + 1]));
   });
   fault.tell(where);
   if (offsets[n] != info.edges)
-    fail(errc::input, "{}: the last offset{} is {} but there are {} edges; convert the graph again", where, at_byte(s, n), offsets[n], info.edges);
+    fail(errc::input, "{}: the last offset{} is {} but there are {} edges; convert the graph again", where, at_byte(s, n), offsets[n],
+         info.edges);
 }
 
 // Checks targets block by block as they pass, against offsets that are known to be good.
@@ -261,7 +277,8 @@ class target_check {
   void finish(std::string const& where) {
     std::uint64_t const per_block = block / info_.id_bytes;
     for (std::uint64_t k = 1; k < ends_.size(); ++k)
-      if (ends_[k - 1].last > ends_[k].first && !std::binary_search(offsets_, offsets_ + info_.vertices + 1, k * per_block)) unsorted(k * per_block);
+      if (ends_[k - 1].last > ends_[k].first && !std::binary_search(offsets_, offsets_ + info_.vertices + 1, k * per_block))
+        unsorted(k * per_block);
     fault_.tell(where);
   }
 
@@ -279,7 +296,8 @@ class target_check {
     if (top >= info_.vertices) {
       std::uint64_t i = 0;
       while (t[i] < info_.vertices) ++i;
-      fault_.note(base + i, fmt::format("edge {}{} leads to vertex {} but there are {} vertices", base + i, at_byte(section_, base + i), t[i], info_.vertices));
+      fault_.note(base + i, fmt::format("edge {}{} leads to vertex {} but there are {} vertices", base + i, at_byte(section_, base + i),
+                                        t[i], info_.vertices));
     }
     std::uint64_t v = static_cast<std::uint64_t>(std::upper_bound(offsets_, offsets_ + info_.vertices + 1, base) - offsets_) - 1;
     for (std::uint64_t e = 0; e < n; ++v) {
@@ -382,15 +400,18 @@ class section_reader {
     loaded.add(s.bytes);
     if (!check) return;
     if (std::uint64_t const sum = tree_checksum(sums); sum != s.checksum)
-      fail(errc::input, "{} (bytes {} to {}): the header gives the checksum {:016x} but the data have {:016x}; the file is damaged, copy or convert it again",
+      fail(errc::input,
+           "{} (bytes {} to {}): the header gives the checksum {:016x} but the data have {:016x}; the file is damaged, copy or convert it "
+           "again",
            where(s), s.offset, s.offset + s.bytes, s.checksum, sum);
     std::array<unsigned char, page> padding;
     std::uint64_t const end = s.offset + s.bytes, n = on_page(end) - end;
     file.read(end, padding.data(), n);
     for (std::uint64_t i = 0; i < n; ++i)
       if (padding[i])
-        fail(errc::input, "{}: byte {}: is {:#x} in the padding after '{}', which must be zero; the file is damaged, copy or convert it again", file.name(),
-             end + i, padding[i], s.name);
+        fail(errc::input,
+             "{}: byte {}: is {:#x} in the padding after '{}', which must be zero; the file is damaged, copy or convert it again",
+             file.name(), end + i, padding[i], s.name);
   }
 
   // One direction of the edges; without `keep` targets and weights are only looked at.
@@ -486,8 +507,8 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     tier where;
   };
   auto const of = [](auto const& b) { return source{b.data(), b.bytes(), b.where()}; };
-  std::array<source, 8> const sources{source{}, of(g.out.offsets), of(g.out.targets), of(g.out.weights),
-                                      of(g.in.offsets), of(g.in.targets), of(g.in.weights), of(g.ids)};
+  std::array<source, 8> const sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights),
+                                      of(g.in.offsets), of(g.in.targets),  of(g.in.weights),  of(g.ids)};
   for (auto const& s : sections) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)
@@ -540,7 +561,8 @@ void check_csr(graph_info const& info, std::uint64_t const* offsets, void const*
   target_check check(info, offsets, nullptr);
   std::uint64_t const bytes = info.edges * info.id_bytes;
   shared_crew().run(blocks_of(bytes), 1, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t k = first; k < last; ++k) check(k, static_cast<std::byte const*>(targets) + k * block, std::min(block, bytes - k * block));
+    for (std::uint64_t k = first; k < last; ++k)
+      check(k, static_cast<std::byte const*>(targets) + k * block, std::min(block, bytes - k * block));
   });
   check.finish(where);
 }

@@ -12,9 +12,10 @@ namespace garner {
 struct load_options {
   tier edges = tier::host;  // where targets and weights go: host, managed or device
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
-  bool in_lists = false;    // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
-  bool weights = false;     // also load the weights (errc::input where there are none)
-  bool check = true;        // checksums and padding of every section loaded, then the invariants of the CSR
+  bool in_lists =
+      false;  // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
+  bool weights = false;  // also load the weights (errc::input where there are none)
+  bool check = true;     // checksums and padding of every section loaded, then the invariants of the CSR
 };
 
 // Header and section table only.
@@ -36,7 +37,7 @@ container_header read_header(std::filesystem::path const& file);
 graph load_graph(std::filesystem::path const& file, load_options const& how = {});
 // The out-offsets alone (vertices + 1 entries), for what needs only degrees.
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists = false, bool check = true);
-void check_container(std::filesystem::path const& file);      // everything, as `garner stats --check`; memory for the offsets alone
+void check_container(std::filesystem::path const& file);             // everything, as `garner stats --check`; memory for the offsets alone
 void save_graph(graph const& g, std::filesystem::path const& file);  // g's arrays must be readable by the host
 // Throws errc::input with what is wrong unless offsets and targets keep the invariant of CSR. Order E, on the shared crew.
 void check_csr(graph_info const& info, std::uint64_t const* offsets, void const* targets, std::string const& where);

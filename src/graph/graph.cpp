@@ -12,7 +12,8 @@ std::uint64_t graph::internal_id(std::uint64_t user) const {
   if (!ids.empty()) {
     auto const* const at = std::lower_bound(ids.begin(), ids.end(), user);
     if (at != ids.end() && *at == user) return static_cast<std::uint64_t>(at - ids.begin());
-    fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {} with gaps", user, name, info.vertices, ids[0], ids[info.vertices - 1]);
+    fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {} with gaps", user, name, info.vertices, ids[0],
+         ids[info.vertices - 1]);
   }
   if (user < info.id_base || user - info.id_base >= info.vertices)
     fail(errc::input, "vertex {} does not exist in {}; ids go from {} to {}", user, name, info.id_base, info.id_base + (info.vertices - 1));

@@ -17,7 +17,7 @@ struct degree_bin {
 struct edge_share {
   std::uint64_t degree = 0;  // the edges at vertices of at most this degree ...
   std::uint64_t edges = 0;
-  double share = 0;          // ... as a part of all edges (1 where there are none)
+  double share = 0;  // ... as a part of all edges (1 where there are none)
 };
 struct graph_summary {
   graph_info info;
@@ -26,8 +26,8 @@ struct graph_summary {
   std::uint64_t lists_on_lines = 0;       // of those, whose list starts on a line of 128 bytes
   std::uint64_t degree_min = 0, degree_median = 0, degree_max = 0;  // out-degrees; of an even number of vertices the lower median
   double degree_mean = 0;
-  std::vector<degree_bin> bins;           // 0, 1, 2-3, 4-7, ... up to that of degree_max
-  std::vector<edge_share> shares;         // at degrees 0, 8, ..., 96 and at degree_max
+  std::vector<degree_bin> bins;    // 0, 1, 2-3, 4-7, ... up to that of degree_max
+  std::vector<edge_share> shares;  // at degrees 0, 8, ..., 96 and at degree_max
 };
 
 // `in_offsets` may be null. Order V, on the shared crew.

@@ -64,7 +64,8 @@ void seal(bytes& b) {
     auto const offset = get<std::uint64_t>(b, entry + 8), size = get<std::uint64_t>(b, entry + 16);
     if (offset > b.size() || size > b.size() - offset) continue;
     std::vector<std::uint64_t> sums;
-    for (std::uint64_t k = 0; k < size; k += 4 << 20) sums.push_back(XXH3_64bits(b.data() + offset + k, std::min<std::uint64_t>(4 << 20, size - k)));
+    for (std::uint64_t k = 0; k < size; k += 4 << 20)
+      sums.push_back(XXH3_64bits(b.data() + offset + k, std::min<std::uint64_t>(4 << 20, size - k)));
     set(b, entry + 24, XXH3_64bits(sums.data(), 8 * sums.size()));
   }
   set(b, 4088, XXH3_64bits(b.data(), 4088));
@@ -81,8 +82,7 @@ struct shape {
 // Random lists that keep the invariant of CSR; not a graph whose in-lists belong to its out-lists, which the container does not ask.
 edge_lists random_lists(shape const& s, std::uint64_t seed) {
   std::vector<std::vector<std::uint64_t>> lists(s.vertices);
-  for (std::uint64_t e = 0; e < s.edges; ++e)
-    lists[random_bits(seed, 0, e) % s.vertices].push_back(random_bits(seed, 1, e) % s.vertices);
+  for (std::uint64_t e = 0; e < s.edges; ++e) lists[random_bits(seed, 0, e) % s.vertices].push_back(random_bits(seed, 1, e) % s.vertices);
   edge_lists result;
   result.offsets = buffer<std::uint64_t>(tier::host, s.vertices + 1, -1, "test");
   result.targets = memory_block(tier::host, s.edges * s.id_bytes, -1, "test");
@@ -95,7 +95,8 @@ edge_lists random_lists(shape const& s, std::uint64_t seed) {
   }
   if (s.weights != weight_kind::none) {
     result.weights = memory_block(tier::host, s.edges * 4, -1, "test");
-    for (std::uint64_t e = 0; e < s.edges; ++e) static_cast<std::uint32_t*>(result.weights.data())[e] = static_cast<std::uint32_t>(random_bits(seed, 2, e));
+    for (std::uint64_t e = 0; e < s.edges; ++e)
+      static_cast<std::uint32_t*>(result.weights.data())[e] = static_cast<std::uint32_t>(random_bits(seed, 2, e));
   }
   return result;
 }
@@ -117,7 +118,9 @@ load_options everything(graph_info const& info) {
   return how;
 }
 void expect_same(void const* a, void const* b, std::size_t n) {
-  if (n) { EXPECT_EQ(std::memcmp(a, b, n), 0); }
+  if (n) {
+    EXPECT_EQ(std::memcmp(a, b, n), 0);
+  }
 }
 void expect_same(edge_lists const& a, edge_lists const& b) {
   ASSERT_EQ(a.offsets.bytes(), b.offsets.bytes());
@@ -158,12 +161,20 @@ std::string message_of(F&& f, errc code = errc::input) {
 constexpr weight_kind none = weight_kind::none, u32 = weight_kind::u32, f32 = weight_kind::f32;
 
 TEST_F(container, round_trips_keep_every_array_and_every_byte) {
-  std::vector<shape> const shapes{
-      {0, 0}, {1, 0}, {1, 3}, {7, 0, 8, u32}, {0, 0, 8, f32, true, true, true}, {100, 1000}, {100, 1000, 8}, {100, 1000, 4, u32, true, true},
-      {100, 1000, 8, f32, true, true, true}, {100, 1000, 4, f32, false, false, true}, {100, 1000, 4, none, true, false, false, 1},
-      {512, 1024, 4, u32, true, true, true},  // sections that end on a page
-      {5000, 5'000'000, 4, u32},              // more than one block, more than one bounce buffer
-      {700'000, 2'100'000, 8, none, true, true, false, 1}};
+  std::vector<shape> const shapes{{0, 0},
+                                  {1, 0},
+                                  {1, 3},
+                                  {7, 0, 8, u32},
+                                  {0, 0, 8, f32, true, true, true},
+                                  {100, 1000},
+                                  {100, 1000, 8},
+                                  {100, 1000, 4, u32, true, true},
+                                  {100, 1000, 8, f32, true, true, true},
+                                  {100, 1000, 4, f32, false, false, true},
+                                  {100, 1000, 4, none, true, false, false, 1},
+                                  {512, 1024, 4, u32, true, true, true},  // sections that end on a page
+                                  {5000, 5'000'000, 4, u32},              // more than one block, more than one bounce buffer
+                                  {700'000, 2'100'000, 8, none, true, true, false, 1}};
   for (auto const& s : shapes) {
     SCOPED_TRACE(testing::Message() << s.vertices << " vertices, " << s.edges << " edges, ids of " << s.id_bytes);
     graph const g = random_graph(s);
@@ -255,7 +266,9 @@ TEST_F(container, every_flipped_byte_is_found) {
       unsigned char const flipped = static_cast<unsigned char>(whole[i] ^ (1u << bit));
       ASSERT_EQ(::pwrite(fd, &flipped, 1, static_cast<off_t>(i)), 1);
       EXPECT_THROW(i < 4096 ? (void)read_header(at("a.gnr")) : check_container(at("a.gnr")), error) << "byte " << i << " bit " << bit;
-      if (i % 64 == 0) { EXPECT_THROW(load_graph(at("a.gnr"), everything(g.info)), error) << "byte " << i; }
+      if (i % 64 == 0) {
+        EXPECT_THROW(load_graph(at("a.gnr"), everything(g.info)), error) << "byte " << i;
+      }
     }
     ASSERT_EQ(::pwrite(fd, &whole[i], 1, static_cast<off_t>(i)), 1);
     if (HasFailure()) break;
@@ -269,7 +282,8 @@ TEST_F(container, flips_in_far_blocks_are_found) {
   bytes b = contents(at("a.gnr"));
   load_options how;
   how.weights = true;
-  for (std::size_t at_byte : {std::size_t{4096} + 8 * 5001 - 1, std::size_t{13} << 20, std::size_t{30} << 20, b.size() - 4096, b.size() - 1}) {
+  for (std::size_t at_byte :
+       {std::size_t{4096} + 8 * 5001 - 1, std::size_t{13} << 20, std::size_t{30} << 20, b.size() - 4096, b.size() - 1}) {
     b[at_byte] ^= 16;
     put(at("b.gnr"), b);
     EXPECT_NE(message_of([&] { check_container(at("b.gnr")); }), "") << at_byte;
@@ -334,7 +348,7 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
       {127, 1, 1, "byte 127: a reserved byte"},
       {128, 4, 2, "byte 128: section 0 ('out offsets'): kind 2 where"},
       {132, 4, 4, "byte 132: section 0 ('out offsets'): element bytes 4 where the counts ask for 8"},
-      {128 + 64 + 8, 8, 4096, "byte 200: section 1 ('out targets'): offset 4096 where the counts ask for 8192"},   // overlaps section 0
+      {128 + 64 + 8, 8, 4096, "byte 200: section 1 ('out targets'): offset 4096 where the counts ask for 8192"},  // overlaps section 0
       {128 + 64 + 8, 8, 16384, "byte 200: section 1 ('out targets'): 240 bytes at 16384 pass the end of the file at 16384"},
       {128 + 64 + 8, 8, huge, "pass the end of the file"},
       {128 + 64 + 16, 8, huge, "pass the end of the file"},
@@ -407,22 +421,24 @@ TEST_F(container, broken_invariants_are_found_under_right_checksums) {
     auto const targets = offset(in ? section_kind::in_targets : section_kind::out_targets);
     std::string const side = in ? "in " : "out ";
     EXPECT_THAT(with(offsets, std::uint64_t{1}), HasSubstr(side + "offsets: offset 0 (byte " + std::to_string(offsets) + ") is 1, not 0"));
-    EXPECT_THAT(with(offsets + 8 * 10, std::uint64_t{61}),
-                HasSubstr("offset 11 (byte " + std::to_string(offsets + 88) + ") goes down from 61 to " + std::to_string(lists.offsets[11])));
+    EXPECT_THAT(with(offsets + 8 * 10, std::uint64_t{61}), HasSubstr("offset 11 (byte " + std::to_string(offsets + 88) +
+                                                                     ") goes down from 61 to " + std::to_string(lists.offsets[11])));
     EXPECT_THAT(with(offsets + 8 * 10, ~std::uint64_t{0}), HasSubstr("goes down from 18446744073709551615"));
-    EXPECT_THAT(with(offsets + 8 * 20, std::uint64_t{61}), HasSubstr("the last offset (byte " + std::to_string(offsets + 160) + ") is 61 but there are 60 edges"));
-    EXPECT_THAT(with(targets + 4 * 17, std::uint32_t{20}),
-                HasSubstr(side + "targets: edge 17 (byte " + std::to_string(targets + 68) + ") leads to vertex 20 but there are 20 vertices"));
+    EXPECT_THAT(with(offsets + 8 * 20, std::uint64_t{61}),
+                HasSubstr("the last offset (byte " + std::to_string(offsets + 160) + ") is 61 but there are 60 edges"));
+    EXPECT_THAT(with(targets + 4 * 17, std::uint32_t{20}), HasSubstr(side + "targets: edge 17 (byte " + std::to_string(targets + 68) +
+                                                                     ") leads to vertex 20 but there are 20 vertices"));
     EXPECT_THAT(with(targets + 4 * 59, ~std::uint32_t{0}), HasSubstr("edge 59"));
     std::uint64_t v = 0;  // a list with two different targets
     auto const* t = static_cast<std::uint32_t const*>(lists.targets.data());
-    while (lists.offsets[v + 1] - lists.offsets[v] < 2 || t[lists.offsets[v]] == t[lists.offsets[v + 1] - 1] || t[lists.offsets[v]] == 19) ++v;
+    while (lists.offsets[v + 1] - lists.offsets[v] < 2 || t[lists.offsets[v]] == t[lists.offsets[v + 1] - 1] || t[lists.offsets[v]] == 19)
+      ++v;
     std::uint64_t const first = lists.offsets[v];
     EXPECT_THAT(with(targets + 4 * first, std::uint32_t{19}), HasSubstr("breaks the ascending order of its list"));
   }
   auto const ids = offset(section_kind::ids);
-  EXPECT_THAT(with(ids + 8 * 5, g.ids[4]),
-              HasSubstr("ids: id 5 (byte " + std::to_string(ids + 40) + ") is " + std::to_string(g.ids[4]) + " after " + std::to_string(g.ids[4])));
+  EXPECT_THAT(with(ids + 8 * 5, g.ids[4]), HasSubstr("ids: id 5 (byte " + std::to_string(ids + 40) + ") is " + std::to_string(g.ids[4]) +
+                                                     " after " + std::to_string(g.ids[4])));
   EXPECT_EQ(with(ids + 8 * 19, ~std::uint64_t{0}), "");
 }
 
@@ -442,7 +458,8 @@ TEST_F(container, faults_where_blocks_meet_are_found) {
   // One list over all: 0 ... 0 1 ... 1 2 ... 2, with one step down exactly where two blocks meet.
   g.out.offsets[1] = 0, g.out.offsets[2] = s.edges;
   for (std::uint64_t e = 0; e < s.edges; ++e) t[e] = e < per_block ? 1 : 0;
-  EXPECT_THAT(message_of([&] { check_csr(g.info, g.out.offsets.data(), t, "here"); }), HasSubstr("edge 1048576 breaks the ascending order"));
+  EXPECT_THAT(message_of([&] { check_csr(g.info, g.out.offsets.data(), t, "here"); }),
+              HasSubstr("edge 1048576 breaks the ascending order"));
   save_graph(g, at("a.gnr"));
   EXPECT_THAT(message_of([&] { check_container(at("a.gnr")); }), HasSubstr("edge 1048576 (byte 4202496) breaks the ascending order"));
   g.out.offsets[1] = per_block;  // the same targets, but there a new list begins
@@ -458,7 +475,9 @@ TEST_F(container, a_file_that_is_none_is_refused) {
   EXPECT_THAT(message_of([&] { read_header(at("text.el")); }), HasSubstr("not a Garner container; make one with `garner convert"));
   save_graph(random_graph({5, 5}), at("a.gnr"));
   fs::permissions(at("a.gnr"), fs::perms::none);
-  if (::geteuid() != 0) { EXPECT_THAT(message_of([&] { read_header(at("a.gnr")); }, errc::io), HasSubstr("Permission denied")); }
+  if (::geteuid() != 0) {
+    EXPECT_THAT(message_of([&] { read_header(at("a.gnr")); }, errc::io), HasSubstr("Permission denied"));
+  }
 }
 
 TEST_F(container, a_budget_can_refuse) {
@@ -524,7 +543,9 @@ TEST(graph_ids, a_vertex_that_does_not_exist_is_told) {
   for (std::uint64_t v = 0; v < 10; ++v) EXPECT_EQ(mapped.internal_id(mapped.user_id(v)), v);
   std::set<std::uint64_t> const known(mapped.ids.begin(), mapped.ids.end());
   for (std::uint64_t u = 0; u < 110; ++u)
-    if (!known.count(u)) { EXPECT_THAT(message_of([&] { mapped.internal_id(u); }), HasSubstr("with gaps")); }
+    if (!known.count(u)) {
+      EXPECT_THAT(message_of([&] { mapped.internal_id(u); }), HasSubstr("with gaps"));
+    }
 }
 
 TEST_F(container, loads_onto_a_device_through_bounce_buffers) {
@@ -538,7 +559,8 @@ TEST_F(container, loads_onto_a_device_through_bounce_buffers) {
       how.device = 0;
       graph const d = load_graph(at("a.gnr"), how);
       void* const stream = device::make_stream(0);
-      for (auto const& [far, near] : {std::pair{&d.out.targets, &g.out.targets}, {&d.out.weights, &g.out.weights}, {&d.in.targets, &g.in.targets}}) {
+      for (auto const& [far, near] :
+           {std::pair{&d.out.targets, &g.out.targets}, {&d.out.weights, &g.out.weights}, {&d.in.targets, &g.in.targets}}) {
         std::vector<std::byte> back(near->bytes());
         ASSERT_EQ(far->bytes(), near->bytes());
         if (near->bytes() == 0) continue;
@@ -548,7 +570,9 @@ TEST_F(container, loads_onto_a_device_through_bounce_buffers) {
         EXPECT_EQ(std::memcmp(back.data(), near->data(), back.size()), 0);
       }
       device::free_stream(0, stream);
-      if (where == tier::device) { EXPECT_NE(message_of([&] { save_graph(d, at("b.gnr")); }, errc::usage), ""); }
+      if (where == tier::device) {
+        EXPECT_NE(message_of([&] { save_graph(d, at("b.gnr")); }, errc::usage), "");
+      }
     }
     how.edges = tier::device;
     bytes b = contents(at("a.gnr"));

@@ -78,7 +78,8 @@ TEST(summary, isolated_vertices_of_a_directed_graph_need_its_in_lists) {
 TEST(summary, agrees_with_sorting_the_degrees) {
   for (std::uint64_t top : {4u, 90u, 3000u, 100000u}) {
     std::vector<std::uint64_t> degrees(600'001);  // more than one chunk
-    for (std::size_t v = 0; v < degrees.size(); ++v) degrees[v] = scale_bits(static_cast<std::uint32_t>(random_bits(1, top, v)), static_cast<std::uint32_t>(top));
+    for (std::size_t v = 0; v < degrees.size(); ++v)
+      degrees[v] = scale_bits(static_cast<std::uint32_t>(random_bits(1, top, v)), static_cast<std::uint32_t>(top));
     auto const offsets = offsets_of(degrees);
     graph_info info = info_of(offsets);
     info.id_bytes = 8;
