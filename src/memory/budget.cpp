@@ -1,11 +1,19 @@
+// Budgets, and where the host's comes from: files of /proc and /sys, each of which may be absent.
+// A control group limits all groups below it, so the tightest of the ancestors counts; a container often sees its own group as the root.
 #include "memory/budget.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <deque>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <sstream>
 
 #include "core/fail.hpp"
 
@@ -28,52 +36,124 @@ void budget::take(std::uint64_t bytes, char const* what) {
 void budget::give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 void budget::set_limit(std::uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
-namespace {
-// What the control group allows, or none. Never MemTotal: machines start small and grow as memory is touched.
-std::uint64_t control_group_limit() {
-  for (char const* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream in(file);
-    std::uint64_t bytes = 0;
-    if (in >> bytes && bytes < (std::uint64_t{1} << 60)) return bytes;
-  }
-  return budget::unlimited;
-}
-}  // namespace
-
 budget& host_budget() {
-  static budget instance("host memory", "--host-budget", control_group_limit());
+  static budget instance("host memory", "--host-budget", host_memory_now().limit());
   return instance;
 }
 
 budget& device_budget(int index) {
+  if (index < 0) fail(errc::usage, "device {}: there is no such device; say 0 or more", index);
   static std::mutex mutex;
   static std::deque<budget> all;  // addresses stay
   std::lock_guard const hold(mutex);
   while (static_cast<int>(all.size()) <= index) all.emplace_back(fmt::format("device {}", all.size()), "--device-budget");
-  return all[static_cast<std::size_t>(index < 0 ? 0 : index)];
+  return all[static_cast<std::size_t>(index)];
 }
 
+// --- the host's memory ---------------------------------------------------------------------------------------------------------------------
+namespace {
+namespace fs = std::filesystem;
+
+// The number that follows each word of a file of "word number" lines; the last one counts.
+std::map<std::string, std::uint64_t> words_of(fs::path const& file) {
+  std::map<std::string, std::uint64_t> found;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string word;
+    std::uint64_t n = 0;
+    if (words >> word >> n) found[word] = n;
+  }
+  return found;
+}
+
+std::uint64_t number_in(fs::path const& file, std::uint64_t otherwise) {  // "max" is no number
+  std::ifstream in(file);
+  std::uint64_t n = 0;
+  return in >> n ? n : otherwise;
+}
+
+// `cache`: the words of memory.stat that count pages which the kernel takes back by itself.
+void look_at_group(host_memory& m, fs::path const& mount, std::string group, char const* limit, char const* used, std::array<char const*, 2> cache) {
+  while (true) {
+    fs::path const at = mount / fs::path(group).relative_path();
+    // Version 1 says "no limit" by a number near 2^63.
+    if (std::uint64_t const bytes = number_in(at / limit, budget::unlimited); bytes < std::uint64_t{1} << 60) {
+      auto const stat = words_of(at / "memory.stat");
+      std::uint64_t held = number_in(at / used, 0);
+      for (char const* word : cache)
+        if (auto const w = stat.find(word); w != stat.end()) held -= std::min(held, w->second);
+      held = std::min(held, bytes);
+      if (m.group_limit == budget::unlimited || bytes - held < m.group_limit - m.group_used) m.group_limit = bytes, m.group_used = held;
+    }
+    if (group.empty() || group == "/") return;
+    group = fs::path(group).parent_path().string();
+  }
+}
+}  // namespace
+
+host_memory host_memory_now(fs::path const& root) {
+  host_memory m;
+  auto const info = words_of(root / "proc/meminfo");
+  auto const kib = [&](char const* word) {
+    auto const at = info.find(word);
+    return at == info.end() ? std::uint64_t{0} : at->second * 1024;
+  };
+  m.total = kib("MemTotal:");
+  m.available = kib("MemAvailable:");
+
+  std::ifstream zones(root / "proc/zoneinfo");
+  std::uint64_t pages = 0, n = 0;
+  for (std::string word; zones >> word;)
+    if (word == "present" && zones >> n) pages += n;
+  if (pages) m.installed = std::max(pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), m.total) + kib("SwapTotal:");
+
+  std::ifstream groups(root / "proc/self/cgroup");  // "0::/path" or "4:memory:/path"
+  for (std::string line; std::getline(groups, line);) {
+    std::size_t const a = line.find(':'), b = line.find(':', a == std::string::npos ? a : a + 1);
+    if (b == std::string::npos) continue;
+    std::string const kinds = "," + line.substr(a + 1, b - a - 1) + ",", group = line.substr(b + 1);
+    if (kinds == ",,") look_at_group(m, root / "sys/fs/cgroup", group, "memory.max", "memory.current", {"active_file", "inactive_file"});
+    if (kinds.find(",memory,") != std::string::npos)
+      look_at_group(m, root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"});
+  }
+  return m;
+}
+
+std::uint64_t host_memory::limit() const { return group_limit == budget::unlimited ? installed : std::min(installed, group_limit - group_used); }
+
+std::uint64_t host_memory::free() const {
+  if (installed == budget::unlimited) return std::min(limit(), available);
+  return std::min(limit(), installed - std::min(installed, total - std::min(total, available)));
+}
+
+// --- bytes as people write them --------------------------------------------------------------------------------------------------------------
 std::uint64_t parse_bytes(std::string const& text) {
+  if (text == "unlimited") return budget::unlimited;
   double value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string unit(end, text.data() + text.size());
-  if (!unit.empty() && (unit.back() == 'B' || unit.back() == 'b')) unit.pop_back();
-  double factor = 1;
-  if (!unit.empty()) {
-    std::size_t const power = std::string_view("KMGT").find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0]))));
-    bool const binary = unit.size() == 1 || (unit.size() == 2 && unit[1] == 'i');
-    factor = power == std::string_view::npos || !binary ? -1 : std::pow(1024.0, static_cast<double>(power + 1));
+  std::string unit;
+  for (char const* c = end; c != text.data() + text.size(); ++c) unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+  static std::array<char const*, 5> const names{"", "k", "m", "g", "t"};
+  double factor = 0, power = 1;
+  for (char const* name : names) {
+    std::string const n = name;
+    if (unit == n || unit == n + "b" || (!n.empty() && (unit == n + "i" || unit == n + "ib"))) factor = power;
+    power *= 1024;
   }
-  if (problem != std::errc() || factor < 0 || !(value >= 0) || value * factor >= 0x1p63)
-    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512M or 4096 (units are powers of 1024)", text);
+  if (problem != std::errc() || factor == 0 || !(value >= 0) || value * factor >= 0x1p63)
+    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512M, 4096 or unlimited (units are powers of 1024)", text);
+  std::uint64_t whole = 0;  // a double would round numbers beyond 2^53
+  if (factor == 1 && std::from_chars(text.data(), end, whole).ptr == end) return whole;
   return static_cast<std::uint64_t>(value * factor);
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  static constexpr std::array<char const*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  if (bytes == budget::unlimited) return "unlimited";
+  static constexpr std::array<char const*, 6> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   std::size_t u = 0;
-  while (value >= 1024 && u + 1 < units.size()) value /= 1024, ++u;
+  while (value >= 1023.95 && u + 1 < units.size()) value /= 1024, ++u;
   return u == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[u]);
 }
 

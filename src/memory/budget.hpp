@@ -1,8 +1,11 @@
 // How many bytes Garner may take in host memory and on each device. A budget is a number at run time that can refuse.
-// Invariant: used() never exceeds limit(). The refusal names the bytes asked, used and allowed, and what to try.
+// Invariant: take() never brings used() past limit(); a limit set below what is in use refuses whatever comes next. The refusal names the
+// bytes asked, used and allowed, and what to try.
+// Cost: one compare-and-swap a block.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace garner {
@@ -25,10 +28,21 @@ class budget {
   std::atomic<std::uint64_t> limit_, used_{0}, peak_{0};
 };
 
-budget& host_budget();              // limit at start: the control group's, if it sets one (never MemTotal: memory may grow as it is touched)
-budget& device_budget(int index);   // limit at start: unlimited (the device itself refuses)
+budget& host_budget();             // limit at start: what the control group leaves, else what is installed (see host_memory); --host-budget overrides
+budget& device_budget(int index);  // limit at start: unlimited (the device itself refuses)
 
-std::uint64_t parse_bytes(std::string const& text);   // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
-std::string format_bytes(std::uint64_t bytes);        // "8.0 GiB"
+// The host's memory as the system tells it. MemTotal and MemAvailable are told, never used as a limit: on machines that set their memory up as
+// it is touched they start small and grow. `installed` is what the zones hold, set up or not, and swap.
+struct host_memory {
+  std::uint64_t total = 0, available = 0;
+  std::uint64_t installed = budget::unlimited;
+  std::uint64_t group_limit = budget::unlimited, group_used = 0;  // the tightest control group (v2 or v1); used: without its page cache
+  std::uint64_t limit() const;                                    // of the host budget at start
+  std::uint64_t free() const;                                     // what may be expected to be had now
+};
+host_memory host_memory_now(std::filesystem::path const& root = "/");  // the root of /proc and /sys; another one in tests
+
+std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096", "unlimited"; errc::usage shows examples
+std::string format_bytes(std::uint64_t bytes);       // "8.0 GiB"
 
 }  // namespace garner

@@ -1,6 +1,7 @@
 // A block asks its budget first, then its tier; both get back what they gave.
 #include "memory/buffer.hpp"
 
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "memory/budget.hpp"
 #include "memory/tiers.hpp"
@@ -25,12 +26,17 @@ budget& payer(tier where, int device) { return where == tier::device ? device_bu
 
 memory_block::memory_block(tier where, std::size_t bytes, int device, char const* what) : where_(where), device_(device) {
   if (bytes == 0) return;
-  payer(where, device).take(bytes, what);
+  if (where == tier::device || where == tier::managed) device::require(device);  // no budget for a device that is not there
+  budget& pays = payer(where, device);
+  pays.take(bytes, what);
   try {
     data_ = with_tier(where, [&](auto t) { return t.allocate(bytes, device); });
   } catch (error const& e) {
-    payer(where, device).give_back(bytes);
+    pays.give_back(bytes);
     throw error(e.code(), fmt::format("{}: {}", what, e.what()));
+  } catch (...) {
+    pays.give_back(bytes);
+    throw;
   }
   bytes_ = bytes;
 }

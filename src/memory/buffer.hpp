@@ -2,6 +2,7 @@
 // use. Kernels get the pointer; the owner stays on the host. Move-only.
 // Invariant: data() is aligned to 4 KiB (so a run that starts on a line can be told from its index); bytes() is what was asked for.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -62,7 +63,13 @@ template <class T>
 class buffer {
  public:
   buffer() = default;
-  buffer(tier where, std::size_t n, int device, char const* what) : block_(where, n * sizeof(T), device, what), size_(n) {}
+  buffer(buffer&& other) noexcept : block_(std::move(other.block_)), size_(std::exchange(other.size_, 0)) {}
+  buffer& operator=(buffer&& other) noexcept {
+    block_ = std::move(other.block_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  buffer(tier where, std::size_t n, int device, char const* what) : block_(where, bytes_of(n), device, what), size_(n) {}
   T* data() const { return static_cast<T*>(block_.data()); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return block_.bytes(); }
@@ -75,6 +82,7 @@ class buffer {
   void shrink(std::size_t n) { size_ = n; }  // forgets the tail; the memory stays until release
 
  private:
+  static constexpr std::size_t bytes_of(std::size_t n) { return n > SIZE_MAX / sizeof(T) ? SIZE_MAX : n * sizeof(T); }  // SIZE_MAX is refused
   memory_block block_;
   std::size_t size_ = 0;
 };

@@ -1,3 +1,6 @@
+// Host memory: pages of our own mapping. For a device they are shared (memfd), so that another process can be given the same ones later,
+// touched by all threads, pinned and mapped; for the host alone they are private, since only those become huge pages everywhere.
+// Cost: fresh pages take 3 s per 8 GiB on one thread, and pinning would touch them one by one; hence all threads touch them first.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +13,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "memory/budget.hpp"
+#include "memory/page.hpp"
 #include "memory/tiers.hpp"
 
 namespace garner {
@@ -25,47 +29,65 @@ void* map_shared(std::size_t bytes) {
   return p;
 }
 
-// Fresh pages cost 3 s per 8 GiB on one thread, and pinning would take them one by one.
+// Not reserved: the kernel would judge by MemTotal, which grows with use on some machines; the budget knows what is installed.
+void* map_private(std::size_t bytes) {
+  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 void touch(void* data, std::size_t bytes) {
   constexpr std::uint64_t grain = 64u << 20;
   progress told("preparing host memory", bytes);
   shared_crew().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t at = begin; at < end; at += 4096) static_cast<char volatile*>(data)[at] = 0;
+    char* const at = static_cast<char*>(data) + begin;
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14; it reports what a write could only die of
+    if (::madvise(at, end - begin, MADV_POPULATE_WRITE) == 0) return told.advance(end - begin);
+    if (errno != EINVAL && errno != EAGAIN)
+      fail(errc::memory, "host memory: the system has no pages for {} bytes ({}): {}; take a smaller graph or a larger machine, in a container raise its memory limit",
+           bytes, format_bytes(bytes), std::strerror(errno));
+#endif
+    for (std::uint64_t k = 0; k < end - begin; k += page_bytes) static_cast<char volatile*>(at)[k] = 0;
     told.advance(end - begin);
   });
 }
 
-std::string why_not_pinned(std::size_t bytes) {
+// One line for a setting of the user's that stands in the way; empty where there is none.
+std::string limit_in_the_way(int resource, char const* option, std::size_t bytes) {
   ::rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
-    return fmt::format("`ulimit -l` allows {} bytes to be locked; raise it", limit.rlim_cur);
-  return "in a container raise its memory limit and --shm-size";
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes) return "";
+  return fmt::format("; `ulimit {}` is {} KiB, raise it", option, limit.rlim_cur / 1024);
 }
 
 }  // namespace
 
 void* host_tier::allocate(std::size_t bytes, int device) {
-  void* p = device >= 0 ? map_shared(bytes) : MAP_FAILED;
-  if (p == MAP_FAILED) p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED)
-    fail(errc::memory, "host memory: {} bytes ({}) refused by the system: {}; use a smaller graph, fewer other programs, or a larger machine", bytes,
-         format_bytes(bytes), std::strerror(errno));
-  ::madvise(p, bytes, MADV_HUGEPAGE);
+  if (device >= 0) device::require(device);
+  std::size_t const pages = whole_pages(bytes);
+  void* p = device >= 0 ? map_shared(pages) : MAP_FAILED;
+  if (p == MAP_FAILED) p = map_private(pages);
+  if (p == MAP_FAILED) {
+    std::string const why = std::strerror(errno), limit = limit_in_the_way(RLIMIT_AS, "-v", bytes);
+    fail(errc::memory, "host memory: {} bytes ({}) refused by the system: {}{}", bytes, format_bytes(bytes), why,
+         limit.empty() ? "; ask for less, end other programs or take a larger machine" : limit);
+  }
+  ::madvise(p, pages, MADV_HUGEPAGE);
   if (device < 0) return p;
   try {
-    touch(p, bytes);
-    device::map_host(p, bytes);
+    touch(p, pages);
+    device::map_host(p, pages);
   } catch (error const& e) {
-    ::munmap(p, bytes);
+    ::munmap(p, pages);
     if (e.code() == errc::interrupted) throw;
-    fail(e.code(), "{}; {}", e.what(), why_not_pinned(bytes));
+    throw error(e.code(), e.what() + limit_in_the_way(RLIMIT_MEMLOCK, "-l", pages));
+  } catch (...) {
+    ::munmap(p, pages);
+    throw;
   }
   return p;
 }
 
 void host_tier::release(void* data, std::size_t bytes, int device) noexcept {
   if (device >= 0) device::unmap_host(data);
-  ::munmap(data, bytes);
+  ::munmap(data, whole_pages(bytes));
 }
 
 }  // namespace garner
