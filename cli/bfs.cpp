@@ -71,7 +71,8 @@ sources_chosen choose_sources(bfs_arguments const& a, graph const& g) {
   else if (!a.sources_file.empty()) chosen = {read_sources(a.sources_file), "from " + a.sources_file};
   else {
     chosen = {pick_sources(g, a.trials.value_or(1), a.seed), fmt::format("picked among vertices with edges, seed {}", a.seed)};
-    if (chosen.ids.empty()) fail(errc::input, "{}: no source can be picked, since no vertex has an edge that leaves it; name one with --source", a.file);
+    if (chosen.ids.empty())
+      fail(errc::input, "{}: no source can be picked, since no vertex has an edge that leaves it; name one with --source", a.file);
   }
   for (std::uint64_t const id : chosen.ids) g.internal_id(id);  // before the first search, not at the last
   return chosen;
@@ -100,7 +101,10 @@ json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
   json levels = json::array();
   for (bfs_level const& l : r.levels) {
     auto const rate = gb_per_s(l, link);
-    levels.push_back({{"frontier", l.frontier}, {"edges", l.edges}, {"bytes_link", or_null(link.crosses, l.bytes_link)}, {"ms", l.ms},
+    levels.push_back({{"frontier", l.frontier},
+                      {"edges", l.edges},
+                      {"bytes_link", or_null(link.crosses, l.bytes_link)},
+                      {"ms", l.ms},
                       {"gbs", or_null(rate.has_value(), rate.value_or(0))}});
   }
   json requests = nullptr;
@@ -129,20 +133,21 @@ void say_levels(bfs_run const& r, link_shown link) {
   for (std::size_t k = 0; k < r.levels.size(); ++k) {
     bfs_level const& l = r.levels[k];
     auto const rate = gb_per_s(l, link);
-    cli::say("{:>7} {:>14} {:>16} {:>14} {:>10.3f} {:>8}\n", k, grouped(l.frontier), grouped(l.edges), link.crosses ? format_bytes(l.bytes_link) : "-", l.ms,
-             rate ? fmt::format("{:.2f}", *rate) : "-");
+    cli::say("{:>7} {:>14} {:>16} {:>14} {:>10.3f} {:>8}\n", k, grouped(l.frontier), grouped(l.edges),
+             link.crosses ? format_bytes(l.bytes_link) : "-", l.ms, rate ? fmt::format("{:.2f}", *rate) : "-");
   }
 }
 
 void say_run(bfs_run const& r, graph_info const& info, link_shown link) {
-  cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges looked at\n", grouped(r.reached), grouped(info.vertices),
-           100.0 * static_cast<double>(r.reached) / static_cast<double>(info.vertices), r.depth_max, grouped(r.depth_sum), grouped(r.edges));
+  cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges looked at\n", grouped(r.reached),
+           grouped(info.vertices), 100.0 * static_cast<double>(r.reached) / static_cast<double>(info.vertices), r.depth_max,
+           grouped(r.depth_sum), grouped(r.edges));
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}\n", r.ms, r.gteps, link.timed ? "" : " (of the simulation)");
   if (link.crosses) {
     if (r.link.pages) cli::say("pages of 4 KiB {}\n", grouped(r.link.pages));
     else
-      cli::say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(r.link.requests[0]), grouped(r.link.requests[1]), grouped(r.link.requests[2]),
-               grouped(r.link.requests[3]));
+      cli::say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(r.link.requests[0]), grouped(r.link.requests[1]),
+               grouped(r.link.requests[2]), grouped(r.link.requests[3]));
     cli::say("over the link {}, amplification {:.3f}, overfetch {:.3f}\n", format_bytes(r.link.bytes_link()),
              r.link.amplification(info.edges * info.id_bytes), r.link.overfetch());
   } else {
@@ -153,11 +158,12 @@ void say_run(bfs_run const& r, graph_info const& info, link_shown link) {
 
 void say_row(bfs_run const* r, graph_info const& info, link_shown link) {
   if (!r) {
-    cli::say("{:>14} {:>14} {:>6} {:>16} {:>11} {:>9} {:>14} {:>6} {}\n", "source", "reached", "depth", "depths sum", "ms", "GTEPS", "over the link", "ampl.", "");
+    cli::say("{:>14} {:>14} {:>6} {:>16} {:>11} {:>9} {:>14} {:>6} {}\n", "source", "reached", "depth", "depths sum", "ms", "GTEPS",
+             "over the link", "ampl.", "");
     return;
   }
-  cli::say("{:>14} {:>14} {:>6} {:>16} {:>11.3f} {:>9.4f} {:>14} {:>6} {}\n", r->source, grouped(r->reached), r->depth_max, grouped(r->depth_sum), r->ms,
-           r->gteps, link.crosses ? format_bytes(r->link.bytes_link()) : "-",
+  cli::say("{:>14} {:>14} {:>6} {:>16} {:>11.3f} {:>9.4f} {:>14} {:>6} {}\n", r->source, grouped(r->reached), r->depth_max,
+           grouped(r->depth_sum), r->ms, r->gteps, link.crosses ? format_bytes(r->link.bytes_link()) : "-",
            link.crosses ? fmt::format("{:.3f}", r->link.amplification(info.edges * info.id_bytes)) : "-", r->verified ? "verified" : "");
 }
 
@@ -170,8 +176,8 @@ void say_summary(std::vector<bfs_run> const& runs, link_shown link) {
     weighted += r.gteps * r.ms;
   }
   std::sort(ms.begin(), ms.end());
-  cli::say("{} searches: ms least {:.3f}, median {:.3f}, most {:.3f}; together {:.4f} GTEPS{}\n", runs.size(), ms.front(), ms[ms.size() / 2], ms.back(),
-           all > 0 ? weighted / all : 0, link.timed ? "" : " (of the simulation)");
+  cli::say("{} searches: ms least {:.3f}, median {:.3f}, most {:.3f}; together {:.4f} GTEPS{}\n", runs.size(), ms.front(),
+           ms[ms.size() / 2], ms.back(), all > 0 ? weighted / all : 0, link.timed ? "" : " (of the simulation)");
 }
 
 // "vertex depth parent" a line, all by the user's ids; what was not reached has depth and parent -1.
@@ -219,7 +225,10 @@ void search(bfs_arguments& a) {
   require_combination(o.where, *o.edges, o.access);
   o.split_hubs = !a.no_split;
   o.l2_bytes = parse_bytes(a.l2);
-  if (o.l2_bytes && o.where.kind != place_kind::traced) fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", a.l2);
+  if (o.l2_bytes && o.where.kind != place_kind::traced)
+    fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", a.l2);
+  if (o.vertices_per_team < 1 || o.vertices_per_team > 1024)
+    fail(errc::usage, "--vertices-per-team {}: say 1 to 1024", o.vertices_per_team);
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", o.slice);
   if (a.trials && *a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
   a.budgets.apply(o.where);
@@ -242,9 +251,11 @@ void search(bfs_arguments& a) {
   std::uint64_t const device_limit = on_device ? cli::device_limit(o.where) : 0;
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(info));
-    cli::say("place   {}; edges in tier {} ({}), access {}\n", to_string(o.where), to_string(*o.edges), format_bytes(info.edges * info.id_bytes), to_string(o.access));
+    cli::say("place   {}; edges in tier {} ({}), access {}\n", to_string(o.where), to_string(*o.edges),
+             format_bytes(info.edges * info.id_bytes), to_string(o.access));
     cli::say("memory  state {}{}\n", format_bytes(bfs_job::state_bytes(info, o)),
-             on_device ? fmt::format(", device budget {}", format_bytes(device_limit)) : fmt::format(", host budget {}", format_bytes(host_budget().limit())));
+             (on_device ? ", device budget " + format_bytes(device_limit) : "") +
+                 (host_budget().limit() == budget::unlimited ? "" : ", host budget " + format_bytes(host_budget().limit())));
     cli::say("source  {}, {}\n\n", many ? grouped(sources.ids.size()) + " of them" : std::to_string(sources.ids[0]), sources.how);
     if (many && !a.levels) say_row(nullptr, info, link);
     cli::flush_out();
@@ -272,7 +283,9 @@ void search(bfs_arguments& a) {
   if (!a.json && many) say_summary(runs, link);
   if (!a.out.empty()) {
     write_tree(job, g, sources.ids.back(), a.out);
-    if (!a.json) cli::say("{}: depth and parent of every vertex{}\n", a.out, many ? fmt::format(", from the last source, {}", sources.ids.back()) : "");
+    if (!a.json)
+      cli::say("{}: depth and parent of every vertex{}\n", a.out,
+               many ? fmt::format(", from the last source, {}", sources.ids.back()) : "");
   }
   if (!a.json) return;
 
@@ -289,7 +302,7 @@ void search(bfs_arguments& a) {
            {"slice", o.slice},
            {"l2_bytes", o.l2_bytes},
            {"device_budget", or_null(on_device, device_limit)},
-           {"host_budget", host_budget().limit()},
+           {"host_budget", or_null(host_budget().limit() != budget::unlimited, host_budget().limit())},
            {"state_bytes", bfs_job::state_bytes(info, o)},
            {"checked", load.check},
            {"verified", std::all_of(runs.begin(), runs.end(), [](bfs_run const& r) { return r.verified; })},
@@ -305,20 +318,25 @@ void add_bfs(CLI::App& app) {
   auto const a = std::make_shared<bfs_arguments>();
   CLI::App* const verb = app.add_subcommand("bfs", "breadth-first search over edges that may lie outside the GPU");
   verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
-  auto* const source = verb->add_option("--source", a->source, "vertex to start from, by the user's id (default: one picked)");
-  auto* const list = verb->add_option("--sources", a->sources_file, "file with one source a line")->excludes(source);
-  verb->add_option("--trials", a->trials, "pick that many sources among the vertices with edges")->excludes(source)->excludes(list);
-  verb->add_option("--seed", a->seed, "of the picked sources")->capture_default_str();
-  verb->add_option("--save-sources", a->save_sources, "file to write the sources to, one a line");
-  verb->add_option("--place", a->place, "host, device, device:N, or traced: a GPU simulated, to count its requests")->capture_default_str();
-  verb->add_option("--access", a->access, "strided, merged, aligned, paged")->capture_default_str();
-  verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)");
-  verb->add_option("--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")->capture_default_str()->check(CLI::Range(1, 1024));
+  auto* const source =
+      cli::add_number(*verb, "--source", a->source, "vertex to start from, by the user's id (default: one picked)")->type_name("V");
+  auto* const list = verb->add_option("--sources", a->sources_file, "file with one source a line")->excludes(source)->type_name("FILE");
+  cli::add_number(*verb, "--trials", a->trials, "pick that many sources among the vertices with edges")->excludes(source)->excludes(list);
+  cli::add_number(*verb, "--seed", a->seed, "of the picked sources")->capture_default_str();
+  verb->add_option("--save-sources", a->save_sources, "file to write the sources to, one a line")->type_name("FILE");
+  verb->add_option("--place", a->place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
+      ->capture_default_str()
+      ->type_name("PLACE");
+  verb->add_option("--access", a->access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
+  verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
+      ->capture_default_str();
   verb->add_flag("--no-split", a->no_split, "a long list is walked by one team, not by several");
-  verb->add_option("--slice", a->how.slice, "elements of a long list that one team takes")->capture_default_str();
-  verb->add_option("--l2-bytes", a->l2, "of a traced run: the L2 before the link, as 50MiB (default: none)");
+  cli::add_number(*verb, "--slice", a->how.slice, "elements of a long list that one team takes")->capture_default_str();
+  verb->add_option("--l2-bytes", a->l2, "of a traced run: the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
   verb->add_flag("--verify", a->how.check_certificate, "check the result against the graph");
-  verb->add_option("--out", a->out, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source");
+  verb->add_option("--out", a->out, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source")
+      ->type_name("FILE");
   verb->add_flag("--levels", a->levels, "a line a level also where there are many sources");
   verb->add_flag("--json", a->json, "print one JSON object");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");

@@ -52,23 +52,32 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
     return;
   }
   auto const filled = static_cast<std::size_t>(30.0 * static_cast<double>(done) / static_cast<double>(total));
-  fmt::print(stderr, "\r\033[K{} [{:<30}] {:3.0f} %", what, std::string(filled, '#'), 100.0 * static_cast<double>(done) / static_cast<double>(total));
+  fmt::print(stderr, "\r\033[K{} [{:<30}] {:3.0f} %", what, std::string(filled, '#'),
+             100.0 * static_cast<double>(done) / static_cast<double>(total));
   std::fflush(stderr);
 }
 
 }  // namespace
 
+std::string not_a_count(std::string const& text) {
+  std::uint64_t value = 0;
+  auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc{} && end == text.data() + text.size()) return "";
+  return fmt::format("'{}' is no whole number from 0 to 18446744073709551615", text);
+}
+
 std::string describe(graph_info const& g) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}", grouped(g.vertices), grouped(g.edges),
-                     g.directed   ? g.in_lists ? "directed, with in-lists" : "directed"
-                                  : "undirected: each counts twice",
-                     g.id_bytes, g.weights == weight_kind::none ? "no weights" : g.weights == weight_kind::u32 ? "u32 weights" : "f32 weights");
+                     g.directed ? g.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice", g.id_bytes,
+                     g.weights == weight_kind::none  ? "no weights"
+                     : g.weights == weight_kind::u32 ? "u32 weights"
+                                                     : "f32 weights");
 }
 
 void weight_arguments::add(CLI::App& verb) {
-  auto* const o = verb.add_option("--weights", whole, "draw whole-number weights from LOW:HIGH, as 1:255");
-  verb.add_option("--weights-f32", real, "draw real weights from LOW:HIGH, as 0:1")->excludes(o);
-  verb.add_option("--weight-seed", seed, "of the drawn weights; an edge has the same weight both ways")->capture_default_str();
+  auto* const o = verb.add_option("--weights", whole, "draw whole-number weights from LOW:HIGH, as 1:255")->type_name("LOW:HIGH");
+  verb.add_option("--weights-f32", real, "draw real weights from LOW:HIGH, as 0:1")->excludes(o)->type_name("LOW:HIGH");
+  add_number(verb, "--weight-seed", seed, "of the drawn weights; an edge has the same weight both ways")->capture_default_str();
 }
 
 std::optional<build_options::random_weights> weight_arguments::parse() const {
@@ -80,41 +89,50 @@ std::optional<build_options::random_weights> weight_arguments::parse() const {
   std::size_t const colon = text.find(':');
   bool ok = colon != std::string::npos && number(std::string_view(text).substr(0, colon), drawn.low) &&
             number(std::string_view(text).substr(colon + 1), drawn.high) && 0 <= drawn.low && drawn.low <= drawn.high;
-  if (drawn.kind == weight_kind::u32) ok = ok && drawn.high <= 4294967295.0 && drawn.low == std::floor(drawn.low) && drawn.high == std::floor(drawn.high);
+  if (drawn.kind == weight_kind::u32)
+    ok = ok && drawn.high <= 4294967295.0 && drawn.low == std::floor(drawn.low) && drawn.high == std::floor(drawn.high);
   if (!ok)
     fail(errc::usage, "--weights{} {}: not a range; say LOW:HIGH, {}", real.empty() ? "" : "-f32", text,
          real.empty() ? "whole numbers from 0 to 4294967295, as 1:255" : "numbers from 0 up, as 0:1");
   return drawn;
 }
 
+void require_id_bytes(std::uint32_t id_bytes) {
+  if (id_bytes != 0 && id_bytes != 4 && id_bytes != 8) fail(errc::usage, "--id-bytes {}: say 4 or 8", id_bytes);
+}
+
 void budget_arguments::add(CLI::App& verb, bool with_device) {
-  verb.add_option("--host-budget", host, "host memory that may be taken, as 8GiB (default: what the machine has)");
-  if (with_device) verb.add_option("--device-budget", device, "device memory that may be taken, as 8GiB (default: what is free)");
+  verb.add_option("--host-budget", host, "host memory that may be taken, as 8GiB (default: what the machine has)")->type_name("BYTES");
+  if (with_device)
+    verb.add_option("--device-budget", device, "device memory that may be taken, as 8GiB (default: what is free)")->type_name("BYTES");
 }
 
 void budget_arguments::apply(place where) const {
   if (!host.empty()) host_budget().set_limit(parse_bytes(host));
   bool const on_device = where.kind == place_kind::device;
-  if (!device.empty() && !on_device) fail(errc::usage, "--device-budget {}: place {} takes no device memory; leave it out or say --place device", device, to_string(where));
+  if (!device.empty() && !on_device)
+    fail(errc::usage, "--device-budget {}: place {} takes no device memory; leave it out or say --place device", device, to_string(where));
   if (!on_device) return;
   device::require(where.index);
   self_test(where.index);
   if (!device.empty()) device_budget(where.index).set_limit(parse_bytes(device));
 }
 
-std::uint64_t device_limit(place where) {
-  return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes);
-}
+std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }
 
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where) {
   std::uint64_t const allowed = host_budget().limit();
   if (host_bytes > allowed)
-    fail(errc::memory, "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget, take a smaller graph or a larger machine",
+    fail(errc::memory,
+         "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget, take a smaller graph or a "
+         "larger machine",
          what, format_bytes(host_bytes), host_bytes, format_bytes(allowed), allowed);
   if (device_bytes == 0) return;
   std::uint64_t const there = device_limit(where);
   if (device_bytes > there)
-    fail(errc::memory, "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget, leave the edges in host memory (--tier host), or say --place host",
+    fail(errc::memory,
+         "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget, leave the edges in host memory "
+         "(--tier host), or say --place host",
          what, format_bytes(device_bytes), device_bytes, to_string(where), format_bytes(there), there);
 }
 

@@ -29,6 +29,13 @@ std::string grouped(std::uint64_t n);  // 1,234,567
 
 std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 
+std::string not_a_count(std::string const& text);  // what is wrong with it, or nothing
+// An option that takes a whole number from 0 up.
+template <class T>
+CLI::Option* add_number(CLI::App& verb, std::string const& name, T& to, std::string const& help) {
+  return verb.add_option(name, to, help)->type_name("N")->check(not_a_count, "");
+}
+
 // --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed
 struct weight_arguments {
   std::string whole, real;
@@ -36,6 +43,8 @@ struct weight_arguments {
   void add(CLI::App& verb);
   std::optional<build_options::random_weights> parse() const;  // errc::usage where a range is none
 };
+
+void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
 
 // --host-budget, --device-budget
 struct budget_arguments {

@@ -31,18 +31,23 @@ void convert_file(convert_arguments& a) {
   b.draw_weights = a.weights.parse();
   if (b.draw_weights) a.how.read.ignore_weights = true;
   a.how.check = !a.no_check;
+  cli::require_id_bytes(b.id_bytes);
   a.budgets.apply({});
 
   convert_plan const plan = plan_conversion(a.in, a.out, a.how);
   bool const container = plan.from == file_format::gnr;
   cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
-  cli::say("direction: {}; duplicates: {}; loops: {}; ids: {}\n",
-           b.undirected ? (*b.undirected ? "undirected" : "directed") : container ? "as it is" : "as the format says, else directed",
-           b.keep_duplicates ? "kept" : "dropped, the smallest weight stays", b.keep_loops ? "kept" : "dropped",
-           a.compact    ? "compacted"
-           : a.keep_ids ? "kept"
-           : container  ? "as they are"
-                        : "kept unless too sparse");
+  if (!plan.builds) cli::say("as it is: direction, ids, loops and duplicates\n");
+  else
+    cli::say("direction: {}; duplicates: {}; loops: {}; ids: {}\n",
+             b.undirected ? (*b.undirected ? "undirected" : "directed")
+             : container  ? "as it is"
+                          : "as the format says, else directed",
+             b.keep_duplicates ? "kept" : "dropped, the smallest weight stays", b.keep_loops ? "kept" : "dropped",
+             a.compact    ? "compacted"
+             : a.keep_ids ? "kept"
+             : container  ? "as they are"
+                          : "kept unless too sparse");
   cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
   cli::flush_out();
 
@@ -51,11 +56,14 @@ void convert_file(convert_arguments& a) {
   if (r.built) {
     cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.arcs_read), cli::grouped(r.report.loops_dropped),
              cli::grouped(r.report.duplicates_dropped));
-    cli::say("ids: {}\n", r.info.id_map ? (r.report.compacted && !a.compact ? "compacted, since they are too sparse to keep; the user's stand in a map"
-                                                                            : "compacted; the user's stand in a map")
-                                        : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
+    cli::say("ids: {}\n", r.report.compacted ? a.compact ? "compacted; the user's stand in a map"
+                                                         : "compacted, since they are too sparse to keep; the user's stand in a map"
+                          : r.info.id_map
+                              ? "as they were, by a map"
+                              : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
   }
-  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info), r.built ? fmt::format(", {} isolated", cli::grouped(r.report.isolated)) : "",
+  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info),
+           r.built ? fmt::format(", {} isolated", cli::grouped(r.report.isolated)) : "",
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
@@ -64,19 +72,22 @@ void convert_file(convert_arguments& a) {
 void add_convert(CLI::App& app) {
   auto const a = std::make_shared<convert_arguments>();
   CLI::App* const verb = app.add_subcommand("convert", "from any graph format to any other");
-  verb->add_option("IN", a->in, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr, all but .gnr also with .gz or .zst")->required();
+  verb->add_option("IN", a->in, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr, all but .gnr also with .gz or .zst")
+      ->required();
   verb->add_option("OUT", a->out, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst")->required();
-  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr");
-  verb->add_option("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel");
-  auto* const undirected = verb->add_flag("--undirected", a->undirected, "each edge goes both ways (default: as the format says, else directed)");
+  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr")
+      ->type_name("FORMAT");
+  verb->add_option("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
+  auto* const undirected =
+      verb->add_flag("--undirected", a->undirected, "each edge goes both ways (default: as the format says, else directed)");
   verb->add_flag("--directed", a->directed, "each edge goes one way")->excludes(undirected);
   verb->add_flag("--in-lists", a->how.build.in_lists, "also store the in-neighbours of a directed graph");
   verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "else of equal edges the one with the smallest weight stays");
   verb->add_flag("--keep-loops", a->how.build.keep_loops, "else edges from a vertex to itself are dropped");
   auto* const compact = verb->add_flag("--compact", a->compact, "number the vertices that occur 0, 1, ...; their ids stand in a map");
   verb->add_flag("--keep-ids", a->keep_ids, "keep ids however sparse; gaps become isolated vertices")->excludes(compact);
-  verb->add_option("--skip-lines", a->how.read.skip_lines, "lines of text to pass over: some files open with a line of counts");
-  verb->add_option("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)")->check(CLI::IsMember({4, 8}));
+  cli::add_number(*verb, "--skip-lines", a->how.read.skip_lines, "lines of text to pass over: some files open with a line of counts");
+  cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)");
   verb->add_flag("--ignore-weights", a->how.read.ignore_weights, "read the edges alone");
   a->weights.add(*verb);
   verb->add_flag("--no-check", a->no_check, "of a container: do not check its checksums");

@@ -28,8 +28,12 @@ void make_graph(generate_arguments& a) {
   place const where = parse_place(a.place);
   if (where.kind == place_kind::traced) fail(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
-  if (to == file_format::snap || to == file_format::csv || to == file_format::gr || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
+  if (to == file_format::snap || to == file_format::csv || to == file_format::gr ||
+      (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
+  if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
+  if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
+  cli::require_id_bytes(a.how.build.id_bytes);
   a.budgets.apply(where);
 
   generate_options const& o = a.how;
@@ -46,8 +50,8 @@ void make_graph(generate_arguments& a) {
   executor x(where);
   build_report report;
   graph const g = generate(x, o, report);
-  cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped), cli::grouped(report.duplicates_dropped),
-           cli::grouped(report.arcs_read));
+  cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
+           cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
   for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
   cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info), cli::grouped(report.isolated),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -60,14 +64,15 @@ void add_generate(CLI::App& app) {
   CLI::App* const verb = app.add_subcommand("generate", "make a graph: Kronecker, uniform or in the manner of a web crawl");
   verb->add_option("KIND", a->kind, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)")->required();
   verb->add_option("OUT", a->out, "file to write; its ending tells the format: .gnr, or as garner convert")->required();
-  verb->add_option("--scale", a->how.scale, "2^SCALE vertices, 1 to 31")->capture_default_str();
-  verb->add_option("--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped")->capture_default_str();
-  verb->add_option("--seed", a->how.seed, "the same seed gives the same bits at every place")->capture_default_str();
-  verb->add_option("--place", a->place, "host, device or device:N")->capture_default_str();
-  verb->add_option("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)")->check(CLI::IsMember({4, 8}));
+  cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 1 to 31")->capture_default_str();
+  cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped")
+      ->capture_default_str();
+  cli::add_number(*verb, "--seed", a->how.seed, "the same seed gives the same bits at every place")->capture_default_str();
+  verb->add_option("--place", a->place, "host, device or device:N")->capture_default_str()->type_name("PLACE");
+  cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
   verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
   verb->add_flag("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
-  verb->add_option("--to", a->to, "format, whatever the ending says");
+  verb->add_option("--to", a->to, "format, whatever the ending says")->type_name("FORMAT");
   a->weights.add(*verb);
   a->budgets.add(*verb, true);
   verb->footer("Example: garner generate kron --scale 20 kron20.gnr");

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -58,11 +59,22 @@ void catch_signals() {
   for (int s : {SIGPIPE, SIGXFSZ}) std::signal(s, SIG_IGN);  // the write says so instead
 }
 
+// Help says an option's kind and default, and leaves what excludes what to the error message.
+class help_formatter : public CLI::Formatter {
+ public:
+  help_formatter() { column_width(34); }
+  std::string make_option_opts(CLI::Option const* o) const override {
+    if (o->get_type_size() == 0 || o->get_positional()) return "";
+    return " " + o->get_type_name() + (o->get_default_str().empty() ? "" : " (" + o->get_default_str() + ")");
+  }
+};
+
 int run(int argc, char** argv) {
   CLI::App app{"garner: graphs larger than the memory of the GPU", "garner"};
-  app.set_version_flag("--version", fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"));
+  app.set_version_flag("--version",
+                       fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"));
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<help_formatter>());
   for (auto* add : {add_generate, add_convert, add_stats, add_bfs, add_info, add_demo})
     if (add) add(app);
   app.footer("garner VERB --help says more, with an example");
@@ -80,13 +92,21 @@ int run(int argc, char** argv) {
     cli::flush_out();
     if (stats) cli::print_stats();
     return done;
-  } catch (CLI::Success const& e) {  // help and version
-    app.exit(e);
+  } catch (CLI::CallForHelp const&) {
+    cli::write_out(app.help());
+    cli::flush_out();
+    return done;
+  } catch (CLI::CallForVersion const& e) {
+    cli::say("{}\n", e.what());
     cli::flush_out();
     return done;
   } catch (CLI::ParseError const& e) {
-    auto const verbs = app.get_subcommands();
-    return complain(wrong_usage, fmt::format("{}; see garner {}--help", e.what(), verbs.empty() ? "" : verbs[0]->get_name() + " "));
+    auto const parsed = app.get_subcommands();
+    if (!parsed.empty()) return complain(wrong_usage, fmt::format("{}; see garner {} --help", e.what(), parsed[0]->get_name()));
+    std::string verbs;
+    for (CLI::App* verb : app.get_subcommands({})) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+    return complain(wrong_usage, argc < 2 ? fmt::format("nothing asked for; say one of {}, or --help", verbs)
+                                          : fmt::format("'{}' is no verb; say one of {}, or --help", argv[1], verbs));
   }
 }
 

@@ -86,25 +86,31 @@ void check_target(std::filesystem::path const& out) {
 
 convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
   build_options const& b = options.build;
-  convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out), 0};
+  convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out)};
   if (plan.to == file_format::snap || plan.to == file_format::csv || plan.to == file_format::gr)
-    fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", out.string(), to_string(plan.to));
+    fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", out.string(),
+         to_string(plan.to));
   if (plan.to == file_format::gnr && strip_compression(out).compression != "")
-    fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(), strip_compression(out).compression);
+    fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(),
+         strip_compression(out).compression);
   if (plan.from == file_format::gnr) {
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
     graph_info const info = read_header(in).info;
     plan.bytes_needed = arrays_bytes(info);
-    if (must_build(info, b))
-      plan.bytes_needed = std::max(plan.bytes_needed + info.edges * 16,
-                                   build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed), b.in_lists));
+    plan.builds = must_build(info, b);
+    if (plan.builds)
+      plan.bytes_needed = std::max(
+          plan.bytes_needed + info.edges * 16,
+          build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed), b.in_lists));
   } else {
     // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
     plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
   }
   if (std::uint64_t const allowed = host_budget().limit(); plan.bytes_needed > allowed)
-    fail(errc::memory, "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget or use a larger machine",
+    fail(errc::memory,
+         "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget or use a larger "
+         "machine",
          in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed);
   check_target(plan.to == file_format::bel ? std::filesystem::path(bel_stem(out) + ".col") : out);
   return plan;

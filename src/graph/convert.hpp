@@ -17,15 +17,17 @@ struct convert_options {
   read_options read;
   std::optional<file_format> to;  // unset: by ending
   build_options build;
-  bool check = true;              // of a container: checksums and invariants
+  bool check = true;  // of a container: checksums and invariants
 };
 
 // What is known before it starts.
 struct convert_plan {
   file_format from, to;
+  bool builds = true;              // false: a container that is written as it is
   std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size
 };
-// Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too small.
+// Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too
+// small.
 convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
 
 struct convert_result {
