@@ -14,6 +14,7 @@
 
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
+#include "core/device.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
@@ -247,6 +248,8 @@ struct bfs_job::impl {
     x.fill(parent.data(), 0xff, parent.bytes());
     model.take();
     x.wait();
+    // Each run finds the pages at home, else a second one would measure the device's own memory.
+    if (edges == tier::managed && x.on_device()) device::evict_managed(x.device(), g.out.targets.data(), g.out.targets.bytes());
 
     phase const timed{"bfs.levels"};
     clock::time_point const start = clock::now();
