@@ -24,7 +24,7 @@ void check_reader(Read const& read) {
       if (e.mirrored && !e.undirected) std::abort();
       if (e.vertices)
         for (arc const& a : e.arcs)
-          if (a.source - e.id_base >= e.vertices || a.target - e.id_base >= e.vertices) std::abort();
+          if (a.source >= e.vertices || a.target >= e.vertices) std::abort();
     } catch (error const& e) {
       said[i] = e.what();
       if (e.code() != errc::input || said[i].empty() || said[i].find('\n') != std::string::npos) std::abort();

@@ -123,7 +123,9 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
 
   auto const& arcs = result.edges.arcs;
   std::size_t const n = arcs.size();
-  if (n > 2 && columns == 2 && (arcs[0].target == n - 1 || 2 * arcs[0].target == n - 1))
+  // "VERTICES EDGES": the second number counts the lines that follow, and no id that follows is above the first.
+  if (n > 2 && columns == 2 && (arcs[0].target == n - 1 || 2 * arcs[0].target == n - 1) &&
+      std::all_of(arcs.begin() + 1, arcs.end(), [&](arc const& a) { return std::max(a.source, a.target) <= arcs[0].source; }))
     result.notes.push_back(
         fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
                     first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));

@@ -53,7 +53,7 @@ read_result read_gr(input_stream& in, read_options const& options) {
     p = skip_blanks(p, end);
     if (p != end) [[unlikely]]
       throw bad_line{p, fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))};
-    out.arcs.push_back(a);
+    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
   });
   edge_list& edges = result.edges;
   if (edges.arcs.size() != m)

@@ -87,7 +87,7 @@ read_result read_mtx(input_stream& in, read_options const& options) {
     if (p != end) [[unlikely]]
       throw bad_line{p, fmt::format("{} follows the entry; a {} matrix has {} columns", shown(word_at(p, end)),
                                     pattern ? "pattern" : "weighted", pattern ? 2 : 3)};
-    out.arcs.push_back(a);
+    out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
   });
   edge_list& edges = result.edges;
   if (edges.arcs.size() != size[2])
