@@ -19,6 +19,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "garner/error.hpp"
+#include "graph/build.hpp"
 
 using namespace garner;
 using testing::ElementsAre;
@@ -858,6 +859,22 @@ TEST_F(formats, a_full_disk_leaves_no_half_file) {
     std::_Exit(2);
   };
   EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "writing failed at byte");
+}
+
+// What a reader gives is what the builder takes: formats that count from 1 keep the user's ids and no vertex is added.
+TEST_F(formats, a_built_graph_speaks_the_ids_of_its_file) {
+  using enum file_format;
+  for (auto const& [format, text] : {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 3\n4 1\n"},
+                                     std::pair{gr, "p sp 4 2\na 1 3 7\na 4 1 7\n"}}) {
+    build_report report;
+    graph const g = build_graph(edges(format, text), {}, report);
+    EXPECT_EQ(g.info.vertices, 4u);
+    EXPECT_EQ(g.info.id_base, 1u);
+    EXPECT_THAT(std::vector(g.out.offsets.data(), g.out.offsets.data() + 5), ElementsAre(0u, 1u, 1u, 1u, 2u));
+    auto const* const targets = static_cast<std::uint32_t const*>(g.out.targets.data());
+    EXPECT_EQ(g.user_id(targets[0]), 3u);
+    EXPECT_EQ(g.user_id(targets[1]), 1u);
+  }
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------
