@@ -1,3 +1,7 @@
+// Link calibration and the self-test. Both read a table in mapped host memory whose every word is a function of its place (and a salt), so that
+// the sum over any rows is known without reading them; a rate counts only when each of its runs brought the right sum.
+// Invariant: a figure is the median of five runs, timed by events, after one that does not count.
+// Cost: about 2 s with a table of 1 GiB, mostly for making and pinning it; some 10 s with 16 GiB.
 #include "memory/link.hpp"
 
 #include <algorithm>
@@ -12,6 +16,7 @@
 #include "core/exec.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 #include "memory/self_test.hpp"
 
@@ -19,90 +24,154 @@ namespace garner {
 
 namespace {
 
-// What stands in a table: any word can be told from its place, so that a sum over any rows can be known without reading them.
-GARNER_HD inline std::uint32_t word_at(std::uint64_t i) { return static_cast<std::uint32_t>(mix(i)); }
+GARNER_HD inline std::uint32_t word_at(std::uint64_t i, std::uint64_t salt) { return static_cast<std::uint32_t>(mix(i ^ salt)); }
 
 struct write_words {
   std::uint32_t* table;
+  std::uint64_t salt;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    table[i] = word_at(i);
+    table[i] = word_at(i, salt);
   }
 };
 
-// Item i reads the `row_words` words that begin at row(i); their sum goes into *total. With a table of null the words are told, not read:
-// the expected total, from the same body.
+// Of `reads` rows item i reads those numbered i, i + items, ...: in order, or random ones of the table's `rows`; the sum of all words goes
+// into *total. Lanes add up by themselves, since a sum a row would wait for each row before the next is asked for.
 struct sum_rows {
   std::uint32_t const* table;
-  std::uint64_t row_words, stride_words, rows;
+  std::uint64_t salt;
+  std::uint64_t row_words, stride_words, rows, reads, items;
   bool random;
+  std::uint64_t seed;
   std::uint64_t* total;
+
+  GARNER_HD std::uint64_t begin(std::uint64_t k) const { return (random ? random_bits(seed, 0, k) % rows : k) * stride_words; }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    std::uint64_t const row = random ? random_bits(5, 0, i) % rows : i;
-    run<std::uint32_t> const r{table, row * stride_words, row * stride_words + row_words};
-    std::uint64_t const sum = table ? t.sum(r, [](std::uint32_t w) { return static_cast<std::uint64_t>(w); })
-                                    : t.sum(indices{r.begin, r.end}, [](std::uint64_t w) { return static_cast<std::uint64_t>(word_at(w)); });
+    std::uint64_t sum = 0;
+    for (std::uint64_t k = i; k < reads; k += items) {
+      std::uint64_t const at = begin(k);
+      t.each(run<std::uint32_t>{table, at, at + row_words}, [&](std::uint32_t w) { sum += w; });
+    }
+    sum = t.sum(indices{0, Team::width}, [&](std::uint64_t) { return sum; });  // of the lanes; one thread is its own
     t.once([&] { atomic_add(total, sum); });
+  }
+};
+// The same sum, told instead of read.
+struct tell_rows {
+  sum_rows what;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t sum = 0;
+    for (std::uint64_t k = i; k < what.reads; k += what.items)
+      for (std::uint64_t at = what.begin(k), end = at + what.row_words; at < end; ++at) sum += word_at(at, what.salt);
+    atomic_add(what.total, sum);
   }
 };
 
 struct clock_pair {
   int device;
-  void *first, *last;
-  explicit clock_pair(int d) : device(d), first(device::make_event(d)), last(device::make_event(d)) {}
+  void *first, *last = nullptr;
+  explicit clock_pair(int d) : device(d), first(device::make_event(d)) { last = device::make_event(d); }
   ~clock_pair() {
     device::free_event(device, first);
-    device::free_event(device, last);
+    if (last) device::free_event(device, last);
   }
 };
 
-// The median of five after one that does not count.
-double median_ms(executor& x, std::function<void()> const& work) {
+// The median of five after one that does not count. `prepare` and `check` stand outside the clock.
+double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare, std::function<void()> const& work, std::function<void()> const& check) {
   clock_pair const clock(x.device());
   std::vector<double> ms;
-  for (int i = 0; i < 6; ++i) {
+  for (std::uint64_t i = 0; i < 6; ++i) {
     check_interrupted();
+    prepare(i);
     device::record(x.device(), x.stream(), clock.first);
     work();
     device::record(x.device(), x.stream(), clock.last);
     x.wait();
+    check();
     if (i) ms.push_back(device::elapsed_ms(clock.first, clock.last));
   }
   std::sort(ms.begin(), ms.end());
   return ms[2];
 }
+double gbs(std::uint64_t bytes, double ms) { return static_cast<double>(bytes) / std::max(ms, 1e-6) / 1e6; }
+
+struct pattern {  // rows that a measurement reads
+  std::uint64_t reads, row_bytes, stride_bytes;
+  bool random = false;
+};
 
 struct bench {
   executor x;
   executor here{place{place_kind::host, 0}};
   buffer<std::uint32_t> table;
   buffer<std::uint64_t> total;
+  std::uint64_t salt = 0;
 
-  bench(int device, std::uint64_t bytes)
-      : x({place_kind::device, device}), table(tier::host, bytes / 4, device, "link calibration"), total(tier::device, 1, device, "link calibration") {
-    for_each_item<1>(here, table.size(), write_words{table.data()});
+  bench(tier where, int device, std::uint64_t bytes)
+      : x({place_kind::device, device}), table(where, bytes / 4, device, "link calibration"), total(tier::device, 1, device, "link calibration") {
+    write(0);
+  }
+  void write(std::uint64_t with) {
+    salt = with;
+    for_each_item<1>(here, table.size(), write_words{table.data(), salt});
   }
 
-  // GB/s of `items` rows; 0 bytes of it count before the sum was right.
+  // GB/s of the rows that `p` reads of the first `table_bytes`, each run checked before it counts. `before`: prepares a run.
   template <int Width>
-  double rate(std::uint64_t items, std::uint64_t row_bytes, std::uint64_t stride_bytes, std::uint64_t table_bytes, bool random) {
-    sum_rows body{table.data(), row_bytes / 4, stride_bytes / 4, table_bytes / stride_bytes, random, total.data()};
-    double const ms = median_ms(x, [&] {
-      x.fill(total.data(), 0, sizeof(std::uint64_t));
-      for_each_item<Width>(x, items, body);
-    });
-    std::uint64_t const got = x.read(total.data());
+  double rate(pattern p, std::uint64_t table_bytes, std::function<void()> const& before = {}) {
+    std::uint64_t const teams = static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width;
+    sum_rows body{table.data(), salt,     p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, teams),
+                  p.random,     0,        total.data()};
     std::uint64_t want = 0;
-    body.table = nullptr;
-    body.total = &want;
-    for_each_item<Width>(here, items, body);
-    if (got != want)
-      fail(errc::device, "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); this machine cannot be used with host memory",
-           x.device(), got, want);
-    return static_cast<double>(items * row_bytes) / ms / 1e6;
+    double const ms = median_ms(
+        x,
+        [&](std::uint64_t round) {
+          if (round == 0 || p.random) {  // other random rows each time, so that no run finds the last one's in the L2
+            body.seed = round;
+            sum_rows told = body;
+            want = 0;
+            told.items = std::min<std::uint64_t>(p.reads, 4096);
+            told.total = &want;
+            for_each_item<1>(here, told.items, tell_rows{told});
+          }
+          if (before) before();
+          x.fill(total.data(), 0, sizeof(std::uint64_t));
+        },
+        [&] { for_each_item<Width>(x, body.items, body); },
+        [&] {
+          if (std::uint64_t const got = x.read(total.data()); got != want)
+            fail(errc::device,
+                 "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the device "
+                 "(--tier device), or say --place host",
+                 x.device(), got, want);
+        });
+    return gbs(p.reads * p.row_bytes, ms);
   }
 };
+
+constexpr std::uint64_t chunk = 4096;   // a team's share of a table read in order
+constexpr std::uint64_t mib = std::uint64_t{1} << 20, gib = std::uint64_t{1} << 30;
+
+void measure_copies(bench& b, int device, link_calibration& link) {
+  std::uint64_t const bytes = 64 * mib;
+  memory_block const near(tier::device, bytes, device, "link calibration"), back(tier::host, bytes, device, "link calibration");
+  auto const nothing = [] {};
+  link.to_device_gbs = gbs(bytes, median_ms(b.x, [&](auto) { b.x.fill(near.data(), 0, bytes); }, [&] { b.x.copy(near.data(), b.table.data(), bytes); }, nothing));
+  link.to_host_gbs = gbs(bytes, median_ms(b.x, [&](auto) { b.x.fill(back.data(), 0, bytes); }, [&] { b.x.copy(back.data(), near.data(), bytes); }, [&] {
+                           if (std::memcmp(back.data(), b.table.data(), bytes) != 0)
+                             fail(errc::device, "device {}: a copy to the device and back came back changed; check the device with its vendor's tools", device);
+                         }));
+}
+
+std::optional<double> measure_paged(int device) {
+  if (!device::describe(device).managed_memory) return std::nullopt;
+  std::uint64_t const bytes = std::min(gib, device::memory(device).free_bytes / 8) / chunk * chunk;
+  bench b(tier::managed, device, bytes);
+  return b.rate<32>({bytes / chunk, chunk, chunk}, bytes, [&] { device::evict_managed(device, b.table.data(), bytes); });
+}
 
 link_calibration measure(int device, std::uint64_t largest_table) {
   self_test(device);
@@ -110,30 +179,48 @@ link_calibration measure(int device, std::uint64_t largest_table) {
   device::properties const p = device::describe(device);
   link.device = p.name;
   link.pci = p.pci;
-  bench b(device, std::max<std::uint64_t>(largest_table, 64u << 20));
-  std::uint64_t const all = b.table.bytes(), some = std::min<std::uint64_t>(all, 256u << 20);
+  link.driver = p.driver_version;
+  progress told("measuring the link", 4);
   {
-    std::uint64_t const bytes = 64u << 20;
-    memory_block const near(tier::device, bytes, device, "link calibration");
-    link.to_device_gbs = static_cast<double>(bytes) / median_ms(b.x, [&] { b.x.copy(near.data(), b.table.data(), bytes); }) / 1e6;
-    memory_block const back(tier::host, bytes, device, "link calibration");
-    link.to_host_gbs = static_cast<double>(bytes) / median_ms(b.x, [&] { b.x.copy(back.data(), near.data(), bytes); }) / 1e6;
-    if (std::memcmp(back.data(), b.table.data(), bytes) != 0) fail(errc::device, "device {}: a copy came back changed", device);
+    std::uint64_t const budget_left = host_budget().limit() - std::min(host_budget().limit(), host_budget().used());
+    std::uint64_t const allowed = std::min(host_memory_now().free(), budget_left) / 2;
+    std::uint64_t all = 64 * mib;
+    while (all * 4 <= std::min(largest_table, allowed)) all *= 4;  // 64, 256 MiB, 1, 4, 16 GiB
+    bench b(tier::host, device, all);
+    measure_copies(b, device, link);
+    told.advance(1);
+    std::uint64_t const some = std::min(all, 256 * mib);
+    link.zero_copy_gbs = b.rate<32>({some / chunk, chunk, chunk}, some);
+    link.line_requests = link.zero_copy_gbs / 128;
+    link.sector_requests = b.rate<8>({some / 128, 32, 128}, some) / 32;
+    for (int sms = 1; sms <= p.multiprocessors; sms += sms < 8 ? 1 : 4) {
+      b.x.limit_share(static_cast<unsigned>(sms), 1024);
+      link.saturating_sms = sms;
+      if (b.rate<32>({some / chunk, chunk, chunk}, some) >= 0.95 * link.zero_copy_gbs) break;
+    }
+    b.x.limit_share(0);
+    told.advance(1);
+    for (std::uint64_t bytes = std::min(all, gib); bytes <= all; bytes *= 4)
+      for (std::uint64_t row : {128u, 512u, 1024u, 4096u})
+        link.random_rows.push_back({row, bytes, b.rate<32>({some / row, row, row, true}, bytes)});
+    told.advance(1);
   }
-  constexpr std::uint64_t chunk = 16384;
-  link.zero_copy_gbs = b.rate<32>(some / chunk, chunk, chunk, some, false);
-  link.line_requests = link.zero_copy_gbs / 128;
-  link.sector_requests = b.rate<8>(some / 128, 32, 128, some, false) / 32;
-  for (int sms = 1; sms <= p.multiprocessors; sms += sms < 8 ? 1 : 4) {
-    b.x.limit_share(static_cast<unsigned>(sms), 1024);
-    link.saturating_sms = sms;
-    if (b.rate<32>(some / chunk, chunk, chunk, some, false) >= 0.95 * link.zero_copy_gbs) break;
-  }
-  b.x.limit_share(0);
-  for (std::uint64_t bytes = std::min<std::uint64_t>(all, 1u << 30); bytes <= all; bytes *= 4)
-    for (std::uint64_t row : {128u, 512u, 1024u, 4096u})
-      link.random_rows.push_back({row, bytes, b.rate<32>((256u << 20) / row, row, row, bytes, true)});
+  if (largest_table > gib) link.paged_gbs = measure_paged(device);
+  told.advance(1);
   return link;
+}
+
+std::mutex known_mutex;
+std::map<int, link_calibration>& known() {
+  static std::map<int, link_calibration> links;
+  return links;
+}
+std::optional<link_calibration> look_up(int device) {
+  if (auto const at = known().find(device); at != known().end()) return at->second;
+  device::properties const p = device::describe(device);
+  auto kept = load_link(link_cache_file(p.pci, p.name));
+  if (!kept || kept->driver != p.driver_version || kept->pci != p.pci || kept->device != p.name) return std::nullopt;
+  return *kept;
 }
 
 }  // namespace
@@ -143,30 +230,42 @@ void self_test(int device) {
   static std::set<int> passed;
   std::lock_guard const hold(mutex);
   if (passed.count(device)) return;
-  bench b(device, 4u << 20);
-  b.rate<32>(b.table.bytes() / 4096, 4096, 4096, b.table.bytes(), false);
+  device::require(device);
+  if (!device::describe(device).maps_host_memory)
+    fail(errc::device, "device {}: cannot read host memory; keep all data on the device (--tier device), or say --place host", device);
+  bench b(tier::host, device, 4 * mib);
+  for (std::uint64_t salt : {0u, 1u}) {  // twice, since a stale page would pass once
+    b.write(salt);
+    b.rate<32>({b.table.bytes() / 4096, 4096, 4096}, b.table.bytes());
+  }
   passed.insert(device);
 }
 
 std::optional<link_calibration> known_link(int device) {
-  device::properties const p = device::describe(device);
-  return load_link(link_cache_file(p.pci, p.name));
+  std::lock_guard const hold(known_mutex);
+  return look_up(device);
 }
 
 link_calibration const& link_of(int device, bool again, std::uint64_t largest_table) {
-  static std::mutex mutex;
-  static std::map<int, link_calibration> known;
-  std::lock_guard const hold(mutex);
-  auto at = known.find(device);
-  if (at != known.end() && !again) return at->second;
+  device::require(device);
+  std::lock_guard const hold(known_mutex);
   if (!again)
-    if (auto kept = known_link(device)) return known[device] = *kept;
+    if (auto kept = look_up(device)) return known()[device] = *kept;
   link_calibration const fresh = measure(device, largest_table);
   try {
-    save_link(fresh, link_cache_file(fresh.pci, fresh.device));
-  } catch (error const&) {  // a cache that cannot be written costs the next run some seconds, no more
+    if (auto const file = link_cache_file(fresh.pci, fresh.device); !file.empty()) save_link(fresh, file);
+  } catch (error const& e) {  // a cache that cannot be written costs the next run some seconds, no more
+    if (e.code() != errc::io) throw;
   }
-  return known[device] = fresh;
+  return known()[device] = fresh;
+}
+
+std::string cuda_toolkit() {
+#if defined(__CUDACC_VER_MAJOR__)
+  return fmt::format("{}.{}", __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__);
+#else
+  return "";
+#endif
 }
 
 double host_copy_gbs() {
