@@ -1,0 +1,187 @@
+// Golden transcripts: golden/NAME.txt holds commands with what they write and how they end; times are masked. To take what the program
+// writes now as right: GARNER_UPDATE_GOLDEN=1 build/tests/golden_test, and read the difference. A transcript: "$ COMMAND", then its
+// standard output, its standard error with "! " before each line, and "= CODE" if it is not 0.
+#include <algorithm>
+#include <regex>
+
+#include "cli/program.hpp"
+#include "core/device.hpp"
+
+namespace garner::testing {
+namespace {
+
+std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_DIR) / "tests/cli/golden";
+
+// Times, rates and what depends on the machine.
+std::string masked(std::string text) {
+  static std::vector<std::pair<std::regex, std::string>> const masks = {
+      {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
+      {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},
+      {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},
+      {std::regex(R"~( +\d+\.\d{3} +(-|\d+\.\d\d)\n)~"), " # $1\n"},
+      {std::regex(R"~(ms least .* together \d+\.\d+ GTEPS)~"), "ms least #, median #, most #; together # GTEPS"},
+      {std::regex(R"~("(ms|gteps)": [-+.e\d]+)~"), "\"$1\": #"},
+      {std::regex(R"~("host_budget": [a-z\d]+)~"), "\"host_budget\": #"},
+      {std::regex(R"~((state [^,\n]*), host budget .*)~"), "$1"},
+      {std::regex(R"~(\((with|without) GPU support\))~"), "(# GPU support)"},
+  };
+  for (auto const& [what, with] : masks) text = std::regex_replace(text, what, with);
+  return text;
+}
+
+std::string transcript(folder const& at, std::vector<std::string> const& commands) {
+  std::string all;
+  for (auto const& command : commands) {
+    outcome const o = at.shell(command);
+    all += "$ " + command + "\n" + masked(o.out);
+    if (!o.out.empty() && o.out.back() != '\n') all += "\n% no newline at the end\n";
+    std::istringstream lines(masked(o.err));
+    for (std::string line; std::getline(lines, line);) all += "! " + line + "\n";
+    if (o.code != 0) all += "= " + std::to_string(o.code) + "\n";
+  }
+  return all;
+}
+
+void expect_golden(std::string const& name, std::vector<std::string> const& commands) {
+  folder const at;
+  std::string const now = transcript(at, commands);
+  std::filesystem::path const file = golden_folder / (name + ".txt");
+  if (std::getenv("GARNER_UPDATE_GOLDEN")) {
+    std::ofstream(file) << now;
+    GTEST_SKIP() << file << " was written anew; read the difference";
+  }
+  ASSERT_TRUE(std::filesystem::exists(file)) << file << " is missing; GARNER_UPDATE_GOLDEN=1 writes it";
+  EXPECT_EQ(now, read_text(file)) << "GARNER_UPDATE_GOLDEN=1 takes what the program writes now as right";
+}
+
+TEST(golden, help) {
+  expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner stats --help",
+                         "garner bfs --help", "garner info --help", "garner demo --help", "garner", "garner bsf", "garner --frob",
+                         "garner bfs", "garner bfs g.gnr --frob"});
+}
+
+TEST(golden, generate) {
+  expect_golden("generate", {"garner generate kron --scale 8 --edge-factor 4 k.gnr",
+                             "garner generate uniform --scale 8 --seed 7 --weights 1:9 u.gnr",
+                             "garner generate web --scale 8 --id-bytes 8 --weights-f32 0:1 w.gnr",
+                             "garner generate kron --scale 3 --edge-factor 2 k.wel",
+                             "garner generate kron --scale 3 --edge-factor 2 --weights 5:5 k.wel",
+                             "cat k.wel",
+                             "garner generate ring --scale 8 r.gnr",
+                             "garner generate kron --scale 32 r.gnr",
+                             "garner generate kron --scale 0 r.gnr",
+                             "garner generate kron --edge-factor 0 r.gnr",
+                             "garner generate kron --id-bytes 5 r.gnr",
+                             "garner generate kron --scale 8 r.foo",
+                             "garner generate kron --scale 8 r.csv",
+                             "garner generate kron --scale 8 nowhere/r.gnr",
+                             "garner generate kron --scale 8 --place traced r.gnr",
+                             "garner generate kron --scale 8 --place moon r.gnr",
+                             "garner generate kron --scale 8 --weights 9:1 r.gnr",
+                             "garner generate kron --scale 8 --weights 1.5:2 r.gnr",
+                             "garner generate kron --scale 8 --weights 1:2 --weights-f32 1:2 r.gnr",
+                             "garner generate kron --scale 8 --host-budget 4K r.gnr",
+                             "garner generate kron --scale 8 --device-budget 4K r.gnr",
+                             "ls"});
+}
+
+TEST(golden, convert) {
+  expect_golden("convert", {"printf '# from to\\n1 2\\n2 3\\r\\n3 1\\n1 2\\n4 4' > a.txt",
+                            "garner convert a.txt a.gnr",
+                            "garner convert a.txt b.gnr --undirected",
+                            "garner convert a.gnr a.el && cat a.el",
+                            "garner convert b.gnr b.mtx && cat b.mtx",
+                            "garner convert b.mtx c.gnr",
+                            "garner convert a.gnr copy.gnr && cmp a.gnr copy.gnr",
+                            "garner convert a.gnr d.gnr --in-lists --id-bytes 8",
+                            "garner convert a.gnr d.gnr --weights 1:9 && garner convert d.gnr d.wel && cat d.wel",
+                            "garner convert d.gnr d.bel && garner convert d.bel.col e.gnr && cmp d.gnr e.gnr",
+                            "garner convert a.gnr a.sg.zst",
+                            "garner convert a.sg.zst f.gnr && cmp a.gnr f.gnr",
+                            "printf '10 4000000000\\n4000000000 77\\n77 10\\n' > sparse.el",
+                            "garner convert sparse.el s.gnr",
+                            "garner convert s.gnr t.gnr --undirected",
+                            "garner convert t.gnr t.el && cat t.el",
+                            "garner convert a.txt u.gnr --compact --keep-loops --keep-duplicates",
+                            "garner convert u.gnr u.el && cat u.el",
+                            "printf '3 2\\n0 1\\n1 2\\n' > counts.txt",
+                            "garner convert counts.txt counts.gnr --skip-lines 1",
+                            "garner convert counts.txt counts.gnr --from mtx",
+                            ": > empty.el && garner convert empty.el empty.gnr",
+                            "printf '0 0\\n' > loop.el && garner convert loop.el loop.gnr"});
+}
+
+TEST(golden, bfs) {
+  expect_golden(
+      "bfs",
+      {"printf '0 1\\n0 2\\n1 3\\n3 4\\n9 8\\n' > tree.el && garner convert tree.el tree.gnr > log",
+       "garner bfs tree.gnr --source 0 --verify --out tree.txt && cat tree.txt",
+       "garner bfs tree.gnr --source 0 --place traced --access strided --verify",
+       "garner bfs tree.gnr --source 0 --place traced --access merged", "garner bfs tree.gnr --source 0 --place traced --access paged",
+       "garner bfs tree.gnr --source 0 --place traced --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
+       "garner bfs tree.gnr --source 5 --access paged --json", "garner bfs tree.gnr --trials 4 --seed 3 --save-sources s.txt && cat s.txt",
+       "garner bfs tree.gnr --sources s.txt --verify --levels --out last.txt",
+       "printf '# two\\n9\\n\\n 0 # here\\n' > s.txt && garner bfs tree.gnr --sources s.txt",
+       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --place traced --trials 2 --verify",
+       "garner bfs k.gnr --place traced --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
+}
+
+TEST(golden, stats) {
+  expect_golden("stats",
+                {"garner generate kron --scale 8 --edge-factor 4 k.gnr > log", "garner stats k.gnr --check", "garner stats k.gnr --json"});
+}
+
+TEST(golden, bad_input) {
+  expect_golden("bad_input",
+                {"garner generate kron --scale 8 g.gnr > log",
+                 "garner bfs missing.gnr",
+                 "garner bfs .",
+                 "printf 'no container at all' > text.gnr; garner bfs text.gnr",
+                 ": > empty.gnr; garner bfs empty.gnr",
+                 "head -c 9000 g.gnr > cut.gnr; garner bfs cut.gnr; garner stats cut.gnr --check",
+                 "cp g.gnr flipped.gnr; printf X | dd of=flipped.gnr bs=1 seek=9000 conv=notrunc 2>log; garner bfs flipped.gnr",
+                 "printf '0 1\\n' > e.el; garner bfs e.el",
+                 "garner bfs g.gnr --source 256",
+                 "garner bfs g.gnr --source -1",
+                 "garner bfs g.gnr --source one",
+                 "garner bfs g.gnr --source 1 --trials 3",
+                 "garner bfs g.gnr --sources none.txt",
+                 "printf '1\\ntwo\\n' > s.txt; garner bfs g.gnr --sources s.txt",
+                 ": > s.txt; garner bfs g.gnr --sources s.txt",
+                 "garner bfs g.gnr --trials 0",
+                 "garner bfs g.gnr --access bulk",
+                 "garner bfs g.gnr --access sideways",
+                 "garner bfs g.gnr --access paged --tier host",
+                 "garner bfs g.gnr --access aligned --tier managed",
+                 "garner bfs g.gnr --tier device",
+                 "garner bfs g.gnr --tier shelf",
+                 "garner bfs g.gnr --place moon",
+                 "garner bfs g.gnr --slice 33",
+                 "garner bfs g.gnr --vertices-per-team 0",
+                 "garner bfs g.gnr --l2-bytes 6M",
+                 "garner bfs g.gnr --host-budget 8K",
+                 "garner bfs g.gnr --host-budget many",
+                 "garner bfs g.gnr --device-budget 1G",
+                 "garner bfs g.gnr --out nowhere/o.txt",
+                 "garner bfs g.gnr --out /dev/null",
+                 "garner convert missing.el m.gnr",
+                 "garner convert e.el",
+                 "garner convert e.el m.png",
+                 "garner convert e.el m.csv",
+                 "garner convert e.el m.gnr.gz",
+                 "garner convert e.el m.el --from gnr",
+                 "garner convert e.el m.gnr --directed --undirected",
+                 "garner convert e.el m.gnr --host-budget 1K",
+                 "garner convert e.el m.gnr --id-bytes 3",
+                 "garner convert e.el m.wel",
+                 "printf '0 x\\n' > x.el; garner convert x.el m.gnr",
+                 "printf '0 -1\\n' > x.el; garner convert x.el m.gnr",
+                 "printf '0\\n' > x.el; garner convert x.el m.gnr",
+                 "printf '0 18446744073709551616\\n' > x.el; garner convert x.el m.gnr",
+                 "printf '0 1\\n' | gzip | head -c 12 > x.el.gz; garner convert x.el.gz m.gnr",
+                 ": > none.el; garner convert none.el none.gnr > log; garner bfs none.gnr; garner bfs none.gnr --source 0",
+                 "ls"});
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,246 @@
+// The program's manners where a transcript cannot tell: signals, full disks, closed pipes, memory that ends, JSON, and known figures of
+// real graphs.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "core/device.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#else
+constexpr bool sanitized = false;
+#endif
+
+void generate(folder const& at, std::string const& file, std::string const& more = "--scale 10") {
+  outcome const o = at.shell("garner generate kron " + more + " " + file);
+  ASSERT_EQ(o.code, 0) << o.err;
+}
+
+TEST(interrupt, leaves_no_file) {
+  folder const at;
+  outcome const o = at.garner({"generate", "kron", "--scale", sanitized ? "14" : "18", "k.gnr"},
+                              {.file_bytes = {}, .address_bytes = {}, .interrupt_after = std::chrono::milliseconds(100)});
+  EXPECT_EQ(o.code, 1) << o.out << o.err;
+  expect_one_line(o.err);
+  EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+  EXPECT_TRUE(at.names().empty()) << ::testing::PrintToString(at.names());
+}
+
+TEST(full_disk, leaves_no_half_file) {
+  folder const at;
+  generate(at, "k.gnr", "--scale 14");
+  std::vector<std::string> const before = at.names();
+  for (std::string const line : {"garner generate kron --scale 14 new.gnr", "garner convert k.gnr new.el", "garner convert k.gnr new.gnr",
+                                 "garner convert k.gnr new.bel", "garner convert k.gnr new.sg.gz", "garner bfs k.gnr --out new.txt",
+                                 "garner convert k.gnr k.gnr --id-bytes 8"}) {
+    outcome const o = at.shell(line, {.file_bytes = 100'000, .address_bytes = {}, .interrupt_after = {}});
+    EXPECT_EQ(o.code, 1) << line << o.out;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find("File too large"), std::string::npos) << o.err;
+    EXPECT_EQ(at.names(), before) << line;
+  }
+  EXPECT_EQ(at.shell("garner stats k.gnr --check").code, 0) << "the old file stands as it was";
+}
+
+TEST(full_disk, of_standard_output_is_an_error) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
+  folder const at;
+  generate(at, "k.gnr");
+  for (std::string const line :
+       {"garner bfs k.gnr", "garner bfs k.gnr --json", "garner generate kron --scale 8 n.gnr", "garner convert k.gnr n.el", "garner --help",
+        "garner --version", "garner bfs --help", "garner stats k.gnr", "garner stats k.gnr --json"}) {
+    outcome const o = at.shell(line + " > /dev/full");
+    EXPECT_EQ(o.code, 1) << line;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find("No space left"), std::string::npos) << line << ": " << o.err;
+  }
+}
+
+TEST(pipe, whose_reader_has_gone_is_quiet) {
+  folder const at;
+  generate(at, "k.gnr");
+  outcome const o =
+      at.shell("{ sleep 0.2; garner bfs k.gnr --trials 50; echo $? > code; } | true; sleep 0.1; while [ ! -s code ]; do sleep 0.05; done");
+  EXPECT_EQ(read_text(at / "code"), "1\n");
+  EXPECT_EQ(o.err, "");
+}
+
+TEST(memory, that_ends_is_one_line) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer needs the address space itself";
+  folder const at;
+  outcome const o = at.garner({"generate", "kron", "--scale", "22", "--quiet", "k.gnr"},
+                              {.file_bytes = {}, .address_bytes = 600'000'000, .interrupt_after = {}});
+  EXPECT_EQ(o.code, 1) << o.out;
+  expect_one_line(o.err);
+  EXPECT_TRUE(at.names().empty()) << ::testing::PrintToString(at.names());
+}
+
+TEST(permission, that_is_missing_is_said) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  folder const at;
+  generate(at, "k.gnr");
+  ASSERT_EQ(at.shell("chmod 0 k.gnr").code, 0);
+  outcome const o = at.shell("garner bfs k.gnr");
+  EXPECT_EQ(o.code, 1);
+  expect_one_line(o.err);
+  EXPECT_NE(o.err.find("Permission denied"), std::string::npos) << o.err;
+}
+
+TEST(gpu, that_is_not_there_is_said) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  folder const at;
+  generate(at, "k.gnr");
+  for (std::string const line : {"garner bfs k.gnr --place device", "garner bfs k.gnr --place device:3 --tier device",
+                                 "garner generate kron --scale 8 --place device n.gnr"}) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, 1) << line;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find("--place host"), std::string::npos) << "what to try is missing: " << o.err;
+  }
+}
+
+TEST(common, stats_and_quiet) {
+  folder const at;
+  generate(at, "k.gnr");
+  outcome const plain = at.shell("garner bfs k.gnr --quiet"), told = at.shell("garner bfs k.gnr --stats");
+  EXPECT_EQ(plain.err, "");
+  EXPECT_NE(told.err.find("bfs.levels"), std::string::npos) << told.err;
+  EXPECT_NE(told.err.find("bfs.arcs"), std::string::npos) << told.err;
+}
+
+TEST(json, has_what_it_promises) {
+  folder const at;
+  generate(at, "k.gnr", "--scale 10 --id-bytes 8");
+  for (std::string const place : {"host", "traced"}) {
+    SCOPED_TRACE(place);
+    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place " + place);
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const j = json::parse(o.out);
+    EXPECT_EQ(j.at("vertices"), 1024);
+    EXPECT_GT(j.at("edges"), 10000);
+    EXPECT_EQ(j.at("place"), place);
+    EXPECT_EQ(j.at("tier"), "host");
+    EXPECT_EQ(j.at("access"), "aligned");
+    EXPECT_EQ(j.at("id_bytes"), 8);
+    EXPECT_EQ(j.at("verified"), true);
+    EXPECT_EQ(j.at("vertices_per_team"), 1);
+    EXPECT_EQ(j.at("split_hubs"), true);
+    EXPECT_TRUE(j.contains("device_budget") && j.contains("host_budget"));
+    ASSERT_EQ(j.at("runs").size(), 3u);
+    for (json const& r : j.at("runs")) {
+      for (char const* key :
+           {"source", "reached", "depth_max", "depth_sum", "ms", "gteps", "bytes_link", "amplification", "overfetch", "requests", "levels"})
+        EXPECT_TRUE(r.contains(key)) << key;
+      ASSERT_EQ(r.at("levels").size(), r.at("depth_max").get<std::size_t>() + 1);
+      std::uint64_t reached = 0, bytes = 0;
+      for (json const& l : r.at("levels")) {
+        reached += l.at("frontier").get<std::uint64_t>();
+        if (place == "traced") bytes += l.at("bytes_link").get<std::uint64_t>();
+        EXPECT_TRUE(l.contains("ms") && l.contains("edges"));
+        EXPECT_TRUE(l.at("gbs").is_null());
+      }
+      EXPECT_EQ(r.at("reached"), reached);
+      if (place == "host") {
+        for (char const* key : {"bytes_link", "amplification", "overfetch", "requests"}) EXPECT_TRUE(r.at(key).is_null()) << key;
+      } else {
+        json const& q = r.at("requests");
+        std::uint64_t const sent = 32 * q.at("32").get<std::uint64_t>() + 64 * q.at("64").get<std::uint64_t>() +
+                                   96 * q.at("96").get<std::uint64_t>() + 128 * q.at("128").get<std::uint64_t>();
+        EXPECT_EQ(r.at("bytes_link"), sent);
+        EXPECT_EQ(q.at("pages"), 0);
+        EXPECT_EQ(bytes, sent);
+        EXPECT_NEAR(r.at("amplification").get<double>(), static_cast<double>(sent) / (8 * j.at("edges").get<double>()), 1e-9);
+      }
+    }
+  }
+  EXPECT_EQ(json::parse(at.shell("garner bfs k.gnr --json").out).at("verified"), false);
+}
+
+TEST(sources, that_were_saved_give_the_same_searches) {
+  folder const at;
+  generate(at, "k.gnr");
+  json const a = json::parse(at.shell("garner bfs k.gnr --trials 5 --seed 9 --save-sources s.txt --json").out);
+  json const b = json::parse(at.shell("garner bfs k.gnr --sources s.txt --json --access strided").out);
+  ASSERT_EQ(a.at("runs").size(), b.at("runs").size());
+  for (std::size_t k = 0; k < 5; ++k)
+    for (char const* key : {"source", "reached", "depth_sum"}) EXPECT_EQ(a["runs"][k][key], b["runs"][k][key]);
+}
+
+// Known figures of real graphs, which lie beside the repository or not at all.
+struct known {
+  char const *file, *options;
+  std::uint64_t source, reached;
+  int depth;
+  std::uint64_t sum;
+};
+class real_graph : public ::testing::TestWithParam<known> {};
+
+TEST_P(real_graph, has_its_known_figures) {
+  known const& k = GetParam();
+  std::filesystem::path const file = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data" / k.file;
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << k.file << " is not here";
+  folder const at;
+  outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
+  ASSERT_EQ(c.code, 0) << c.err;
+  for (std::string const more : {"", " --place traced"}) {
+    outcome const o = at.shell("garner bfs g.gnr --verify --json --source " + std::to_string(k.source) + more);
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const run = json::parse(o.out).at("runs").at(0);
+    EXPECT_EQ(run.at("reached"), k.reached);
+    EXPECT_EQ(run.at("depth_max"), k.depth);
+    EXPECT_EQ(run.at("depth_sum"), k.sum);
+    EXPECT_EQ(run.at("verified"), true);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(of, real_graph,
+                         ::testing::Values(known{"soc-Epinions1/soc-Epinions1.txt.gz", "", 645, 47676, 9, 137602},
+                                           known{"soc-Epinions1/soc-Epinions1.txt.gz", "--undirected", 645, 75877, 8, 208277},
+                                           known{"web-NotreDame/web-NotreDame.txt.gz", "", 7137, 325729, 48, 1886024},
+                                           known{"web-NotreDame/web-NotreDame.txt.gz", "--undirected", 7137, 325729, 25, 1294347},
+                                           known{"wiki-Vote/wiki-Vote.txt", "", 2565, 2316, 4, 4050},
+                                           known{"wiki-Vote/wiki-Vote.txt", "--undirected --compact", 2565, 7066, 4, 14395},
+                                           known{"email-Enron/email-Enron.txt", "--skip-lines 1", 5038, 33696, 8, 107294},
+                                           known{"facebook_combined/facebook_combined.txt", "--skip-lines 1 --undirected", 107, 4039, 5,
+                                                 8784},
+                                           known{"USA-road-d.NY/USA-road-d.NY.gr.zst", "", 140961, 264346, 415, 56509180}));
+
+// With a GPU every place gives the same answer.
+TEST(place, device_gives_what_the_host_gives) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  folder const at;
+  generate(at, "k.gnr", "--scale 14");
+  json const host = json::parse(at.shell("garner bfs k.gnr --trials 3 --verify --json").out);
+  for (std::string const how :
+       {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged"}) {
+    SCOPED_TRACE(how);
+    outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place device " + how);
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const j = json::parse(o.out);
+    EXPECT_TRUE(j.at("device_budget").is_number());
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (char const* key : {"source", "reached", "depth_max", "depth_sum"}) EXPECT_EQ(j["runs"][k][key], host["runs"][k][key]) << key;
+      EXPECT_EQ(j["runs"][k]["bytes_link"].is_null(), how.find("device") != std::string::npos || how.find("paged") != std::string::npos);
+    }
+  }
+  ASSERT_EQ(at.shell("garner generate kron --scale 14 --place device d.gnr").code, 0);
+  EXPECT_EQ(at.shell("cmp k.gnr d.gnr").code, 0) << "a generated graph has the same bits at every place";
+  outcome const o = at.shell("garner bfs k.gnr --place device --tier device --device-budget 64K");
+  EXPECT_EQ(o.code, 1);
+  expect_one_line(o.err);
+  EXPECT_NE(o.err.find("--device-budget"), std::string::npos) << o.err;
+}
+
+}  // namespace
+}  // namespace garner::testing
