@@ -19,6 +19,7 @@ struct bfs_options {
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
   bool split_hubs = true;           // a long list is walked by several teams, `slice` elements each
   std::uint32_t slice = 1024;       // a multiple of 32, 64 or more
+  std::optional<bool> join_lists;   // neighbouring lists of the frontier are read as one run; unset: with aligned and one vertex a team
   std::uint64_t l2_bytes = 0;       // traced runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;   // verify each run
 };

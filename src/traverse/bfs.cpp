@@ -4,7 +4,8 @@
 // Invariants: bit v of `visited` is set iff v was reached; `known` is `visited` as it was when the present frontier was gathered, so
 //   visited & ~known is the next one; depth[v] and parent[v] are written once, by the team that claimed v (parent) and when v is
 //   gathered (depth). parent[source] == source; ~0 where unreached.
-// A hub is split: the frontier holds (vertex, slice) items, a scan of how many slices each word of the bitmap needs says where they go.
+// A hub is split and short neighbouring lists are joined: the frontier holds pieces of the edge list, and a scan of how many each word of
+// the bitmap needs says where they go.
 // Cost: every arc of the reached part once over the link, n/4 bytes of bitmap a level; six launches and one wait a level.
 #include "traverse/bfs.hpp"
 
@@ -27,11 +28,51 @@ namespace garner {
 
 namespace {
 
+// What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
+// neighbours in the edge list, so that they are read as one run and short lists do not cost a request each.
 template <class Id>
-struct slice_item {
-  Id vertex;
-  std::uint32_t slice;
+struct frontier_item {
+  Id first;
+  std::uint32_t packed;
+  static constexpr std::uint32_t most_pieces = 1u << 27;
+  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t piece) {
+    return {static_cast<Id>(first), piece << 5 | static_cast<std::uint32_t>(length - 1)};
+  }
+  GARNER_HD std::uint64_t length() const { return (packed & 31) + 1; }
+  GARNER_HD std::uint32_t piece() const { return packed >> 5; }
 };
+
+// Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined, neighbours
+// in the edge list (between which only vertices without arcs may stand).
+template <class F>
+GARNER_HD inline void each_stretch(std::uint32_t fresh, std::uint64_t w, std::uint64_t const* offsets, bool join, F f) {
+  auto const next = [&] {
+    std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(fresh));
+    fresh &= fresh - 1;
+    return v;
+  };
+  while (fresh) {
+    std::uint64_t const first = next(), begin = offsets[first];
+    std::uint64_t last = first, end = offsets[first + 1];
+    while (join && fresh) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(fresh));
+      if (offsets[v] != end) break;
+      last = next();
+      end = offsets[v + 1];
+    }
+    f(first, last - first + 1, begin, end);
+  }
+}
+
+// Which of the vertices [first, first + length) owns arc i.
+GARNER_HD inline std::uint64_t owner_of(std::uint64_t const* offsets, std::uint64_t first, std::uint64_t length, std::uint64_t i) {
+  while (length > 1) {  // the last one whose list begins at i or before
+    std::uint64_t const half = length / 2;
+    if (offsets[first + half] <= i) first += half, length -= half;
+    else length = half;
+  }
+  return first;
+}
 
 // How lists are cut: from the line (aligned) or the element (else) where the list begins, `slice` elements each.
 struct cutter {
@@ -75,7 +116,7 @@ template <class Id>
 struct expand {
   csr_view<Id> g;
   cutter cut;
-  slice_item<Id> const* frontier;
+  frontier_item<Id> const* frontier;
   std::uint64_t items;
   std::uint32_t per_team;
   std::uint32_t* visited;
@@ -85,9 +126,10 @@ struct expand {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     std::uint64_t const last = smaller(items, (i + 1) * per_team);
     for (std::uint64_t k = i * per_team; k < last; ++k) {
-      slice_item<Id> const at = frontier[k];
-      t.each(cut.piece(g.list(at.vertex), at.slice), [&](Id u) {
-        if (t.claim(visited, u)) parent[u] = at.vertex;
+      frontier_item<Id> const at = frontier[k];
+      run<Id> const arcs{g.targets, g.offsets[at.first], g.offsets[at.first + at.length()]};
+      t.each(cut.piece(arcs, at.piece()), [&](Id u, std::uint64_t i) {
+        if (t.claim(visited, u)) parent[u] = static_cast<Id>(owner_of(g.offsets, at.first, at.length(), i));
       });
     }
   }
@@ -101,7 +143,7 @@ struct measure_level {
   cutter cut;
   std::uint32_t id_bytes;
   access_mode how;
-  bool count_traffic;
+  bool join, count_traffic;
   std::uint32_t* items_of_word;
   level_size* total;
   static constexpr std::uint64_t block = 128;
@@ -110,13 +152,13 @@ struct measure_level {
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     level_size const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
       level_size size{};
-      for (std::uint32_t fresh = visited[w] & ~known[w]; fresh; fresh &= fresh - 1) {
-        std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(fresh)), begin = offsets[v], end = offsets[v + 1];
-        ++size.vertices;
+      std::uint32_t const fresh = visited[w] & ~known[w];
+      size.vertices = static_cast<std::uint64_t>(count_bits(fresh));
+      each_stretch(fresh, w, offsets, join, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         size.edges += end - begin;
         size.items += cut.pieces(begin, end);
         if (count_traffic) size.asked = size.asked + traffic_of_run(begin, end, id_bytes, how);
-      }
+      });
       items_of_word[w] = static_cast<std::uint32_t>(size.items);
       return size;
     });
@@ -139,22 +181,22 @@ struct gather_frontier {
   std::uint32_t* known;
   std::uint64_t const *offsets, *first_item;
   cutter cut;
+  bool join;
   std::uint32_t level;
   std::uint32_t* depth;
-  slice_item<Id>* frontier;
+  frontier_item<Id>* frontier;
 
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t w) const {
-    std::uint32_t fresh = visited[w] & ~known[w];
+    std::uint32_t const fresh = visited[w] & ~known[w];
     if (!fresh) return;
     known[w] = visited[w];
+    for (std::uint32_t rest = fresh; rest; rest &= rest - 1) depth[w * 32 + static_cast<std::uint64_t>(lowest_bit(rest))] = level;
     std::uint64_t at = first_item[w];
-    for (; fresh; fresh &= fresh - 1) {
-      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(fresh));
-      depth[v] = level;
-      std::uint32_t const pieces = cut.pieces(offsets[v], offsets[v + 1]);
-      for (std::uint32_t s = 0; s < pieces; ++s) frontier[at++] = {static_cast<Id>(v), s};
-    }
+    each_stretch(fresh, w, offsets, join, [&](std::uint64_t first, std::uint64_t length, std::uint64_t begin, std::uint64_t end) {
+      std::uint32_t const pieces = cut.pieces(begin, end);
+      for (std::uint32_t p = 0; p < pieces; ++p) frontier[at++] = frontier_item<Id>::of(first, length, p);
+    });
   }
 };
 
@@ -211,6 +253,8 @@ struct bfs_job::impl {
 
   std::uint64_t const* offsets() const { return x.on_device() ? near_offsets.data() : g.out.offsets.data(); }
 
+  bool join() const { return options.join_lists.value_or(options.access == access_mode::aligned && options.vertices_per_team == 1); }
+
   template <class Id>
   void gather(std::uint32_t level) {
     std::uint64_t const words = visited.size();
@@ -218,18 +262,18 @@ struct bfs_job::impl {
     if (level % totals == 0) x.fill(total.data(), 0, total.bytes());
     level_size* const slot = total.data() + level % totals;
     for_each_item<32>(x, (words + measure_level::block - 1) / measure_level::block,
-                      measure_level{visited.data(), known.data(), offsets(), words, cut, g.info.id_bytes, options.access, x.on_device(),
+                      measure_level{visited.data(), known.data(), offsets(), words, cut, g.info.id_bytes, options.access, join(), x.on_device(),
                                     items_of_word.data(), slot});
     scan(x, items_of_word.data(), first_item.data(), words);
-    for_each_item<1>(x, words, gather_frontier<Id>{visited.data(), known.data(), offsets(), first_item.data(), cut, level, depth.data(),
-                                                   static_cast<slice_item<Id>*>(frontier.data())});
+    for_each_item<1>(x, words, gather_frontier<Id>{visited.data(), known.data(), offsets(), first_item.data(), cut, join(), level, depth.data(),
+                                                   static_cast<frontier_item<Id>*>(frontier.data())});
     x.copy(seen.data(), slot, sizeof(level_size));
     x.wait();
   }
 
   template <class Id>
   void look_at_arcs(std::uint64_t items) {
-    expand<Id> const body{g.view<Id>(g.out, offsets()),  make_cutter(g.info, options), static_cast<slice_item<Id>*>(frontier.data()), items,
+    expand<Id> const body{g.view<Id>(g.out, offsets()),  make_cutter(g.info, options), static_cast<frontier_item<Id>*>(frontier.data()), items,
                           options.vertices_per_team, visited.data(), static_cast<Id*>(parent.data())};
     std::uint64_t const n = (items + options.vertices_per_team - 1) / options.vertices_per_team;
     if (options.access == access_mode::strided) for_each_item<1>(x, n, body, options.access);

@@ -61,7 +61,7 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
       graph const original = random_graph(seed, seed % 2 == 0, id_bytes);
       for (access_mode how : {access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned})
         for (std::uint32_t per_team : {1u, 8u})
-          for (bool split : {true, false})
+          for (auto const& [split, join] : {std::pair{true, false}, {false, false}, {true, true}, {false, true}})
             for (tier t : {tier::host, tier::device}) {
               if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
               bfs_options o;
@@ -70,11 +70,12 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
               if (t == tier::device) o.edges = t;
               o.vertices_per_team = per_team;
               o.split_hubs = split;
+              o.join_lists = join;
               o.slice = 64;
               o.check_certificate = true;
               graph const g = placed(on_host_of(original), o);
               bfs_job job(g, o);
-              SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} split {}", to_string(how), seed, id_bytes, per_team, split));
+              SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} split {} join {}", to_string(how), seed, id_bytes, per_team, split, join));
               for (std::uint64_t source : {std::uint64_t{5}, std::uint64_t{0}, original.info.vertices - 1}) {
                 bfs_run const r = job.run(source);
                 ASSERT_EQ(job.depths(), serial_depths(original, source));
@@ -207,6 +208,7 @@ TEST(bfs_traffic, traced_requests_of_one_level_are_the_closed_form) {
   o.where = {place_kind::traced, 0};
   for (access_mode how : {access_mode::merged, access_mode::aligned}) {
     o.access = how;
+    o.join_lists = false;
     bfs_job job(g, o);
     bfs_run const r = job.run(5);
     auto const depth = job.depths();
@@ -233,6 +235,26 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   }
   EXPECT_LT(count[2], count[1]);
   EXPECT_LT(count[1], count[0]);
+}
+
+TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
+  executor here({place_kind::host, 0});
+  generate_options gen;
+  gen.scale = 12;
+  gen.kind = generator::uniform;
+  build_report report;
+  graph const g = generate(here, gen, report);
+  bfs_options o;
+  o.where = {place_kind::traced, 0};
+  o.check_certificate = true;
+  bfs_run const joined = bfs_job(g, o).run(1);
+  o.join_lists = false;
+  bfs_run const apart = bfs_job(g, o).run(1);
+  EXPECT_EQ(joined.depth_sum, apart.depth_sum);
+  EXPECT_EQ(joined.link.bytes_useful, apart.link.bytes_useful);
+  EXPECT_LT(joined.link.request_count(), apart.link.request_count());
+  EXPECT_LT(joined.link.overfetch(), 1.12);
+  EXPECT_GT(apart.link.overfetch(), 1.15);
 }
 
 TEST(bfs_sources, have_edges_and_follow_the_seed) {
