@@ -399,8 +399,12 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   }
 #if defined(__CUDACC__)
   unsigned const threads = x.threads_a_block();
-  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, x.block_limit()));
   cudaSetDevice(x.device());
+  // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
+  int resident = 0;
+  if (x.share_blocks() == 0) cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, run_teams<Width, Body>, static_cast<int>(threads), 0);
+  std::uint64_t const most = x.share_blocks() ? x.share_blocks() : static_cast<std::uint64_t>(std::max(1, resident)) * static_cast<unsigned>(x.multiprocessors());
+  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, most));
   run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(), cudaGetErrorString(status));

@@ -44,7 +44,8 @@ class executor {
   // A share of the device: at most so many blocks of so many threads, whatever the loop (1,024 threads a block: a block a multiprocessor).
   // 0 blocks: all of it.
   void limit_share(unsigned blocks, unsigned threads_a_block = 256) { blocks_ = blocks, threads_ = threads_a_block; }
-  unsigned block_limit() const { return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8; }
+  unsigned share_blocks() const { return blocks_; }
+  unsigned block_limit() const { return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8; }  // at most; registers may allow fewer
   unsigned threads_a_block() const { return threads_; }
   crew& threads() const { return shared_crew(); }
 
