@@ -1,7 +1,7 @@
-// `garner info`: devices, links, host memory, what this build can do, and the measured rates.
+// `garner info`: devices, links, host memory, what this build can do, and the measured rates. The text is printed from the JSON object, so
+// that both say the same.
 #include <sys/resource.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,46 +16,52 @@ namespace garner {
 
 namespace {
 
+using json = nlohmann::ordered_json;  // in the order in which it is filled
+
 struct settings {
-  bool json = false, again = false, large = false;
+  bool as_json = false, again = false, quick = false;
 };
 
-std::uint64_t meminfo(std::string const& key) {
-  std::ifstream in("/proc/meminfo");
-  std::string word;
-  std::uint64_t kib = 0;
-  while (in >> word)
-    if (word == key + ":" && in >> kib) return kib * 1024;
-  return 0;
+std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : format_bytes(bytes); }
+json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
+
+std::string compiler() {
+#ifdef __clang__
+  return __VERSION__;
+#else
+  return "g++ " __VERSION__;
+#endif
 }
 
-std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : format_bytes(bytes); }
-nlohmann::json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? nlohmann::json() : nlohmann::json(bytes); }
-
-nlohmann::json gather(settings const& s) {
+json gather(settings const& s) {
   ::rlimit lock{};
   ::getrlimit(RLIMIT_MEMLOCK, &lock);
-  nlohmann::json all;
+  host_memory const memory = host_memory_now();
+  json all;
   all["version"] = GARNER_VERSION;
   all["build"] = {{"cuda", device::built()},
-                  {"compiler", __VERSION__},
+                  {"cuda_toolkit", cuda_toolkit().empty() ? json() : json(cuda_toolkit())},
+                  {"compiler", compiler()},
                   {"reads", {"gnr", "el", "wel", "csv", "txt", "mtx", "gr", "sg", "wsg", "bel"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "sg", "wsg", "bel"}},
-                  {"places", device::built() ? nlohmann::json{"host", "traced", "device"} : nlohmann::json{"host", "traced"}},
+                  {"places", device::built() ? json{"host", "traced", "device"} : json{"host", "traced"}},
                   {"jobs", {"bfs"}}};
   all["host"] = {{"threads", shared_crew().threads()},
-                 {"memory_total_bytes", meminfo("MemTotal")},
-                 {"memory_available_bytes", meminfo("MemAvailable")},
+                 {"memory_total_bytes", memory.total},
+                 {"memory_available_bytes", memory.available},
+                 {"memory_installed_bytes", bytes_or_null(memory.installed)},
+                 {"group_limit_bytes", bytes_or_null(memory.group_limit)},
+                 {"group_used_bytes", memory.group_limit == budget::unlimited ? json() : json(memory.group_used)},
                  {"budget_bytes", bytes_or_null(host_budget().limit())},
-                 {"locked_limit_bytes", lock.rlim_cur == RLIM_INFINITY ? nlohmann::json() : nlohmann::json(lock.rlim_cur)},
+                 {"locked_limit_bytes", lock.rlim_cur == RLIM_INFINITY ? json() : json(lock.rlim_cur)},
                  {"copy_gbs", host_copy_gbs()}};
-  all["devices"] = nlohmann::json::array();
+  all["devices"] = json::array();
   if (device::count() == 0) all["no_device"] = device::why_none();
   for (int d = 0; d < device::count(); ++d) {
     device::properties const p = device::describe(d);
     device::memory_now const now = device::memory(d);
-    link_calibration const& l = link_of(d, s.again, s.large ? std::uint64_t{16} << 30 : std::uint64_t{1} << 30);
-    nlohmann::json rows = nlohmann::json::array();
+    link_calibration const& l = link_of(d, s.again, std::uint64_t{s.quick ? 1u : 16u} << 30);
+    json rows = json::array();
     for (row_rate const& r : l.random_rows) rows.push_back({{"row_bytes", r.row_bytes}, {"table_bytes", r.table_bytes}, {"gbs", r.gbs}});
     all["devices"].push_back({{"index", d},
                               {"name", p.name},
@@ -74,40 +80,53 @@ nlohmann::json gather(settings const& s) {
                                 {"line_requests_giga", l.line_requests},
                                 {"sector_requests_giga", l.sector_requests},
                                 {"saturating_sms", l.saturating_sms},
-                                {"random_rows", rows}}}});
+                                {"paged_gbs", l.paged_gbs ? json(*l.paged_gbs) : json()},
+                                {"random_rows", rows},
+                                {"kept_in", link_cache_file(l.pci, l.device).string()}}}});
   }
   return all;
 }
 
-void print(nlohmann::json const& all) {
+void print(json const& all) {
   using cli::say;
-  auto const number = [](nlohmann::json const& j) { return j.get<double>(); };
-  auto const bytes = [](nlohmann::json const& j, char const* none) { return bytes_or(j.is_null() ? budget::unlimited : j.get<std::uint64_t>(), none); };
-  nlohmann::json const &host = all["host"], &build = all["build"];
+  auto const number = [](json const& j) { return j.get<double>(); };
+  auto const bytes = [](json const& j, char const* none) { return bytes_or(j.is_null() ? budget::unlimited : j.get<std::uint64_t>(), none); };
+  json const &host = all["host"], &build = all["build"];
   say("garner {}, built with {}, {}\n", all["version"].get<std::string>(), build["compiler"].get<std::string>(),
-      build["cuda"].get<bool>() ? "for GPUs" : "without GPU support");
-  auto const list = [](nlohmann::json const& words) {
+      build["cuda"].get<bool>() ? "for GPUs with CUDA " + build["cuda_toolkit"].get<std::string>() : "without GPU support");
+  auto const list = [](json const& words) {
     std::string text;
     for (auto const& w : words) text += (text.empty() ? "" : " ") + w.get<std::string>();
     return text;
   };
-  say("reads {}; writes {}; places {}; jobs {}\n", list(build["reads"]), list(build["writes"]), list(build["places"]), list(build["jobs"]));
-  say("host: {} threads, memory {} ({} available now), budget {}, may lock {}, copies {:.1f} GB/s (read + write)\n", host["threads"].get<int>(),
-      bytes(host["memory_total_bytes"], ""), bytes(host["memory_available_bytes"], ""), bytes(host["budget_bytes"], "unlimited"),
-      bytes(host["locked_limit_bytes"], "any amount"), number(host["copy_gbs"]));
-  if (all.contains("no_device")) say("devices: none: {}\n", all["no_device"].get<std::string>());
+  say("reads    {}\nwrites   {}\nplaces   {}\njobs     {}\n", list(build["reads"]), list(build["writes"]), list(build["places"]), list(build["jobs"]));
+  say("host     {} threads; copies {:.1f} GB/s (read + write)\n", host["threads"].get<int>(), number(host["copy_gbs"]));
+  say("         memory {} ({} available now, {} installed), control group {}\n", bytes(host["memory_total_bytes"], ""),
+      bytes(host["memory_available_bytes"], ""), bytes(host["memory_installed_bytes"], "unknown"),
+      host["group_limit_bytes"].is_null() ? "without a limit"
+                                          : fmt::format("{} of {} used", bytes(host["group_used_bytes"], ""), bytes(host["group_limit_bytes"], "")));
+  say("         budget {}, may lock {} (ulimit -l)\n", bytes(host["budget_bytes"], "unlimited"), bytes(host["locked_limit_bytes"], "any amount"));
+  if (all.contains("no_device")) say("device   none: {}\n", all["no_device"].get<std::string>());
   for (auto const& d : all["devices"]) {
-    nlohmann::json const& l = d["link"];
-    say("device {}: {} ({}), compute capability {}, {} multiprocessors, {} ({} free), L2 {}\n", d["index"].get<int>(), d["name"].get<std::string>(),
+    json const& l = d["link"];
+    say("device {} {} ({}), compute capability {}, {} multiprocessors, {} ({} free), L2 {}\n", d["index"].get<int>(), d["name"].get<std::string>(),
         d["pci"].get<std::string>(), d["compute_capability"].get<std::string>(), d["multiprocessors"].get<int>(), bytes(d["memory_bytes"], ""),
         bytes(d["memory_free_bytes"], ""), bytes(d["l2_bytes"], ""));
-    say("  copies {:.1f} GB/s to the device, {:.1f} back; reads of host memory {:.1f} GB/s = {:.0f} % of copies, reached by {} of its multiprocessors\n",
+    say("         driver for CUDA {}.{}\n", d["driver"].get<int>() / 1000, d["driver"].get<int>() % 1000 / 10);
+    say("         copies {:.1f} GB/s to the device, {:.1f} back; reads of host memory {:.1f} GB/s = {:.0f} % of copies, reached by {} of its multiprocessors\n",
         number(l["to_device_gbs"]), number(l["to_host_gbs"]), number(l["zero_copy_gbs"]), 100 * number(l["zero_copy_gbs"]) / number(l["to_device_gbs"]),
         l["saturating_sms"].get<int>());
-    say("  requests {:.2f} G/s of 128 B, {:.2f} G/s of 32 B\n", number(l["line_requests_giga"]), number(l["sector_requests_giga"]));
-    say("  random rows of host memory, GB/s:\n");
-    for (auto const& r : l["random_rows"])
-      say("    {:>5} B rows of a table of {:>9}: {:5.1f}\n", r["row_bytes"].get<int>(), format_bytes(r["table_bytes"].get<std::uint64_t>()), number(r["gbs"]));
+    say("         requests {:.2f} G/s of 128 B, {:.2f} G/s of 32 B\n", number(l["line_requests_giga"]), number(l["sector_requests_giga"]));
+    if (!l["paged_gbs"].is_null()) say("         managed memory {:.1f} GB/s (UVM, cold, read in order)\n", number(l["paged_gbs"]));
+    say("         random rows, GB/s by table{:>8} {:>8} {:>8} {:>8}\n", "128 B", "512 B", "1024 B", "4096 B");
+    std::uint64_t table = 0;
+    for (auto const& r : l["random_rows"]) {
+      auto const bytes_of_table = r["table_bytes"].get<std::uint64_t>();
+      if (bytes_of_table != table) say("{}{:>34}", table ? "\n" : "", format_bytes(bytes_of_table));
+      table = bytes_of_table;
+      say(" {:8.1f}", number(r["gbs"]));
+    }
+    say("\n         kept in {}; --measure measures again, larger tables than --quick\n", l["kept_in"].get<std::string>());
   }
 }
 
@@ -116,13 +135,13 @@ void print(nlohmann::json const& all) {
 void add_info(CLI::App& app) {
   auto* const verb = app.add_subcommand("info", "Devices, links and their measured rates, host memory, what this build can do");
   auto const s = std::make_shared<settings>();
-  verb->add_flag("--json", s->json, "Print one JSON object");
+  verb->add_flag("--json", s->as_json, "Print one JSON object");
   verb->add_flag("--measure", s->again, "Measure the links again (else from the cache where they were measured before)");
-  verb->add_flag("--large", s->large, "Measure random rows of tables up to 16 GiB, too (with --measure)");
+  verb->add_flag("--quick", s->quick, "Where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)");
   verb->footer("Example:\n  garner info --json\n");
   verb->callback([s] {
-    nlohmann::json const all = gather(*s);
-    if (s->json) cli::say("{}\n", all.dump(2));
+    json const all = gather(*s);
+    if (s->as_json) cli::say("{}\n", all.dump(2));
     else print(all);
   });
 }

@@ -129,7 +129,6 @@ std::uint64_t host_memory::free() const {
 
 // --- bytes as people write them --------------------------------------------------------------------------------------------------------------
 std::uint64_t parse_bytes(std::string const& text) {
-  if (text == "unlimited") return budget::unlimited;
   double value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string unit;
@@ -142,7 +141,7 @@ std::uint64_t parse_bytes(std::string const& text) {
     power *= 1024;
   }
   if (problem != std::errc() || factor == 0 || !(value >= 0) || value * factor >= 0x1p63)
-    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512M, 4096 or unlimited (units are powers of 1024)", text);
+    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512M or 4096 (units are powers of 1024)", text);
   std::uint64_t whole = 0;  // a double would round numbers beyond 2^53
   if (factor == 1 && std::from_chars(text.data(), end, whole).ptr == end) return whole;
   return static_cast<std::uint64_t>(value * factor);

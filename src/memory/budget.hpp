@@ -42,7 +42,7 @@ struct host_memory {
 };
 host_memory host_memory_now(std::filesystem::path const& root = "/");  // the root of /proc and /sys; another one in tests
 
-std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096", "unlimited"; errc::usage shows examples
+std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
 std::string format_bytes(std::uint64_t bytes);       // "8.0 GiB"
 
 }  // namespace garner

@@ -110,8 +110,8 @@ struct bench {
   buffer<std::uint64_t> total;
   std::uint64_t salt = 0;
 
-  bench(tier where, int device, std::uint64_t bytes)
-      : x({place_kind::device, device}), table(where, bytes / 4, device, "link calibration"), total(tier::device, 1, device, "link calibration") {
+  bench(tier where, int device, std::uint64_t bytes, char const* what = "link calibration")
+      : x({place_kind::device, device}), table(where, bytes / 4, device, what), total(tier::device, 1, device, what) {
     write(0);
   }
   void write(std::uint64_t with) {
@@ -233,7 +233,7 @@ void self_test(int device) {
   device::require(device);
   if (!device::describe(device).maps_host_memory)
     fail(errc::device, "device {}: cannot read host memory; keep all data on the device (--tier device), or say --place host", device);
-  bench b(tier::host, device, 4 * mib);
+  bench b(tier::host, device, mib, "the self-test of mapped reads");
   for (std::uint64_t salt : {0u, 1u}) {  // twice, since a stale page would pass once
     b.write(salt);
     b.rate<32>({b.table.bytes() / 4096, 4096, 4096}, b.table.bytes());
@@ -270,16 +270,17 @@ std::string cuda_toolkit() {
 
 double host_copy_gbs() {
   executor here(place{place_kind::host, 0});
-  std::uint64_t const bytes = 128u << 20;
-  memory_block const from(tier::host, bytes, -1, "measuring"), to(tier::host, bytes, -1, "measuring");
+  std::uint64_t const bytes = std::clamp(host_memory_now().free() / 8 / mib, std::uint64_t{1}, std::uint64_t{256}) * mib;
+  buffer<std::uint32_t> const from(tier::host, bytes / 4, -1, "measuring copies"), to(tier::host, bytes / 4, -1, "measuring copies");
+  for_each_item<1>(here, from.size(), write_words{from.data(), 0});  // pages never written would all be the same page of zeros
   double best = 0;
   for (int i = 0; i < 4; ++i) {
     auto const start = std::chrono::steady_clock::now();
-    here.threads().run(bytes, 4u << 20, [&](std::uint64_t a, std::uint64_t z) {
-      std::memcpy(static_cast<char*>(to.data()) + a, static_cast<char const*>(from.data()) + a, z - a);
-    });
-    best = std::max(best, 2.0 * static_cast<double>(bytes) / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 1e9);
+    here.threads().run(from.size(), mib, [&](std::uint64_t a, std::uint64_t z) { std::memcpy(to.data() + a, from.data() + a, (z - a) * 4); });
+    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (i) best = std::max(best, gbs(2 * bytes, ms));
   }
+  if (std::memcmp(to.data(), from.data(), bytes) != 0) fail(errc::internal, "measuring copies: the copy differs from what was copied");
   return best;
 }
 

@@ -33,7 +33,7 @@ link_calibration const& link_of(int device, bool again = false, std::uint64_t la
 std::optional<link_calibration> known_link(int device);  // measured by this process or from the cache; nothing is measured
 std::string cuda_toolkit();                              // the one that this build was compiled with, "13.0"; empty without
 
-double host_copy_gbs();  // this machine's memory, read and written by all threads; measured at each call, some 50 ms
+double host_copy_gbs();  // this machine's memory, read and written by all threads; measured at each call, some 300 ms
 
 // The cache: a JSON file; what cannot be read or is of another version counts as absent. No file (empty) without a home folder.
 std::filesystem::path link_cache_file(std::string const& pci, std::string const& device);

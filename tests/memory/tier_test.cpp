@@ -1,0 +1,290 @@
+// The contract of memory tiers. A new tier gets the whole suite by a fixture of a few lines.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "core/crew.hpp"
+#include "core/device.hpp"
+#include "core/executor.hpp"
+#include "memory/budget.hpp"
+#include "memory/page.hpp"
+#include "memory/tiers.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+
+using testing::error_of;
+
+// What the suite must know of a tier: its type, the device, who pays, whether the host may touch it and whether it is zero at first.
+struct host_alone {
+  using tier_type = host_tier;
+  static constexpr int device = -1;
+  static constexpr bool needs_gpu = false, host_touches = true, zeroed = true;
+  static budget& pays() { return host_budget(); }
+};
+struct host_for_device {
+  using tier_type = host_tier;
+  static constexpr int device = 0;
+  static constexpr bool needs_gpu = true, host_touches = true, zeroed = true;
+  static budget& pays() { return host_budget(); }
+};
+struct on_device {
+  using tier_type = device_tier;
+  static constexpr int device = 0;
+  static constexpr bool needs_gpu = true, host_touches = false, zeroed = false;
+  static budget& pays() { return device_budget(0); }
+};
+struct managed_for_device {
+  using tier_type = managed_tier;
+  static constexpr int device = 0;
+  static constexpr bool needs_gpu = true, host_touches = true, zeroed = true;
+  static budget& pays() { return host_budget(); }
+};
+
+struct names {  // those that need a GPU say "device"
+  template <class Fixture>
+  static std::string GetName(int) {
+    if (std::is_same_v<Fixture, host_alone>) return "host";
+    if (std::is_same_v<Fixture, host_for_device>) return "host_for_device";
+    return std::is_same_v<Fixture, on_device> ? "device" : "managed_for_device";
+  }
+};
+
+template <class Fixture>
+class tier_contract : public ::testing::Test {
+ protected:
+  using tier_type = typename Fixture::tier_type;
+  void SetUp() override {
+    if (Fixture::needs_gpu && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    used_ = Fixture::pays().used();
+  }
+  void TearDown() override {
+    if (!IsSkipped()) {
+      EXPECT_EQ(Fixture::pays().used(), used_) << "a block was not given back to its budget";
+    }
+  }
+  memory_block block(std::size_t bytes) const { return memory_block(tier_type::kind, bytes, Fixture::device, "a test"); }
+  std::uint64_t charged() const { return Fixture::pays().used() - used_; }
+
+  // Contents there and back, by way of the device where the host may not touch them.
+  void write(memory_block const& b, std::vector<unsigned char> const& from) const {
+    if (Fixture::host_touches) std::memcpy(b.data(), from.data(), from.size());
+    else transfer(b.data(), from.data(), from.size());
+  }
+  std::vector<unsigned char> read(memory_block const& b) const {
+    std::vector<unsigned char> to(b.bytes());
+    if (Fixture::host_touches) std::memcpy(to.data(), b.data(), to.size());
+    else transfer(to.data(), b.data(), to.size());
+    return to;
+  }
+  static void transfer(void* to, void const* from, std::size_t bytes) {
+    executor x({place_kind::device, 0});
+    x.copy(to, from, bytes);
+    x.wait();
+  }
+  static std::vector<unsigned char> pattern(std::size_t bytes, unsigned salt) {
+    std::vector<unsigned char> p(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) p[i] = static_cast<unsigned char>(i * 31 + i / 251 + salt);
+    return p;
+  }
+
+ private:
+  std::uint64_t used_ = 0;
+};
+
+using fixtures = ::testing::Types<host_alone, host_for_device, on_device, managed_for_device>;
+TYPED_TEST_SUITE(tier_contract, fixtures, names);
+
+TYPED_TEST(tier_contract, keeps_what_is_written_at_any_size) {
+  for (std::size_t bytes : {std::size_t{1}, std::size_t{127}, page_bytes - 1, page_bytes, page_bytes + 1, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
+    memory_block const b = this->block(bytes);
+    ASSERT_NE(b.data(), nullptr);
+    EXPECT_EQ(b.bytes(), bytes);
+    EXPECT_EQ(b.where(), TypeParam::tier_type::kind);
+    auto const p = this->pattern(bytes, 7);
+    this->write(b, p);
+    EXPECT_EQ(this->read(b), p) << bytes << " bytes";
+  }
+}
+
+TYPED_TEST(tier_contract, begins_on_a_page_and_does_not_overlap) {
+  std::vector<memory_block> blocks;
+  for (std::size_t i = 0; i < 40; ++i) blocks.push_back(this->block(1 + i * 701));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks[i].data()) % page_bytes, 0u) << "block " << i;
+    this->write(blocks[i], this->pattern(blocks[i].bytes(), static_cast<unsigned>(i)));
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_EQ(this->read(blocks[i]), this->pattern(blocks[i].bytes(), static_cast<unsigned>(i))) << "block " << i;
+}
+
+TYPED_TEST(tier_contract, is_zero_at_first_where_it_says_so) {
+  if (!TypeParam::zeroed) GTEST_SKIP() << "device memory is not initialised";
+  for (int round = 0; round < 3; ++round) {  // also after another block was dirty and released
+    memory_block const b = this->block(3 << 20);
+    EXPECT_EQ(this->read(b), std::vector<unsigned char>(3 << 20, 0)) << "round " << round;
+    this->write(b, std::vector<unsigned char>(3 << 20, 0xff));
+  }
+}
+
+TYPED_TEST(tier_contract, zero_bytes_are_an_empty_block) {
+  memory_block const b = this->block(0);
+  EXPECT_EQ(b.data(), nullptr);
+  EXPECT_EQ(b.bytes(), 0u);
+  EXPECT_EQ(this->charged(), 0u);
+}
+
+TYPED_TEST(tier_contract, charges_its_budget_and_gives_back) {
+  {
+    memory_block a = this->block(10'000);
+    EXPECT_EQ(this->charged(), 10'000u);
+    memory_block const b = this->block(500);
+    EXPECT_EQ(this->charged(), 10'500u);
+    a.reset();
+    EXPECT_EQ(this->charged(), 500u);
+    a.reset();  // again is harmless
+    EXPECT_EQ(this->charged(), 500u);
+  }
+  EXPECT_EQ(this->charged(), 0u);
+}
+
+TYPED_TEST(tier_contract, a_budget_refuses_with_the_counts) {
+  budget& pays = TypeParam::pays();
+  std::uint64_t const limit = pays.limit();
+  pays.set_limit(pays.used() + 9'999);
+  errc code{};
+  std::string const text = error_of([&] { this->block(10'000); }, &code);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(text.find("10000"), std::string::npos) << text;
+  EXPECT_NE(text.find("a test"), std::string::npos) << text;
+  EXPECT_NE(text.find("-budget"), std::string::npos) << text;
+  this->block(9'999);
+  pays.set_limit(limit);
+}
+
+TYPED_TEST(tier_contract, gigantic_sizes_are_refused_and_leave_nothing) {
+  budget& pays = TypeParam::pays();
+  std::uint64_t const limit = pays.limit();
+  for (std::uint64_t allowed : {limit, budget::unlimited}) {  // by the budget or the tier, whoever comes first
+    pays.set_limit(allowed);
+    for (std::size_t bytes : {std::size_t{1} << 50, std::size_t{1} << 62, ~std::size_t{0} - 4096, ~std::size_t{0}}) {
+      errc code{};
+      std::string const text = error_of([&] { this->block(bytes); }, &code);
+      EXPECT_EQ(code, errc::memory) << text;
+      EXPECT_NE(text.find(std::to_string(bytes).substr(0, 6)), std::string::npos) << text;
+      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+      EXPECT_NE(text.back(), '.') << text;
+      EXPECT_EQ(this->charged(), 0u);
+    }
+  }
+  pays.set_limit(limit);
+  EXPECT_NE(this->block(4096).data(), nullptr);  // it works on
+}
+
+TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
+  using tier_type = typename TypeParam::tier_type;
+  EXPECT_EQ(tier_type::readable(place_kind::host), TypeParam::host_touches);
+  EXPECT_EQ(tier_type::readable(place_kind::traced), TypeParam::host_touches);
+  EXPECT_TRUE(tier_type::readable(place_kind::device));  // of host memory: when it was mapped for one
+  if (TypeParam::device < 0) return;
+  memory_block const b = this->block(100'000);
+  auto const p = this->pattern(100'000, 3);
+  this->write(b, p);
+  memory_block const near(tier::device, 100'000, 0, "a test");
+  this->transfer(near.data(), b.data(), 100'000);
+  std::vector<unsigned char> back(100'000);
+  this->transfer(back.data(), near.data(), 100'000);
+  EXPECT_EQ(back, p);
+}
+
+TYPED_TEST(tier_contract, many_threads_at_once) {
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong{0};
+  for (unsigned k = 0; k < 8; ++k)
+    threads.emplace_back([&, k] {
+      std::vector<memory_block> held;
+      for (unsigned i = 0; i < 20; ++i) {
+        held.push_back(this->block(1000 * (k + 1) + i));
+        this->write(held.back(), this->pattern(held.back().bytes(), k + i));
+        if (i % 3 == 2) {
+          if (this->read(held[i - 1]) != this->pattern(held[i - 1].bytes(), k + i - 1)) ++wrong;
+          held[i - 2].reset();
+        }
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(this->charged(), 0u);
+}
+
+TEST(tiers, without_a_gpu_its_memory_is_refused_clearly) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  for (tier t : {tier::device, tier::managed, tier::host}) {
+    errc code{};
+    std::string const text = error_of([&] { memory_block(t, 4096, 0, "a test"); }, &code);
+    EXPECT_EQ(code, errc::device) << text;
+  }
+  EXPECT_EQ(device_budget(0).used(), 0u);
+}
+
+TEST(tiers, tiers_that_are_no_memory_are_refused) {
+  auto const used = host_budget().used();
+  for (tier t : {tier::peer, tier::file}) {
+    errc code{};
+    std::string const text = error_of([&] { memory_block(t, 4096, -1, "a test"); }, &code);
+    EXPECT_EQ(code, errc::usage) << text;
+    EXPECT_NE(text.find(std::string(to_string(t))), std::string::npos) << text;
+  }
+  EXPECT_EQ(host_budget().used(), used);
+}
+
+TEST(tiers, host_blocks_may_be_made_inside_a_loop_of_the_crew) {
+  std::atomic<std::uint64_t> bytes{0};
+  shared_crew().run(64, 1, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) bytes += memory_block(tier::host, 1 << 20, -1, "a test").bytes();
+  });
+  EXPECT_EQ(bytes, std::uint64_t{64} << 20);
+}
+
+TEST(tiers, managed_memory_beyond_half_of_a_device_is_refused) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  std::uint64_t const limit = host_budget().limit(), half = device::memory(0).free_bytes / 2;
+  host_budget().set_limit(budget::unlimited);
+  errc code{};
+  std::string const text = error_of([&] { memory_block(tier::managed, half + (std::uint64_t{1} << 30), 0, "a test"); }, &code);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(text.find("half"), std::string::npos) << text;
+  memory_block const some(tier::managed, 1 << 20, 0, "a test");
+  error_of([&] { memory_block(tier::managed, half, 0, "a test"); });  // together they are too many
+  host_budget().set_limit(limit);
+}
+
+TEST(page_aligner, moves_up_what_begins_between_pages_and_finds_it_again) {
+  // An allocator that hands out places 512 bytes off a page, and knows what is held.
+  alignas(4096) static char memory[16 * 4096];
+  std::size_t next = 512;
+  std::vector<void*> held;
+  auto const allocate = [&](std::size_t bytes) {
+    void* const p = memory + next;
+    next += bytes + 512 - bytes % 512;
+    EXPECT_LE(next, sizeof memory);
+    held.push_back(p);
+    return p;
+  };
+  auto const release = [&](void* p) { std::erase(held, p); };
+  page_aligner aligner;
+  void* const block = aligner.take(100, allocate, release);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 4096, 0u);
+  ASSERT_EQ(held.size(), 1u);  // the first try was released
+  EXPECT_NE(held[0], block);
+  EXPECT_LE(static_cast<char*>(block) + 4096, memory + next);
+  release(aligner.origin(block));
+  EXPECT_TRUE(held.empty());
+  EXPECT_EQ(aligner.origin(block), block);  // forgotten
+}
+
+}  // namespace
+}  // namespace garner
