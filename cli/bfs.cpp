@@ -33,7 +33,7 @@ struct bfs_arguments {
   std::string file, sources_file, save_sources, place = "host", access = "aligned", tier, l2 = "0", out;
   std::optional<std::uint64_t> source, trials;
   std::uint64_t seed = 1;
-  bool no_split = false, levels = false, json = false, no_check = false;
+  bool no_split = false, join = false, no_join = false, levels = false, json = false, no_check = false;
   bfs_options how;
   cli::budget_arguments budgets;
 };
@@ -156,15 +156,14 @@ void say_run(bfs_run const& r, graph_info const& info, link_shown link) {
   if (r.verified) cli::say("verified\n");
 }
 
-void say_row(bfs_run const* r, graph_info const& info, link_shown link) {
-  if (!r) {
-    cli::say("{:>14} {:>14} {:>6} {:>16} {:>11} {:>9} {:>14} {:>6} {}\n", "source", "reached", "depth", "depths sum", "ms", "GTEPS",
-             "over the link", "ampl.", "");
-    return;
-  }
-  cli::say("{:>14} {:>14} {:>6} {:>16} {:>11.3f} {:>9.4f} {:>14} {:>6} {}\n", r->source, grouped(r->reached), r->depth_max,
-           grouped(r->depth_sum), r->ms, r->gteps, link.crosses ? format_bytes(r->link.bytes_link()) : "-",
-           link.crosses ? fmt::format("{:.3f}", r->link.amplification(info.edges * info.id_bytes)) : "-", r->verified ? "verified" : "");
+void say_row_head() {
+  cli::say("{:>14} {:>14} {:>6} {:>16} {:>11} {:>9} {:>14} {:>6}\n", "source", "reached", "depth", "depths sum", "ms", "GTEPS",
+           "over the link", "ampl.");
+}
+void say_row(bfs_run const& r, graph_info const& info, link_shown link) {
+  cli::say("{:>14} {:>14} {:>6} {:>16} {:>11.3f} {:>9.4f} {:>14} {:>6}{}\n", r.source, grouped(r.reached), r.depth_max,
+           grouped(r.depth_sum), r.ms, r.gteps, link.crosses ? format_bytes(r.link.bytes_link()) : "-",
+           link.crosses ? fmt::format("{:.3f}", r.link.amplification(info.edges * info.id_bytes)) : "-", r.verified ? " verified" : "");
 }
 
 void say_summary(std::vector<bfs_run> const& runs, link_shown link) {
@@ -224,6 +223,8 @@ void search(bfs_arguments& a) {
   o.edges = a.tier.empty() ? default_tier(o.where, o.access) : parse_tier(a.tier);
   require_combination(o.where, *o.edges, o.access);
   o.split_hubs = !a.no_split;
+  // Said for the output; unset would mean the same.
+  o.join_lists = a.join || (!a.no_join && o.access == access_mode::aligned && o.vertices_per_team == 1);
   o.l2_bytes = parse_bytes(a.l2);
   if (o.l2_bytes && o.where.kind != place_kind::traced)
     fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", a.l2);
@@ -238,6 +239,7 @@ void search(bfs_arguments& a) {
   bool const on_device = o.where.kind == place_kind::device;
   graph_info const info = read_header(a.file).info;
   check_memory(a, info);
+  std::uint64_t const device_limit = on_device ? cli::device_limit(o.where) : 0;
   load_options load;
   load.edges = on_device ? *o.edges : tier::host;  // elsewhere managed memory is host memory
   load.device = on_device ? o.where.index : -1;
@@ -248,7 +250,6 @@ void search(bfs_arguments& a) {
 
   link_shown const link = what_crosses(o);
   bool const many = sources.ids.size() > 1;
-  std::uint64_t const device_limit = on_device ? cli::device_limit(o.where) : 0;
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(info));
     cli::say("place   {}; edges in tier {} ({}), access {}\n", to_string(o.where), to_string(*o.edges),
@@ -257,7 +258,7 @@ void search(bfs_arguments& a) {
              (on_device ? ", device budget " + format_bytes(device_limit) : "") +
                  (host_budget().limit() == budget::unlimited ? "" : ", host budget " + format_bytes(host_budget().limit())));
     cli::say("source  {}, {}\n\n", many ? grouped(sources.ids.size()) + " of them" : std::to_string(sources.ids[0]), sources.how);
-    if (many && !a.levels) say_row(nullptr, info, link);
+    if (many && !a.levels) say_row_head();
     cli::flush_out();
   }
 
@@ -270,7 +271,7 @@ void search(bfs_arguments& a) {
       bar.advance(1);
       if (a.json) continue;
       if (many && !a.levels) {
-        say_row(&runs.back(), info, link);
+        say_row(runs.back(), info, link);
       } else {
         if (many) cli::say("source  {}\n", source);
         say_levels(runs.back(), link);
@@ -299,6 +300,7 @@ void search(bfs_arguments& a) {
            {"id_bytes", info.id_bytes},
            {"vertices_per_team", o.vertices_per_team},
            {"split_hubs", o.split_hubs},
+           {"join_lists", *o.join_lists},
            {"slice", o.slice},
            {"l2_bytes", o.l2_bytes},
            {"device_budget", or_null(on_device, device_limit)},
@@ -332,6 +334,9 @@ void add_bfs(CLI::App& app) {
   cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
       ->capture_default_str();
   verb->add_flag("--no-split", a->no_split, "a long list is walked by one team, not by several");
+  auto* const join =
+      verb->add_flag("--join", a->join, "neighbouring lists of the frontier are read as one (default: with aligned, one a team)");
+  verb->add_flag("--no-join", a->no_join, "each list is read by itself, as EMOGI does")->excludes(join);
   cli::add_number(*verb, "--slice", a->how.slice, "elements of a long list that one team takes")->capture_default_str();
   verb->add_option("--l2-bytes", a->l2, "of a traced run: the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
   verb->add_flag("--verify", a->how.check_certificate, "check the result against the graph");

@@ -34,7 +34,11 @@ void make_graph(generate_arguments& a) {
   if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
   if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
+  if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.draw_weights)
+    fail(errc::usage, "{}: there are no weights, which a .{} needs; draw some with --weights LOW:HIGH", a.out, to_string(to));
   a.budgets.apply(where);
+
+  check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
 
   generate_options const& o = a.how;
   cli::say("{}: 2^{} vertices, edge factor {}, seed {}, at place {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
@@ -45,7 +49,6 @@ void make_graph(generate_arguments& a) {
   cli::say("\n");
   cli::flush_out();
   cli::require_memory(a.kind + " graph", bytes.result + (near_is_host ? bytes.near : 0), near_is_host ? 0 : bytes.near, where);
-  check_target(to == file_format::bel ? bel_stem(a.out) + ".col" : a.out);
 
   executor x(where);
   build_report report;

@@ -77,7 +77,10 @@ int run(int argc, char** argv) {
   app.formatter(std::make_shared<help_formatter>());
   for (auto* add : {add_generate, add_convert, add_stats, add_bfs, add_info, add_demo})
     if (add) add(app);
-  app.footer("garner VERB --help says more, with an example");
+  app.footer(
+      "garner VERB --help says more, with an example. Two commands to begin with:\n"
+      "  garner generate kron --scale 20 kron20.gnr\n"
+      "  garner bfs kron20.gnr --verify");
 
   bool quiet = false, stats = false;
   for (CLI::App* verb : app.get_subcommands({})) {

@@ -93,6 +93,12 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   if (plan.to == file_format::gnr && strip_compression(out).compression != "")
     fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(),
          strip_compression(out).compression);
+  bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
+  bool const none = plan.from == file_format::el || plan.from == file_format::sg || options.read.ignore_weights ||
+                    (plan.from == file_format::gnr && read_header(in).info.weights == weight_kind::none);
+  if (weighted && none && !b.draw_weights)
+    fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
+         to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
     graph_info const info = read_header(in).info;
