@@ -1,5 +1,6 @@
 // The contract of memory tiers. A new tier gets the whole suite by a fixture of a few lines.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <thread>
@@ -239,6 +240,15 @@ TEST(tiers, tiers_that_are_no_memory_are_refused) {
     EXPECT_NE(text.find(std::string(to_string(t))), std::string::npos) << text;
   }
   EXPECT_EQ(host_budget().used(), used);
+}
+
+TEST(tiers, host_memory_is_unmapped_when_it_is_released) {
+  memory_block b(tier::host, 100'000, -1, "a test");
+  void* const p = b.data();
+  EXPECT_EQ(::msync(p, 100'000, MS_ASYNC), 0);
+  b.reset();
+  for (std::size_t at : {0u, 24u * 4096})  // its first page and its last
+    EXPECT_NE(::msync(static_cast<char*>(p) + at, 4096, MS_ASYNC), 0) << at;
 }
 
 TEST(tiers, host_blocks_may_be_made_inside_a_loop_of_the_crew) {
