@@ -365,6 +365,21 @@ __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
   std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
   for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
 }
+
+namespace detail {
+// Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
+template <int Width, class Body>
+int resident_blocks(unsigned threads) {
+  static std::atomic<std::uint64_t> known{0};  // threads << 32 | blocks
+  std::uint64_t const kept = known.load(std::memory_order_relaxed);
+  if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
+  int blocks = 0;
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads), 0) != cudaSuccess) cudaGetLastError();
+  blocks = std::max(1, blocks);
+  known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
+  return blocks;
+}
+}  // namespace detail
 #endif
 
 // Runs body(team, i) for each i in [0, n) with teams of Width lanes (1, 8 or 32; a thread each at the host). Neighbouring items go to
@@ -401,9 +416,8 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   unsigned const threads = x.threads_a_block();
   cudaSetDevice(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
-  int resident = 0;
-  if (x.share_blocks() == 0) cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, run_teams<Width, Body>, static_cast<int>(threads), 0);
-  std::uint64_t const most = x.share_blocks() ? x.share_blocks() : static_cast<std::uint64_t>(std::max(1, resident)) * static_cast<unsigned>(x.multiprocessors());
+  std::uint64_t const most =
+      x.share_blocks() ? x.share_blocks() : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) * static_cast<unsigned>(x.multiprocessors());
   auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, most));
   run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)

@@ -32,8 +32,32 @@ struct padded {
   std::uint64_t n;
   __host__ __device__ std::uint64_t operator()(std::uint64_t i) const { return i < n ? in[i] : 0; }
 };
+// One block does a short scan in one launch, where CUB's own takes two and asks the driver about the device each time: levels of a road
+// network are short, and many.
+constexpr std::uint64_t short_scan = 1u << 15;
+template <class T>
+__global__ void __launch_bounds__(1024) scan_in_one_block(padded<T> in, std::uint64_t* out, std::uint64_t n) {
+  using block_scan = cub::BlockScan<std::uint64_t, 1024>;
+  __shared__ typename block_scan::TempStorage storage;
+  std::uint64_t const each = (n + 1 + 1023) / 1024, begin = threadIdx.x * each, end = smaller(n + 1, begin + each);
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = begin; i < end; ++i) sum += in(i);
+  block_scan(storage).ExclusiveSum(sum, sum);
+  for (std::uint64_t i = begin; i < end; ++i) {
+    std::uint64_t const value = in(i);
+    out[i] = sum;
+    sum += value;
+  }
+}
 template <class T>
 void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n) {
+  if (n < short_scan) {
+    cudaSetDevice(x.device());
+    scan_in_one_block<<<1, 1024, 0, stream(x)>>>(padded<T>{in, n}, out, n);
+    if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
+      fail(errc::device, "device {}: a primitive failed: {}", x.device(), cudaGetErrorString(status));
+    return;
+  }
   auto const input = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), padded<T>{in, n});
   with_storage(x, [&](void* s, std::size_t& bytes, void*) { return cub::DeviceScan::ExclusiveSum(s, bytes, input, out, n + 1, stream(x)); });
 }

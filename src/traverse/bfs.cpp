@@ -6,7 +6,7 @@
 //   gathered (depth). parent[source] == source; ~0 where unreached.
 // A hub is split and short neighbouring lists are joined: the frontier holds pieces of the edge list, and a scan of how many each word of
 // the bitmap needs says where they go.
-// Cost: every arc of the reached part once over the link, n/4 bytes of bitmap a level; six launches and one wait a level.
+// Cost: every arc of the reached part once over the link, n/4 bytes of bitmap a level; four or five launches and one wait a level.
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
@@ -34,7 +34,6 @@ template <class Id>
 struct frontier_item {
   Id first;
   std::uint32_t packed;
-  static constexpr std::uint32_t most_pieces = 1u << 27;
   GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t piece) {
     return {static_cast<Id>(first), piece << 5 | static_cast<std::uint32_t>(length - 1)};
   }
@@ -146,7 +145,7 @@ struct measure_level {
   bool join, count_traffic;
   std::uint32_t* items_of_word;
   level_size* total;
-  static constexpr std::uint64_t block = 128;
+  std::uint64_t block;  // words a team sums up before it adds them to the total
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -185,9 +184,12 @@ struct gather_frontier {
   std::uint32_t level;
   std::uint32_t* depth;
   frontier_item<Id>* frontier;
+  level_size const* total;
+  level_size* seen;  // where the host reads it, so that no copy of its own is needed
 
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t w) const {
+    if (w == 0) *seen = *total;
     std::uint32_t const fresh = visited[w] & ~known[w];
     if (!fresh) return;
     known[w] = visited[w];
@@ -261,13 +263,13 @@ struct bfs_job::impl {
     cutter const cut = make_cutter(g.info, options);
     if (level % totals == 0) x.fill(total.data(), 0, total.bytes());
     level_size* const slot = total.data() + level % totals;
-    for_each_item<32>(x, (words + measure_level::block - 1) / measure_level::block,
+    std::uint64_t const block = words < 65536 ? 32 : 128;
+    for_each_item<32>(x, (words + block - 1) / block,
                       measure_level{visited.data(), known.data(), offsets(), words, cut, g.info.id_bytes, options.access, join(), x.on_device(),
-                                    items_of_word.data(), slot});
+                                    items_of_word.data(), slot, block});
     scan(x, items_of_word.data(), first_item.data(), words);
     for_each_item<1>(x, words, gather_frontier<Id>{visited.data(), known.data(), offsets(), first_item.data(), cut, join(), level, depth.data(),
-                                                   static_cast<frontier_item<Id>*>(frontier.data())});
-    x.copy(seen.data(), slot, sizeof(level_size));
+                                                   static_cast<frontier_item<Id>*>(frontier.data()), slot, seen.data()});
     x.wait();
   }
 
