@@ -122,8 +122,9 @@ struct bench {
   // GB/s of the rows that `p` reads of the first `table_bytes`, each run checked before it counts. `before`: prepares a run.
   template <int Width>
   double rate(pattern p, std::uint64_t table_bytes, std::function<void()> const& before = {}) {
-    std::uint64_t const teams = static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width;
-    sum_rows body{table.data(), salt,     p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, teams),
+    // Several items a team, since fewer teams may be resident than the share allows and all shall end together.
+    std::uint64_t const items = static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width * 8;
+    sum_rows body{table.data(), salt,     p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, items),
                   p.random,     0,        total.data()};
     std::uint64_t want = 0;
     double const ms = median_ms(
