@@ -170,8 +170,13 @@ void measure_copies(bench& b, int device, link_calibration& link) {
 std::optional<double> measure_paged(int device) {
   if (!device::describe(device).managed_memory) return std::nullopt;
   std::uint64_t const bytes = std::min(gib, device::memory(device).free_bytes / 8) / chunk * chunk;
-  bench b(tier::managed, device, bytes);
-  return b.rate<32>({bytes / chunk, chunk, chunk}, bytes, [&] { device::evict_managed(device, b.table.data(), bytes); });
+  try {
+    bench b(tier::managed, device, bytes);
+    return b.rate<32>({bytes / chunk, chunk, chunk}, bytes, [&] { device::evict_managed(device, b.table.data(), bytes); });
+  } catch (error const& e) {
+    if (e.code() == errc::memory) return std::nullopt;  // what needs no managed memory is known all the same
+    throw;
+  }
 }
 
 link_calibration measure(int device, std::uint64_t largest_table) {
@@ -187,7 +192,14 @@ link_calibration measure(int device, std::uint64_t largest_table) {
     std::uint64_t const allowed = std::min(host_memory_now().free(), budget_left) / 2;
     std::uint64_t all = 64 * mib;
     while (all * 4 <= std::min(largest_table, allowed)) all *= 4;  // 64, 256 MiB, 1, 4, 16 GiB
-    bench b(tier::host, device, all);
+    std::optional<bench> made;
+    while (!made) try {
+        made.emplace(tier::host, device, all);
+      } catch (error const& e) {  // less may be pinned than is free
+        if (e.code() != errc::memory || all <= 64 * mib) throw;
+        all /= 4;
+      }
+    bench& b = *made;
     measure_copies(b, device, link);
     told.advance(1);
     std::uint64_t const some = std::min(all, 256 * mib);
