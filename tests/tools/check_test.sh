@@ -18,7 +18,7 @@ add_test(device "bash" "-c" [[$skip]])
 set_tests_properties(device PROPERTIES SKIP_REGULAR_EXPRESSION "\\\\[  SKIPPED \\\\]")
 TESTS
 closes "1 passed, 0 failed, 1 skipped" 0
-grep -qx "skipped: 1: no GPU here" "$work/said"
+grep -qx "skipped: 1 need a GPU (none here)" "$work/said"
 
 cat >> "$work/CTestTestfile.cmake" <<TESTS
 add_test(bad "false")
