@@ -213,7 +213,8 @@ void check_memory(bfs_arguments const& a, graph_info const& info) {
   std::uint64_t host = (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device = 0;
   (on_device ? device : host) += state;
   (on_device && *o.edges == tier::device ? device : host) += edges;
-  cli::require_memory(a.file, host, device, o.where);
+  cli::require_memory(a.file, host, device, o.where,
+                      *o.edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
 }
 
 void search(bfs_arguments& a) {

@@ -120,7 +120,7 @@ void budget_arguments::apply(place where) const {
 
 std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }
 
-void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where) {
+void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where, char const* instead) {
   std::uint64_t const allowed = host_budget().limit();
   if (host_bytes > allowed)
     fail(errc::memory,
@@ -130,10 +130,8 @@ void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint
   if (device_bytes == 0) return;
   std::uint64_t const there = device_limit(where);
   if (device_bytes > there)
-    fail(errc::memory,
-         "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget, leave the edges in host memory "
-         "(--tier host), or say --place host",
-         what, format_bytes(device_bytes), device_bytes, to_string(where), format_bytes(there), there);
+    fail(errc::memory, "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget or {}", what,
+         format_bytes(device_bytes), device_bytes, to_string(where), format_bytes(there), there, instead);
 }
 
 void show_progress(bool wanted) {

@@ -55,7 +55,8 @@ struct budget_arguments {
 // Bytes that may be taken now on the device of `where`: its budget, or what is free.
 std::uint64_t device_limit(place where);
 // errc::memory with the byte counts and what to try, before anything is taken.
-void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where);
+void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
+                    char const* instead = "say --place host");
 
 // What drawing a bar takes: only on a terminal, never with --quiet.
 void show_progress(bool wanted);
