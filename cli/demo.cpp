@@ -64,7 +64,8 @@ constexpr mode modes[] = {{access_mode::paged, 1, "paged"},
 
 void run_demo(settings const& s) {
   bool const gpu = device::count() > 0;
-  demo_file const file{s.file.empty() ? std::filesystem::temp_directory_path() / fmt::format("garner-demo-{}.gnr", ::getpid()) : std::filesystem::path(s.file),
+  demo_file const file{s.file.empty() ? std::filesystem::temp_directory_path() / fmt::format("garner-demo-{}.gnr", ::getpid())
+                                      : std::filesystem::path(s.file),
                        s.file.empty()};
   generate_options make;
   make.scale = s.scale;
@@ -74,7 +75,8 @@ void run_demo(settings const& s) {
     graph const made = generate(x, make, report);
     save_graph(made, file.path);
     cli::say("Kronecker graph of scale {}: {} vertices, {} arcs ({} of edge list), written to {} and read back for each row.\n", s.scale,
-             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), format_bytes(made.info.edges * made.info.id_bytes), file.path.string());
+             cli::grouped(made.info.vertices), cli::grouped(made.info.edges), format_bytes(made.info.edges * made.info.id_bytes),
+             file.path.string());
   }
   if (gpu) cli::say("Device 0: {}. The edge list lies in host memory, what is kept a vertex on the device.\n", device::describe(0).name);
   else cli::say("No GPU here: {}.\n", device::why_none());
@@ -109,22 +111,29 @@ void run_demo(settings const& s) {
     }
 
   cli::say("BFS from vertex {}, every run verified; ms is the median of five (paged: one, cold).\n\n", source);
-  cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "place", "access", "levels", "ms", "GTEPS", "32 B", "64 B", "96 B",
-           "128 B", "ampl.", "% link", "requests");
+  cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "place", "access", "levels", "ms", "GTEPS", "32 B",
+           "64 B", "96 B", "128 B", "ampl.", "% link", "requests");
   for (row const& r : rows) {
     bool const host = r.where == "host", traced = r.where == "traced";
     auto const count = [&](std::size_t k) { return host || r.access == "paged" ? std::string("-") : cli::grouped(r.run.link.requests[k]); };
     std::string const time = traced ? "-" : fmt::format("{:.2f}", r.run.ms), rate = traced ? "-" : fmt::format("{:.3f}", r.run.gteps);
     double const gbs = static_cast<double>(r.run.link.bytes_link()) / r.run.ms / 1e6;
     bool const far = !host && !traced && r.access != "paged";
-    cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", r.where, r.access, r.run.levels.size(), time, rate, count(0),
-             count(1), count(2), count(3), host || (!traced && r.access == "paged") ? "-" : fmt::format("{:.2f}", r.run.link.amplification(edge_bytes)),
+    cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", r.where, r.access, r.run.levels.size(), time,
+             rate, count(0), count(1), count(2), count(3),
+             host || (!traced && r.access == "paged") ? "-" : fmt::format("{:.2f}", r.run.link.amplification(edge_bytes)),
              far && link_gbs > 0 ? fmt::format("{:.0f}", 100 * gbs / link_gbs) : "-",
-             host ? "none: nothing crosses a link" : r.access == "paged" ? (traced ? "traced, 4 KiB pages" : "pages, not counted") : traced ? "traced" : "modelled");
+             host                  ? "none: nothing crosses a link"
+             : r.access == "paged" ? (traced ? "traced, 4 KiB pages" : "pages, not counted")
+             : traced              ? "traced"
+                                   : "modelled");
   }
   cli::say("\nampl.: bytes over the link / bytes of the edge list. ");
   if (gpu) cli::say("% link: of the {:.1f} GB/s that aligned reads of host memory reach here.\n", link_gbs);
-  else cli::say("There is no link to fill here, so the requests come from traced runs: the same\nprogram on 32 simulated lanes, which shows what a GPU would send.\n");
+  else
+    cli::say(
+        "There is no link to fill here, so the requests come from traced runs: the same\nprogram on 32 simulated lanes, which shows what a "
+        "GPU would send.\n");
   auto const requests_of = [&](std::string_view access) -> std::uint64_t {
     for (row const& r : rows)
       if (r.where == "traced" && r.access == access) return r.run.link.request_count();
@@ -132,8 +141,8 @@ void run_demo(settings const& s) {
   };
   std::uint64_t const strided = requests_of("strided"), aligned = requests_of("aligned");
   if (aligned)
-    cli::say("For the same edges `strided` sends {} requests and `aligned` {}: {:.1f} times fewer, most of them whole lines of 128 B.\n", cli::grouped(strided),
-             cli::grouped(aligned), static_cast<double>(strided) / static_cast<double>(aligned));
+    cli::say("For the same edges `strided` sends {} requests and `aligned` {}: {:.1f} times fewer, most of them whole lines of 128 B.\n",
+             cli::grouped(strided), cli::grouped(aligned), static_cast<double>(strided) / static_cast<double>(aligned));
 }
 
 }  // namespace

@@ -90,7 +90,9 @@ json gather(settings const& s) {
 void print(json const& all) {
   using cli::say;
   auto const number = [](json const& j) { return j.get<double>(); };
-  auto const bytes = [](json const& j, char const* none) { return bytes_or(j.is_null() ? budget::unlimited : j.get<std::uint64_t>(), none); };
+  auto const bytes = [](json const& j, char const* none) {
+    return bytes_or(j.is_null() ? budget::unlimited : j.get<std::uint64_t>(), none);
+  };
   json const &host = all["host"], &build = all["build"];
   say("garner {}, built with {}, {}\n", all["version"].get<std::string>(), build["compiler"].get<std::string>(),
       build["cuda"].get<bool>() ? "for GPUs with CUDA " + build["cuda_toolkit"].get<std::string>() : "without GPU support");
@@ -99,23 +101,27 @@ void print(json const& all) {
     for (auto const& w : words) text += (text.empty() ? "" : " ") + w.get<std::string>();
     return text;
   };
-  say("reads    {}\nwrites   {}\nplaces   {}\njobs     {}\n", list(build["reads"]), list(build["writes"]), list(build["places"]), list(build["jobs"]));
+  say("reads    {}\nwrites   {}\nplaces   {}\njobs     {}\n", list(build["reads"]), list(build["writes"]), list(build["places"]),
+      list(build["jobs"]));
   say("host     {} threads; copies {:.1f} GB/s (read + write)\n", host["threads"].get<int>(), number(host["copy_gbs"]));
   say("         memory {} ({} available now, {} installed), control group {}\n", bytes(host["memory_total_bytes"], ""),
       bytes(host["memory_available_bytes"], ""), bytes(host["memory_installed_bytes"], "unknown"),
-      host["group_limit_bytes"].is_null() ? "without a limit"
-                                          : fmt::format("{} of {} used", bytes(host["group_used_bytes"], ""), bytes(host["group_limit_bytes"], "")));
-  say("         budget {}, may lock {} (ulimit -l)\n", bytes(host["budget_bytes"], "unlimited"), bytes(host["locked_limit_bytes"], "any amount"));
+      host["group_limit_bytes"].is_null()
+          ? "without a limit"
+          : fmt::format("{} of {} used", bytes(host["group_used_bytes"], ""), bytes(host["group_limit_bytes"], "")));
+  say("         budget {}, may lock {} (ulimit -l)\n", bytes(host["budget_bytes"], "unlimited"),
+      bytes(host["locked_limit_bytes"], "any amount"));
   if (all.contains("no_device")) say("device   none: {}\n", all["no_device"].get<std::string>());
   for (auto const& d : all["devices"]) {
     json const& l = d["link"];
-    say("device {} {} ({}), compute capability {}, {} multiprocessors, {} ({} free), L2 {}\n", d["index"].get<int>(), d["name"].get<std::string>(),
-        d["pci"].get<std::string>(), d["compute_capability"].get<std::string>(), d["multiprocessors"].get<int>(), bytes(d["memory_bytes"], ""),
-        bytes(d["memory_free_bytes"], ""), bytes(d["l2_bytes"], ""));
+    say("device {} {} ({}), compute capability {}, {} multiprocessors, {} ({} free), L2 {}\n", d["index"].get<int>(),
+        d["name"].get<std::string>(), d["pci"].get<std::string>(), d["compute_capability"].get<std::string>(),
+        d["multiprocessors"].get<int>(), bytes(d["memory_bytes"], ""), bytes(d["memory_free_bytes"], ""), bytes(d["l2_bytes"], ""));
     say("         driver for CUDA {}.{}\n", d["driver"].get<int>() / 1000, d["driver"].get<int>() % 1000 / 10);
-    say("         copies {:.1f} GB/s to the device, {:.1f} back; reads of host memory {:.1f} GB/s = {:.0f} % of copies, reached by {} of its multiprocessors\n",
-        number(l["to_device_gbs"]), number(l["to_host_gbs"]), number(l["zero_copy_gbs"]), 100 * number(l["zero_copy_gbs"]) / number(l["to_device_gbs"]),
-        l["saturating_sms"].get<int>());
+    say("         copies {:.1f} GB/s to the device, {:.1f} back; reads of host memory {:.1f} GB/s = {:.0f} % of copies, reached by {} of "
+        "its multiprocessors\n",
+        number(l["to_device_gbs"]), number(l["to_host_gbs"]), number(l["zero_copy_gbs"]),
+        100 * number(l["zero_copy_gbs"]) / number(l["to_device_gbs"]), l["saturating_sms"].get<int>());
     say("         requests {:.2f} G/s of 128 B, {:.2f} G/s of 32 B\n", number(l["line_requests_giga"]), number(l["sector_requests_giga"]));
     if (!l["paged_gbs"].is_null()) say("         managed memory {:.1f} GB/s (UVM, cold, read in order)\n", number(l["paged_gbs"]));
     say("         random rows, GB/s by table{:>8} {:>8} {:>8} {:>8}\n", "128 B", "512 B", "1024 B", "4096 B");

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/fail.hpp"
 #include "core/executor.hpp"
+#include "core/fail.hpp"
 #include "garner/place.hpp"
 #include "graph/build.hpp"
 #include "graph/edge_list.hpp"
@@ -20,9 +20,7 @@
 
 namespace garner::testing {
 
-inline std::string name_of(place_kind kind) {
-  return kind == place_kind::host ? "host" : kind == place_kind::traced ? "traced" : "device";
-}
+inline std::string name_of(place_kind kind) { return kind == place_kind::host ? "host" : kind == place_kind::traced ? "traced" : "device"; }
 
 // Suites over places: a device test skips, visibly, where there is none.
 class at_place : public ::testing::TestWithParam<place_kind> {
@@ -33,8 +31,9 @@ class at_place : public ::testing::TestWithParam<place_kind> {
   place where() const { return {GetParam(), 0}; }
 };
 inline auto const every_place = ::testing::Values(place_kind::host, place_kind::traced, place_kind::device);
-#define GARNER_AT_EVERY_PLACE(suite) \
-  INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, [](auto const& info) { return ::garner::testing::name_of(info.param); })
+#define GARNER_AT_EVERY_PLACE(suite)                                  \
+  INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, \
+                           [](auto const& info) { return ::garner::testing::name_of(info.param); })
 
 // Near memory of a place with given contents, and back.
 template <class T>

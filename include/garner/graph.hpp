@@ -20,8 +20,8 @@ struct graph_info {
   std::uint32_t id_bytes = 4;  // 4 or 8: bytes of one entry of the edge list
   weight_kind weights = weight_kind::none;
   bool directed = false;
-  bool in_lists = false;  // a directed graph that also holds its in-neighbours
-  bool id_map = false;    // internal ids differ from the user's by a table
+  bool in_lists = false;      // a directed graph that also holds its in-neighbours
+  bool id_map = false;        // internal ids differ from the user's by a table
   std::uint64_t id_base = 0;  // user id = internal id + id_base, where there is no table
 };
 
@@ -30,24 +30,24 @@ struct build_options {
   std::optional<bool> undirected;  // unset: as the format says, else directed
   bool keep_duplicates = false;    // else of equal edges the one with the smallest weight stays
   bool keep_loops = false;
-  bool in_lists = false;           // also store in-neighbours of a directed graph
+  bool in_lists = false;                                                   // also store in-neighbours of a directed graph
   enum class ids { automatic, keep, compact } numbering = ids::automatic;  // automatic: keep unless too sparse
-  std::uint32_t id_bytes = 0;      // 0: 4 whenever they fit
+  std::uint32_t id_bytes = 0;                                              // 0: 4 whenever they fit
   struct random_weights {
     weight_kind kind = weight_kind::u32;
     double low = 1, high = 255;
     std::uint64_t seed = 1;
   };
   std::optional<random_weights> draw_weights;
-  std::uint64_t host_budget = 0;   // bytes; 0: what the machine allows
+  std::uint64_t host_budget = 0;  // bytes; 0: what the machine allows
 };
 
 // What happened on the way from edge list to graph.
 struct build_report {
   std::uint64_t arcs_read = 0, loops_dropped = 0, duplicates_dropped = 0;
-  std::uint64_t isolated = 0;       // vertices without any edge
+  std::uint64_t isolated = 0;  // vertices without any edge
   bool compacted = false;
-  std::uint64_t bytes_needed = 0;   // host memory at the peak, predicted before it started
+  std::uint64_t bytes_needed = 0;  // host memory at the peak, predicted before it started
 };
 
 // Generated graphs: undirected (symmetrised), 2^scale vertices, edge_factor * 2^scale edges drawn before loops and duplicates are dropped.

@@ -17,7 +17,9 @@ struct traffic {
   }
   std::uint64_t request_count() const { return requests[0] + requests[1] + requests[2] + requests[3]; }
   // bytes over the link / bytes of the data set (the edge list)
-  double amplification(std::uint64_t data_bytes) const { return data_bytes ? static_cast<double>(bytes_link()) / static_cast<double>(data_bytes) : 0; }
+  double amplification(std::uint64_t data_bytes) const {
+    return data_bytes ? static_cast<double>(bytes_link()) / static_cast<double>(data_bytes) : 0;
+  }
   // bytes over the link / bytes useful
   double overfetch() const { return bytes_useful ? static_cast<double>(bytes_link()) / static_cast<double>(bytes_useful) : 0; }
 

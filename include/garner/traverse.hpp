@@ -15,30 +15,30 @@ inline constexpr std::uint32_t unreached = 0xffffffffu;  // the depth of a verte
 struct bfs_options {
   place where;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;        // where the edge list lies; unset: host, managed for paged
+  std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
-  bool split_hubs = true;           // a long list is walked by several teams, `slice` elements each
-  std::uint32_t slice = 1024;       // a multiple of 32, 64 or more
-  std::optional<bool> join_lists;   // neighbouring lists of the frontier are read as one run; unset: with aligned and one vertex a team
-  std::uint64_t l2_bytes = 0;       // traced runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;   // verify each run
+  bool split_hubs = true;               // a long list is walked by several teams, `slice` elements each
+  std::uint32_t slice = 1024;           // a multiple of 32, 64 or more
+  std::optional<bool> join_lists;       // neighbouring lists of the frontier are read as one run; unset: with aligned and one vertex a team
+  std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;       // verify each run
 };
 
 struct bfs_level {
   std::uint64_t frontier = 0;  // vertices at this depth
   std::uint64_t edges = 0;     // arcs that leave them, all looked at
   std::uint64_t bytes_link = 0;
-  double ms = 0;               // of looking at them and gathering the next frontier
+  double ms = 0;  // of looking at them and gathering the next frontier
 };
 
 struct bfs_run {
-  std::uint64_t source = 0;    // the user's id
+  std::uint64_t source = 0;              // the user's id
   std::uint64_t reached = 0, edges = 0;  // vertices reached, the source among them; arcs looked at
   std::uint32_t depth_max = 0;
   std::uint64_t depth_sum = 0;
-  double ms = 0;               // all levels; state is made and cleared before the clock starts
-  double gteps = 0;            // 1e9 edges a second; of an undirected graph each edge counts once
-  traffic link;                // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  double ms = 0;     // all levels; state is made and cleared before the clock starts
+  double gteps = 0;  // 1e9 edges a second; of an undirected graph each edge counts once
+  traffic link;      // traced: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<bfs_level> levels;
 };

@@ -11,7 +11,7 @@
 
 namespace garner {
 
-tier default_tier(place where, access_mode how);              // host; managed for paged
+tier default_tier(place where, access_mode how);                     // host; managed for paged
 void require_combination(place where, tier edges, access_mode how);  // errc::usage with the matrix
 
 }  // namespace garner

@@ -21,7 +21,8 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
         for (std::uint64_t page = r.first / 4096; page <= (r.last - 1) / 4096; ++page) seen_.pages += pages_.insert(page).second ? 1 : 0;
     return;
   }
-  bool const single = teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sector; wider ones never come back to one
+  bool const single =
+      teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sector; wider ones never come back to one
   last_sector_.assign(teams.size(), none);
   for (std::size_t step = 0; step < steps; ++step) {
     now_.clear();

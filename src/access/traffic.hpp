@@ -26,7 +26,7 @@ class traffic_model : public request_sink {
   traffic take();  // what was seen since the last take; the caches stay as they are
 
  private:
-  void instruction();                                         // the sectors in now_ are asked for by one instruction
+  void instruction();                                                // the sectors in now_ are asked for by one instruction
   std::uint32_t missing(std::uint64_t line, std::uint32_t sectors);  // which of them the L2 does not hold; it holds them afterwards
 
   access_mode how_;

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/progress.hpp"
+
 namespace garner {
 
 namespace {
@@ -44,7 +46,10 @@ struct crew::state {
 
   void work() {
     try {
-      for (std::uint64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < n;) (*chunk)(begin, std::min(n, begin + grain));
+      for (std::uint64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < n;) {
+        check_interrupted();
+        (*chunk)(begin, std::min(n, begin + grain));
+      }
     } catch (...) {
       std::lock_guard const hold(mutex);
       if (!failure) failure = std::current_exception();
@@ -87,7 +92,10 @@ void crew::run(std::uint64_t n, std::uint64_t grain, std::function<void(std::uin
   grain = std::max<std::uint64_t>(1, grain);
   state& s = *state_;
   if (n <= grain || s.members.empty()) {
-    for (std::uint64_t begin = 0; begin < n; begin += grain) chunk(begin, std::min(n, begin + grain));
+    for (std::uint64_t begin = 0; begin < n; begin += grain) {
+      check_interrupted();
+      chunk(begin, std::min(n, begin + grain));
+    }
     return;
   }
   std::lock_guard const turn(s.one_run);

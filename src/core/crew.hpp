@@ -19,7 +19,8 @@ class crew {
 
   unsigned threads() const;
 
-  // Calls chunk(begin, end) for chunks of at most `grain` indices that cover [0, n). Not reentrant: a chunk must not call run().
+  // Calls chunk(begin, end) for chunks of at most `grain` indices that cover [0, n). Not reentrant: a chunk must not call run(). Stops with
+  // errc::interrupted between two chunks when the user asked to stop.
   void run(std::uint64_t n, std::uint64_t grain, std::function<void(std::uint64_t, std::uint64_t)> const& chunk);
 
  private:

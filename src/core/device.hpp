@@ -8,16 +8,16 @@
 
 namespace garner::device {
 
-bool built();                // this build has GPU support
-int count() noexcept;        // usable devices; 0 without a driver or without support in the build
-std::string why_none();      // why count() is 0, and what to try
-void require(int index);     // throws errc::device unless `index` is a usable device; says which there are
+bool built();             // this build has GPU support
+int count() noexcept;     // usable devices; 0 without a driver or without support in the build
+std::string why_none();   // why count() is 0, and what to try
+void require(int index);  // throws errc::device unless `index` is a usable device; says which there are
 
 struct properties {
   std::string name;
   int multiprocessors = 0, compute_major = 0, compute_minor = 0;
   std::uint64_t memory_bytes = 0, l2_bytes = 0;
-  std::string pci;           // bus address
+  std::string pci;  // bus address
   bool maps_host_memory = false, managed_memory = false;
   int driver_version = 0, runtime_version = 0;  // as CUDA counts: 13000 is 13.0
 };
@@ -32,8 +32,8 @@ void* allocate(int index, std::size_t bytes);
 void release(int index, void* pointer) noexcept;
 void* allocate_managed(int index, std::size_t bytes);
 void release_managed(int index, void* pointer) noexcept;
-void advise_read_mostly(int index, void* managed, std::size_t bytes);      // UVM keeps a read-only copy a page on the device
-void evict_managed(int index, void* managed, std::size_t bytes);          // pages go back to the host, so that the next run is cold
+void advise_read_mostly(int index, void* managed, std::size_t bytes);  // UVM keeps a read-only copy a page on the device
+void evict_managed(int index, void* managed, std::size_t bytes);       // pages go back to the host, so that the next run is cold
 void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory names `ulimit -l`
 void unmap_host(void* pointer) noexcept;
 
@@ -43,7 +43,7 @@ void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
-double elapsed_ms(void* first, void* last);  // both must have happened
+double elapsed_ms(void* first, void* last);                                         // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait

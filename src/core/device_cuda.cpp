@@ -15,9 +15,9 @@ void check(cudaError_t status, char const* call, errc code = errc::device) {
   cudaGetLastError();  // clears what is not sticky
   fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
-#define GARNER_CUDA(call) check((call), #call)
+#define GARNER_CALL(call) check((call), #call)
 
-void use(int index) { GARNER_CUDA(cudaSetDevice(index)); }
+void use(int index) { GARNER_CALL(cudaSetDevice(index)); }
 cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
 
@@ -51,13 +51,14 @@ std::string why_none() {
 
 void require(int index) {
   if (count() == 0) fail(errc::device, "{}", why_none());
-  if (index < 0 || index >= count()) fail(errc::device, "device {} does not exist; there are devices 0 to {}", index, count() - 1);
+  if (index < 0 || index >= count())
+    fail(errc::device, "device {} does not exist; there are devices 0 to {}; say --place device:{}", index, count() - 1, count() - 1);
 }
 
 properties describe(int index) {
   require(index);
   cudaDeviceProp p;
-  GARNER_CUDA(cudaGetDeviceProperties(&p, index));
+  GARNER_CALL(cudaGetDeviceProperties(&p, index));
   properties r;
   r.name = p.name;
   r.multiprocessors = p.multiProcessorCount;
@@ -68,8 +69,8 @@ properties describe(int index) {
   r.pci = fmt::format("{:04x}:{:02x}:{:02x}", p.pciDomainID, p.pciBusID, p.pciDeviceID);
   r.maps_host_memory = p.canMapHostMemory;
   r.managed_memory = p.managedMemory;
-  GARNER_CUDA(cudaDriverGetVersion(&r.driver_version));
-  GARNER_CUDA(cudaRuntimeGetVersion(&r.runtime_version));
+  GARNER_CALL(cudaDriverGetVersion(&r.driver_version));
+  GARNER_CALL(cudaRuntimeGetVersion(&r.runtime_version));
   return r;
 }
 
@@ -77,7 +78,7 @@ memory_now memory(int index) {
   require(index);
   use(index);
   std::size_t free_bytes = 0, total = 0;
-  GARNER_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  GARNER_CALL(cudaMemGetInfo(&free_bytes, &total));
   return {free_bytes, total};
 }
 
@@ -90,8 +91,8 @@ void* allocate(int index, std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (--device-budget) or free some", index,
-         bytes, cudaGetErrorString(status), free_bytes, total);
+    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (--device-budget) or free some",
+         index, bytes, cudaGetErrorString(status), free_bytes, total);
   }
   return p;
 }
@@ -120,19 +121,19 @@ int on_host() { return cudaCpuDeviceId; }
 }  // namespace
 
 void advise_read_mostly(int index, void* managed, std::size_t bytes) {
-  GARNER_CUDA(cudaMemAdvise(managed, bytes, cudaMemAdviseSetReadMostly, on_device(index)));
+  GARNER_CALL(cudaMemAdvise(managed, bytes, cudaMemAdviseSetReadMostly, on_device(index)));
 }
 
 void evict_managed(int index, void* managed, std::size_t bytes) {
   use(index);
   // A read-mostly page on both sides would not move: the advice is taken back for the way home, and given again.
-  GARNER_CUDA(cudaMemAdvise(managed, bytes, cudaMemAdviseUnsetReadMostly, on_device(index)));
+  GARNER_CALL(cudaMemAdvise(managed, bytes, cudaMemAdviseUnsetReadMostly, on_device(index)));
 #if CUDART_VERSION >= 13000
-  GARNER_CUDA(cudaMemPrefetchAsync(managed, bytes, on_host(), 0, nullptr));
+  GARNER_CALL(cudaMemPrefetchAsync(managed, bytes, on_host(), 0, nullptr));
 #else
-  GARNER_CUDA(cudaMemPrefetchAsync(managed, bytes, on_host(), nullptr));
+  GARNER_CALL(cudaMemPrefetchAsync(managed, bytes, on_host(), nullptr));
 #endif
-  GARNER_CUDA(cudaDeviceSynchronize());
+  GARNER_CALL(cudaDeviceSynchronize());
   advise_read_mostly(index, managed, bytes);
 }
 
@@ -140,7 +141,8 @@ void map_host(void* pointer, std::size_t bytes) {
   cudaError_t const status = cudaHostRegister(pointer, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  fail(errc::memory, "{} bytes of host memory could not be pinned and mapped: {}; raise `ulimit -l`, or in a container the memory limit and --shm-size",
+  fail(errc::memory,
+       "{} bytes of host memory could not be pinned and mapped: {}; raise `ulimit -l`, or in a container the memory limit and --shm-size",
        bytes, cudaGetErrorString(status));
 }
 void unmap_host(void* pointer) noexcept { cudaHostUnregister(pointer); }
@@ -149,7 +151,7 @@ void* make_stream(int index) {
   require(index);
   use(index);
   cudaStream_t s;
-  GARNER_CUDA(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  GARNER_CALL(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
   return s;
 }
 void free_stream(int index, void* stream) noexcept {
@@ -159,7 +161,7 @@ void free_stream(int index, void* stream) noexcept {
 void* make_event(int index) {
   use(index);
   cudaEvent_t e;
-  GARNER_CUDA(cudaEventCreate(&e));
+  GARNER_CALL(cudaEventCreate(&e));
   return e;
 }
 void free_event(int index, void* event) noexcept {
@@ -168,24 +170,24 @@ void free_event(int index, void* event) noexcept {
 }
 void record(int index, void* stream, void* event) {
   use(index);
-  GARNER_CUDA(cudaEventRecord(as_event(event), as_stream(stream)));
+  GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
 double elapsed_ms(void* first, void* last) {
   float ms = 0;
-  GARNER_CUDA(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));
+  GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));
   return ms;
 }
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes) {
   use(index);
-  GARNER_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_stream(stream)));
+  GARNER_CALL(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_stream(stream)));
 }
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
   use(index);
-  GARNER_CUDA(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));
+  GARNER_CALL(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));
 }
 void wait(int index, void* stream) {
   use(index);
-  GARNER_CUDA(cudaStreamSynchronize(as_stream(stream)));
+  GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
 }
 
 }  // namespace garner::device

@@ -9,8 +9,8 @@
 //   traced   Width simulated lanes: the same answers as one thread, and a record of what the lanes would ask for in each step.
 // Invariant: every place visits every item once; each element of a run is handed to exactly one lane. Collectives (any, sum, min) give
 // the same value to all lanes of a team and must be reached by all of them.
-// How the lanes meet a run: step k covers elements first + k * Width ...; `first` is the run's begin, or for aligned access the start of the
-// line of 128 bytes that holds it (lanes before begin are idle), so that every later step is a whole line (Listing 2.2 of the
+// How the lanes meet a run: step k covers elements first + k * Width ...; `first` is the run's begin, or for aligned access the start of
+// the line of 128 bytes that holds it (lanes before begin are idle), so that every later step is a whole line (Listing 2.2 of the
 // dissertation; EMOGI, PVLDB 14(2) 2020). Four steps are in flight at a time, since a read over the link takes a microsecond or more.
 #pragma once
 #include <algorithm>
@@ -133,11 +133,10 @@ GARNER_HD inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
-// --- lanes: what the three processors do differently --------------------------------------------------------------------------------------
-// sweep  calls f(element, index) for every element of the run, starting at `first` <= run.begin
-// probe  the same until pred(element) holds for one; whether it did
-// stride calls f(index) for indices of near memory
-// reduce combines the lanes' values
+// --- lanes: what the three processors do differently
+// -------------------------------------------------------------------------------------- sweep  calls f(element, index) for every element
+// of the run, starting at `first` <= run.begin probe  the same until pred(element) holds for one; whether it did stride calls f(index) for
+// indices of near memory reduce combines the lanes' values
 namespace lanes {
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
@@ -285,7 +284,8 @@ struct device {
 
 }  // namespace lanes
 
-// --- the team: what a body may ask for, written once over the lanes -----------------------------------------------------------------------
+// --- the team: what a body may ask for, written once over the lanes
+// -----------------------------------------------------------------------
 struct indices {  // of near memory
   std::uint64_t begin, end;
 };
@@ -357,7 +357,8 @@ class team {
 
 GARNER_HD inline bool has_bit(std::uint32_t const* bits, std::uint64_t i) { return atomic_load(bits + i / 32) >> (i % 32) & 1; }
 
-// --- for_each_item ---------------------------------------------------------------------------------------------------------------------------
+// --- for_each_item
+// ---------------------------------------------------------------------------------------------------------------------------
 #if defined(__CUDACC__)
 template <int Width, class Body>
 __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
@@ -374,7 +375,8 @@ int resident_blocks(unsigned threads) {
   std::uint64_t const kept = known.load(std::memory_order_relaxed);
   if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
   int blocks = 0;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads), 0) != cudaSuccess) cudaGetLastError();
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads), 0) != cudaSuccess)
+    cudaGetLastError();
   blocks = std::max(1, blocks);
   known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
   return blocks;
@@ -410,18 +412,21 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
       }
       return;
     }
-    case place_kind::device: break;
+    case place_kind::device:
+      break;
   }
 #if defined(__CUDACC__)
   unsigned const threads = x.threads_a_block();
   cudaSetDevice(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
-  std::uint64_t const most =
-      x.share_blocks() ? x.share_blocks() : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) * static_cast<unsigned>(x.multiprocessors());
+  std::uint64_t const most = x.share_blocks() ? x.share_blocks()
+                                              : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
+                                                    static_cast<unsigned>(x.multiprocessors());
   auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, most));
   run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
-    fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(), cudaGetErrorString(status));
+    fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
+         cudaGetErrorString(status));
 #else
   fail(errc::device, "this build has no GPU support; build with CUDA=1, or say --place host or traced");
 #endif

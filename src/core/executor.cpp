@@ -36,7 +36,8 @@ void executor::fill(void* at, int byte, std::size_t bytes) {
     return;
   }
   constexpr std::uint64_t grain = 4u << 20;
-  threads().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) { std::memset(static_cast<char*>(at) + begin, byte, end - begin); });
+  threads().run(bytes, grain,
+                [&](std::uint64_t begin, std::uint64_t end) { std::memset(static_cast<char*>(at) + begin, byte, end - begin); });
 }
 
 void* executor::scratch(std::size_t bytes) {

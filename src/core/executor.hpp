@@ -45,7 +45,9 @@ class executor {
   // 0 blocks: all of it.
   void limit_share(unsigned blocks, unsigned threads_a_block = 256) { blocks_ = blocks, threads_ = threads_a_block; }
   unsigned share_blocks() const { return blocks_; }
-  unsigned block_limit() const { return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8; }  // at most; registers may allow fewer
+  unsigned block_limit() const {
+    return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8;
+  }  // at most; registers may allow fewer
   unsigned threads_a_block() const { return threads_; }
   crew& threads() const { return shared_crew(); }
 

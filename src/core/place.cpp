@@ -21,9 +21,12 @@ Enum parse_name(std::array<std::string_view, N> const& names, std::string_view t
 
 std::string to_string(place where) {
   switch (where.kind) {
-    case place_kind::host: return "host";
-    case place_kind::traced: return "traced";
-    case place_kind::device: break;
+    case place_kind::host:
+      return "host";
+    case place_kind::traced:
+      return "traced";
+    case place_kind::device:
+      break;
   }
   return fmt::format("device {}", where.index);
 }

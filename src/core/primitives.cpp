@@ -9,7 +9,7 @@ namespace garner {
 #if defined(GARNER_CUDA)
 #define GARNER_DISPATCH(name, ...) return x.on_device() ? on_gpu::name(x, __VA_ARGS__) : on_host::name(x, __VA_ARGS__)
 #else
-#define GARNER_DISPATCH(name, ...)                             \
+#define GARNER_DISPATCH(name, ...)                                 \
   if (x.on_device()) fail(errc::device, "{}", device::why_none()); \
   return on_host::name(x, __VA_ARGS__)
 #endif

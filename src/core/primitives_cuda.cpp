@@ -1,8 +1,8 @@
 // The primitives on the device: CUB, with the executor's scratch as its temporary storage.
-#include <cub/cub.cuh>
-#include <cuda/std/functional>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include <cub/cub.cuh>
+#include <cuda/std/functional>
 
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
@@ -59,7 +59,8 @@ void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n) {
     return;
   }
   auto const input = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), padded<T>{in, n});
-  with_storage(x, [&](void* s, std::size_t& bytes, void*) { return cub::DeviceScan::ExclusiveSum(s, bytes, input, out, n + 1, stream(x)); });
+  with_storage(x,
+               [&](void* s, std::size_t& bytes, void*) { return cub::DeviceScan::ExclusiveSum(s, bytes, input, out, n + 1, stream(x)); });
 }
 
 // Runs call(storage, bytes, count) where count is a device u64, and returns its value.

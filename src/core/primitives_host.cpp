@@ -30,8 +30,7 @@ std::vector<std::uint64_t> block_sums(executor& x, std::uint64_t n, Value value)
 }
 template <class Write>
 void each_block(executor& x, std::uint64_t n, Write write) {
-  x.threads().run((n + block - 1) / block, 1,
-                  [&](std::uint64_t b, std::uint64_t) { write(b, b * block, std::min(n, (b + 1) * block)); });
+  x.threads().run((n + block - 1) / block, 1, [&](std::uint64_t b, std::uint64_t) { write(b, b * block, std::min(n, (b + 1) * block)); });
 }
 
 template <class T>
@@ -84,7 +83,8 @@ std::span<std::uint64_t> sort(executor&, std::span<std::uint64_t> keys, std::spa
   if (bits >= 64) std::sort(GARNER_PARALLEL keys.begin(), keys.end());
   else {
     std::uint64_t const mask = low_bits(bits);
-    std::stable_sort(GARNER_PARALLEL keys.begin(), keys.end(), [mask](std::uint64_t a, std::uint64_t b) { return (a & mask) < (b & mask); });
+    std::stable_sort(GARNER_PARALLEL keys.begin(), keys.end(),
+                     [mask](std::uint64_t a, std::uint64_t b) { return (a & mask) < (b & mask); });
   }
   return keys;
 }
@@ -100,7 +100,8 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
   each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
     for (std::uint64_t i = b; i < e; ++i) pairs[i] = {keys[i], values[i]};
   });
-  std::stable_sort(GARNER_PARALLEL pairs.begin(), pairs.end(), [mask](pair const& a, pair const& b) { return (a.key & mask) < (b.key & mask); });
+  std::stable_sort(GARNER_PARALLEL pairs.begin(), pairs.end(),
+                   [mask](pair const& a, pair const& b) { return (a.key & mask) < (b.key & mask); });
   each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
     for (std::uint64_t i = b; i < e; ++i) keys[i] = pairs[i].key, values[i] = pairs[i].value;
   });
@@ -108,19 +109,23 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
 }
 
 std::uint64_t select(executor& x, std::uint64_t const* in, std::uint8_t const* flags, std::uint64_t* out, std::uint64_t n) {
-  return compact(x, n, [&](std::uint64_t i) { return flags[i] != 0; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
+  return compact(
+      x, n, [&](std::uint64_t i) { return flags[i] != 0; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
 }
 std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* flags, std::uint32_t* out, std::uint64_t n) {
-  return compact(x, n, [&](std::uint64_t i) { return flags[i] != 0; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
+  return compact(
+      x, n, [&](std::uint64_t i) { return flags[i] != 0; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
 }
 
 std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) {
-  return compact(x, n, [&](std::uint64_t i) { return i == 0 || in[i] != in[i - 1]; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
+  return compact(
+      x, n, [&](std::uint64_t i) { return i == 0 || in[i] != in[i - 1]; }, [&](std::uint64_t i, std::uint64_t at) { out[at] = in[i]; });
 }
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n) {
-  return compact(x, n, [&](std::uint64_t i) { return i == 0 || keys[i] != keys[i - 1]; },
-                 [&](std::uint64_t i, std::uint64_t at) { out_keys[at] = keys[i], out_values[at] = values[i]; });
+  return compact(
+      x, n, [&](std::uint64_t i) { return i == 0 || keys[i] != keys[i - 1]; },
+      [&](std::uint64_t i, std::uint64_t at) { out_keys[at] = keys[i], out_values[at] = values[i]; });
 }
 
 void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint64_t* counts, std::uint32_t bins) {

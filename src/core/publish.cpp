@@ -16,10 +16,15 @@ namespace garner {
 pending_file::pending_file(std::filesystem::path target) : target_(std::move(target)) {
   std::filesystem::path folder = target_.parent_path();
   if (folder.empty()) folder = ".";
-  if (std::filesystem::is_directory(target_)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
+  std::error_code none;
+  std::filesystem::file_status const there = std::filesystem::status(target_, none);
+  if (std::filesystem::is_directory(there)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    fail(errc::io, "{}: is no regular file, and would be replaced by one; name another", target_.string());
   std::string name = (folder / ("." + target_.filename().string() + ".XXXXXX")).string();
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
+  if (fd_ < 0)
+    fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
   temporary_ = name;
   ::mode_t const mask = ::umask(0);
   ::umask(mask);
@@ -56,7 +61,8 @@ void pending_file::commit() {
   check_interrupted();
   if (::fsync(fd_) != 0 && errno != EINVAL) fail(errc::io, "{}: flushing failed: {}", target_.string(), std::strerror(errno));
   if (::close(std::exchange(fd_, -1)) != 0) fail(errc::io, "{}: closing failed: {}", target_.string(), std::strerror(errno));
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
   temporary_.clear();
 }
 

@@ -15,11 +15,11 @@ class pending_file {
   pending_file(pending_file const&) = delete;
   pending_file& operator=(pending_file const&) = delete;
 
-  void write(void const* data, std::size_t bytes);                            // appends
+  void write(void const* data, std::size_t bytes);  // appends
   void write(std::string_view text) { write(text.data(), text.size()); }
-  void write_at(std::uint64_t offset, void const* data, std::size_t bytes);   // anywhere; thread-safe; does not move the append position
+  void write_at(std::uint64_t offset, void const* data, std::size_t bytes);  // anywhere; thread-safe; does not move the append position
   int descriptor() const { return fd_; }
-  void commit();                                                              // fsync, rename
+  void commit();  // fsync, rename
 
  private:
   std::filesystem::path target_, temporary_;

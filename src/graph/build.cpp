@@ -105,7 +105,8 @@ struct draw_weight {
   }
 };
 
-// --- one direction -------------------------------------------------------------------------------------------------------------------------
+// --- one direction
+// -------------------------------------------------------------------------------------------------------------------------
 struct sorted_arcs {
   std::span<std::uint64_t> keys;
   std::span<std::uint32_t> weights;
@@ -176,7 +177,8 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   phase const timed{"graph.build"};
   std::uint64_t const n = arcs.vertices;
   int const shift = arcs.shift;
-  if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8) fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
+  if (options.id_bytes != 0 && options.id_bytes != 4 && options.id_bytes != 8)
+    fail(errc::usage, "id bytes {}: say 4 or 8", options.id_bytes);
   bool const weighted = arcs.weights_are != weight_kind::none && !options.draw_weights;
 
   sorted_arcs sorted{arcs.keys.span(), {}};
@@ -189,7 +191,9 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
     for_each_item<32>(x, blocks_of(m, mark_loop::block), mark_loop{sorted.keys.data(), n, m, shift, found.data()});
     loops = x.read(found.data());
   }
-  auto const other = [&](auto const& owner, auto const& spare_owner, auto span) { return span.data() == owner.data() ? spare_owner.data() : owner.data(); };
+  auto const other = [&](auto const& owner, auto const& spare_owner, auto span) {
+    return span.data() == owner.data() ? spare_owner.data() : owner.data();
+  };
   auto const sort_arcs = [&] {
     if (weighted) {
       if (spare_weights.empty()) spare_weights = buffer<std::uint32_t>(x.near(), arcs.weights.size(), x.device(), "weights, to sort");
@@ -317,8 +321,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
   std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
   if (report.bytes_needed > allowed)
-    fail(errc::memory, "{}: building needs about {} bytes of host memory and {} are allowed; raise --host-budget or use a larger machine", e.source,
-         report.bytes_needed, allowed);
+    fail(errc::memory, "{}: building needs about {} bytes of host memory and {} are allowed; raise --host-budget or use a larger machine",
+         e.source, report.bytes_needed, allowed);
 
   // Mirrored input lists both directions already; mirroring it again costs memory but mends lists where one direction is missing, and the
   // duplicates go. Only with duplicates kept it must be believed.

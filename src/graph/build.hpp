@@ -1,7 +1,6 @@
-// From arcs to CSR. Made of primitives, so it runs at any place: pack each arc into one 64-bit key (source above target), sort, drop what is
-// equal, mark where each source begins.
-// Invariant: lists come out sorted by target; of equal arcs the smallest weight stays.
-// Cost: a radix or merge sort of the keys; memory 16 bytes an arc (twice that when mirrored) beside the result. Ids below 2^32 - 1.
+// From arcs to CSR. Made of primitives, so it runs at any place: pack each arc into one 64-bit key (source above target), sort, drop what
+// is equal, mark where each source begins. Invariant: lists come out sorted by target; of equal arcs the smallest weight stays. Cost: a
+// radix or merge sort of the keys; memory 16 bytes an arc (twice that when mirrored) beside the result. Ids below 2^32 - 1.
 #pragma once
 #include "core/executor.hpp"
 #include "graph/edge_list.hpp"

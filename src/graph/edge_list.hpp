@@ -1,6 +1,6 @@
-// What every reader of a graph file gives, and what build_graph() turns into CSR: arcs as they stand in the file, counted from 0 (the user's
-// id is id + id_base), before duplicates are dropped or ids compacted.
-// Invariant: weights is empty or as long as arcs; f32 weights are kept as their bit pattern.
+// What every reader of a graph file gives, and what build_graph() turns into CSR: arcs as they stand in the file, counted from 0 (the
+// user's id is id + id_base), before duplicates are dropped or ids compacted. Invariant: weights is empty or as long as arcs; f32 weights
+// are kept as their bit pattern.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,7 +1,10 @@
 #include "graph/generate.hpp"
 
+#include <algorithm>
+
 #include "core/exec.hpp"
 #include "core/fail.hpp"
+#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "graph/build.hpp"
@@ -50,9 +53,11 @@ struct draw_edge {
   generator kind;
   std::uint64_t seed;
   int scale, shift;
+  std::uint64_t first;
   std::uint64_t* keys;
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
+  GARNER_HD void operator()(Team, std::uint64_t item) const {
+    std::uint64_t const i = first + item;
     endpoints const e = kind == generator::kron      ? draw_kron(seed, i, scale)
                         : kind == generator::uniform ? draw_uniform(seed, i, scale)
                                                      : draw_web(seed, i, scale);
@@ -78,7 +83,15 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
   arcs.vertices = n;
   arcs.shift = key_shift(n);
   arcs.keys = buffer<std::uint64_t>(x.near(), 2 * edges, x.device(), "generated arcs");
-  for_each_item<1>(x, edges, draw_edge{o.kind, o.seed, o.scale, arcs.shift, arcs.keys.data()});
+  {
+    progress told("drawing edges", edges);
+    constexpr std::uint64_t part = 1u << 22;  // small enough that Ctrl-C and the bar keep up
+    for (std::uint64_t first = 0; first < edges; first += part) {
+      std::uint64_t const n_part = std::min(part, edges - first);
+      for_each_item<1>(x, n_part, draw_edge{o.kind, o.seed, o.scale, arcs.shift, first, arcs.keys.data()});
+      told.advance(n_part);
+    }
+  }
   report.arcs_read = edges;
   graph g = build_csr(x, std::move(arcs), false, o.build, report);
   g.name = fmt::format("{} scale {} edge factor {} seed {}", to_string(o.kind), o.scale, o.edge_factor, o.seed);

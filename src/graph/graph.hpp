@@ -32,9 +32,9 @@ struct edge_lists {
 
 struct graph {
   graph_info info;
-  edge_lists out, in;              // in.offsets is empty unless info.in_lists
-  buffer<std::uint64_t> ids;       // internal id -> user id, ascending; empty unless info.id_map
-  std::string name;                // of the file, for messages
+  edge_lists out, in;         // in.offsets is empty unless info.in_lists
+  buffer<std::uint64_t> ids;  // internal id -> user id, ascending; empty unless info.id_map
+  std::string name;           // of the file, for messages
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
   std::uint64_t internal_id(std::uint64_t user) const;  // errc::input names a vertex that does not exist, and which do

@@ -19,7 +19,8 @@
 
 namespace garner {
 
-budget::budget(std::string name, std::string remedy, std::uint64_t limit) : name_(std::move(name)), remedy_(std::move(remedy)), limit_(limit) {}
+budget::budget(std::string name, std::string remedy, std::uint64_t limit)
+    : name_(std::move(name)), remedy_(std::move(remedy)), limit_(limit) {}
 
 void budget::take(std::uint64_t bytes, char const* what) {
   std::uint64_t used = used_.load(std::memory_order_relaxed);
@@ -50,7 +51,8 @@ budget& device_budget(int index) {
   return all[static_cast<std::size_t>(index)];
 }
 
-// --- the host's memory ---------------------------------------------------------------------------------------------------------------------
+// --- the host's memory
+// ---------------------------------------------------------------------------------------------------------------------
 namespace {
 namespace fs = std::filesystem;
 
@@ -74,7 +76,8 @@ std::uint64_t number_in(fs::path const& file, std::uint64_t otherwise) {  // "ma
 }
 
 // `cache`: the words of memory.stat that count pages which the kernel takes back by itself.
-void look_at_group(host_memory& m, fs::path const& mount, std::string group, char const* limit, char const* used, std::array<char const*, 2> cache) {
+void look_at_group(host_memory& m, fs::path const& mount, std::string group, char const* limit, char const* used,
+                   std::array<char const*, 2> cache) {
   while (true) {
     fs::path const at = mount / fs::path(group).relative_path();
     // Version 1 says "no limit" by a number near 2^63.
@@ -115,19 +118,23 @@ host_memory host_memory_now(fs::path const& root) {
     std::string const kinds = "," + line.substr(a + 1, b - a - 1) + ",", group = line.substr(b + 1);
     if (kinds == ",,") look_at_group(m, root / "sys/fs/cgroup", group, "memory.max", "memory.current", {"active_file", "inactive_file"});
     if (kinds.find(",memory,") != std::string::npos)
-      look_at_group(m, root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"});
+      look_at_group(m, root / "sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes",
+                    {"total_active_file", "total_inactive_file"});
   }
   return m;
 }
 
-std::uint64_t host_memory::limit() const { return group_limit == budget::unlimited ? installed : std::min(installed, group_limit - group_used); }
+std::uint64_t host_memory::limit() const {
+  return group_limit == budget::unlimited ? installed : std::min(installed, group_limit - group_used);
+}
 
 std::uint64_t host_memory::free() const {
   if (installed == budget::unlimited) return std::min(limit(), available);
   return std::min(limit(), installed - std::min(installed, total - std::min(total, available)));
 }
 
-// --- bytes as people write them --------------------------------------------------------------------------------------------------------------
+// --- bytes as people write them
+// --------------------------------------------------------------------------------------------------------------
 std::uint64_t parse_bytes(std::string const& text) {
   double value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -28,11 +28,11 @@ class budget {
   std::atomic<std::uint64_t> limit_, used_{0}, peak_{0};
 };
 
-budget& host_budget();             // limit at start: what the control group leaves, else what is installed (see host_memory); --host-budget overrides
+budget& host_budget();  // limit at start: what the control group leaves, else what is installed (see host_memory); --host-budget overrides
 budget& device_budget(int index);  // limit at start: unlimited (the device itself refuses)
 
-// The host's memory as the system tells it. MemTotal and MemAvailable are told, never used as a limit: on machines that set their memory up as
-// it is touched they start small and grow. `installed` is what the zones hold, set up or not, and swap.
+// The host's memory as the system tells it. MemTotal and MemAvailable are told, never used as a limit: on machines that set their memory up
+// as it is touched they start small and grow. `installed` is what the zones hold, set up or not, and swap.
 struct host_memory {
   std::uint64_t total = 0, available = 0;
   std::uint64_t installed = budget::unlimited;

@@ -13,11 +13,15 @@ namespace {
 template <class F>
 decltype(auto) with_tier(tier where, F&& f) {
   switch (where) {
-    case tier::host: return f(host_tier{});
-    case tier::device: return f(device_tier{});
-    case tier::managed: return f(managed_tier{});
+    case tier::host:
+      return f(host_tier{});
+    case tier::device:
+      return f(device_tier{});
+    case tier::managed:
+      return f(managed_tier{});
     case tier::peer:
-    case tier::file: break;
+    case tier::file:
+      break;
   }
   fail(errc::usage, "tier {} holds no memory blocks; say host, device or managed", to_string(where));
 }

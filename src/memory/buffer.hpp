@@ -22,7 +22,8 @@ template <class T>
 concept memory_tier = requires(void* p, std::size_t n, int device, place_kind where) {
   { T::kind } -> std::convertible_to<tier>;
   { T::allocate(n, device) } -> std::same_as<void*>;
-  { T::release(p, n, device) } noexcept;
+  { T::release(p, n, device) }
+  noexcept;
   { T::readable(where) } -> std::same_as<bool>;
 };
 
@@ -82,7 +83,9 @@ class buffer {
   void shrink(std::size_t n) { size_ = n; }  // forgets the tail; the memory stays until release
 
  private:
-  static constexpr std::size_t bytes_of(std::size_t n) { return n > SIZE_MAX / sizeof(T) ? SIZE_MAX : n * sizeof(T); }  // SIZE_MAX is refused
+  static constexpr std::size_t bytes_of(std::size_t n) {
+    return n > SIZE_MAX / sizeof(T) ? SIZE_MAX : n * sizeof(T);
+  }  // SIZE_MAX is refused
   memory_block block_;
   std::size_t size_ = 0;
 };

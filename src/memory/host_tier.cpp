@@ -42,7 +42,9 @@ void touch(void* data, std::size_t bytes) {
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14; it reports what a write could only die of
     if (::madvise(at, end - begin, MADV_POPULATE_WRITE) == 0) return told.advance(end - begin);
     if (errno != EINVAL && errno != EAGAIN)
-      fail(errc::memory, "host memory: the system has no pages for {} bytes ({}): {}; take a smaller graph or a larger machine, in a container raise its memory limit",
+      fail(errc::memory,
+           "host memory: the system has no pages for {} bytes ({}): {}; take a smaller graph or a larger machine, in a container raise its "
+           "memory limit",
            bytes, format_bytes(bytes), std::strerror(errno));
 #endif
     for (std::uint64_t k = 0; k < end - begin; k += page_bytes) static_cast<char volatile*>(at)[k] = 0;
@@ -53,7 +55,8 @@ void touch(void* data, std::size_t bytes) {
 // One line for a setting of the user's that stands in the way; empty where there is none.
 std::string limit_in_the_way(int resource, char const* option, std::size_t bytes) {
   ::rlimit limit{};
-  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes) return "";
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes)
+    return "";
   return fmt::format("; `ulimit {}` is {} KiB, raise it", option, limit.rlim_cur / 1024);
 }
 

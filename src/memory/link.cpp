@@ -1,7 +1,7 @@
-// Link calibration and the self-test. Both read a table in mapped host memory whose every word is a function of its place (and a salt), so that
-// the sum over any rows is known without reading them; a rate counts only when each of its runs brought the right sum.
-// Invariant: a figure is the median of five runs, timed by events, after one that does not count.
-// Cost: about 2 s with a table of 1 GiB, mostly for making and pinning it; some 10 s with 16 GiB.
+// Link calibration and the self-test. Both read a table in mapped host memory whose every word is a function of its place (and a salt), so
+// that the sum over any rows is known without reading them; a rate counts only when each of its runs brought the right sum. Invariant: a
+// figure is the median of five runs, timed by events, after one that does not count. Cost: about 2 s with a table of 1 GiB, mostly for
+// making and pinning it; some 10 s with 16 GiB.
 #include "memory/link.hpp"
 
 #include <algorithm>
@@ -80,7 +80,8 @@ struct clock_pair {
 };
 
 // The median of five after one that does not count. `prepare` and `check` stand outside the clock.
-double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare, std::function<void()> const& work, std::function<void()> const& check) {
+double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare, std::function<void()> const& work,
+                 std::function<void()> const& check) {
   clock_pair const clock(x.device());
   std::vector<double> ms;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -124,8 +125,8 @@ struct bench {
   double rate(pattern p, std::uint64_t table_bytes, std::function<void()> const& before = {}) {
     // Several items a team, since fewer teams may be resident than the share allows and all shall end together.
     std::uint64_t const items = static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width * 8;
-    sum_rows body{table.data(), salt,     p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, items),
-                  p.random,     0,        total.data()};
+    sum_rows body{table.data(), salt, p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, items),
+                  p.random,     0,    total.data()};
     std::uint64_t want = 0;
     double const ms = median_ms(
         x,
@@ -145,7 +146,8 @@ struct bench {
         [&] {
           if (std::uint64_t const got = x.read(total.data()); got != want)
             fail(errc::device,
-                 "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the device "
+                 "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the "
+                 "device "
                  "(--tier device), or say --place host",
                  x.device(), got, want);
         });
@@ -153,18 +155,24 @@ struct bench {
   }
 };
 
-constexpr std::uint64_t chunk = 4096;   // a team's share of a table read in order
+constexpr std::uint64_t chunk = 4096;  // a team's share of a table read in order
 constexpr std::uint64_t mib = std::uint64_t{1} << 20, gib = std::uint64_t{1} << 30;
 
 void measure_copies(bench& b, int device, link_calibration& link) {
   std::uint64_t const bytes = 64 * mib;
   memory_block const near(tier::device, bytes, device, "link calibration"), back(tier::host, bytes, device, "link calibration");
   auto const nothing = [] {};
-  link.to_device_gbs = gbs(bytes, median_ms(b.x, [&](auto) { b.x.fill(near.data(), 0, bytes); }, [&] { b.x.copy(near.data(), b.table.data(), bytes); }, nothing));
-  link.to_host_gbs = gbs(bytes, median_ms(b.x, [&](auto) { b.x.fill(back.data(), 0, bytes); }, [&] { b.x.copy(back.data(), near.data(), bytes); }, [&] {
-                           if (std::memcmp(back.data(), b.table.data(), bytes) != 0)
-                             fail(errc::device, "device {}: a copy to the device and back came back changed; check the device with its vendor's tools", device);
-                         }));
+  link.to_device_gbs =
+      gbs(bytes, median_ms(
+                     b.x, [&](auto) { b.x.fill(near.data(), 0, bytes); }, [&] { b.x.copy(near.data(), b.table.data(), bytes); }, nothing));
+  link.to_host_gbs = gbs(
+      bytes, median_ms(
+                 b.x, [&](auto) { b.x.fill(back.data(), 0, bytes); }, [&] { b.x.copy(back.data(), near.data(), bytes); },
+                 [&] {
+                   if (std::memcmp(back.data(), b.table.data(), bytes) != 0)
+                     fail(errc::device,
+                          "device {}: a copy to the device and back came back changed; check the device with its vendor's tools", device);
+                 }));
 }
 
 std::optional<double> measure_paged(int device) {
@@ -289,7 +297,8 @@ double host_copy_gbs() {
   double best = 0;
   for (int i = 0; i < 4; ++i) {
     auto const start = std::chrono::steady_clock::now();
-    here.threads().run(from.size(), mib, [&](std::uint64_t a, std::uint64_t z) { std::memcpy(to.data() + a, from.data() + a, (z - a) * 4); });
+    here.threads().run(from.size(), mib,
+                       [&](std::uint64_t a, std::uint64_t z) { std::memcpy(to.data() + a, from.data() + a, (z - a) * 4); });
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     if (i) best = std::max(best, gbs(2 * bytes, ms));
   }

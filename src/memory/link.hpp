@@ -18,17 +18,18 @@ struct row_rate {
 struct link_calibration {
   static constexpr int version = 2;
   std::string device, pci;
-  int driver = 0;  // a calibration made under another driver does not count
-  double to_device_gbs = 0, to_host_gbs = 0;  // cudaMemcpy of pinned memory, 64 MiB
-  double zero_copy_gbs = 0;                   // all multiprocessors read whole lines of host memory
+  int driver = 0;                                 // a calibration made under another driver does not count
+  double to_device_gbs = 0, to_host_gbs = 0;      // cudaMemcpy of pinned memory, 64 MiB
+  double zero_copy_gbs = 0;                       // all multiprocessors read whole lines of host memory
   double line_requests = 0, sector_requests = 0;  // 1e9 requests a second of 128 B, of 32 B
-  int saturating_sms = 0;                     // fewest multiprocessors (blocks of 1,024 threads) that reach 95 % of zero_copy_gbs
-  std::optional<double> paged_gbs;            // managed memory, cold, read in order; unset where it was not measured
+  int saturating_sms = 0;                         // fewest multiprocessors (blocks of 1,024 threads) that reach 95 % of zero_copy_gbs
+  std::optional<double> paged_gbs;                // managed memory, cold, read in order; unset where it was not measured
   std::vector<row_rate> random_rows;
 };
 
-// From the cache, else measured now. `again`: measured now in any case (what the reference shows changes with it). `largest_table`: bytes of
-// host memory for the random rows, if half of what is free allows; of more than 1 GiB tables of 1, 4, 16 ... GiB are measured, and paged_gbs too.
+// From the cache, else measured now. `again`: measured now in any case (what the reference shows changes with it). `largest_table`: bytes
+// of host memory for the random rows, if half of what is free allows; of more than 1 GiB tables of 1, 4, 16 ... GiB are measured, and
+// paged_gbs too.
 link_calibration const& link_of(int device, bool again = false, std::uint64_t largest_table = std::uint64_t{1} << 30);
 std::optional<link_calibration> known_link(int device);  // measured by this process or from the cache; nothing is measured
 std::string cuda_toolkit();                              // the one that this build was compiled with, "13.0"; empty without

@@ -63,7 +63,8 @@ std::optional<link_calibration> load_link(std::filesystem::path const& file) {
     all.at("saturating_sms").get_to(link.saturating_sms);
     if (auto const& paged = all.at("paged_gbs"); !paged.is_null()) link.paged_gbs = paged.get<double>();
     for (auto const& r : all.at("random_rows"))
-      link.random_rows.push_back({r.at("row_bytes").get<std::uint64_t>(), r.at("table_bytes").get<std::uint64_t>(), r.at("gbs").get<double>()});
+      link.random_rows.push_back(
+          {r.at("row_bytes").get<std::uint64_t>(), r.at("table_bytes").get<std::uint64_t>(), r.at("gbs").get<double>()});
     if (!(link.zero_copy_gbs > 0 && link.to_device_gbs > 0)) return std::nullopt;  // one divides by these
     return link;
   } catch (nlohmann::json::exception const&) {

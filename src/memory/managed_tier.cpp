@@ -32,7 +32,8 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
   if (bytes > free / 2 || before > free / 2 - bytes) {
     given(device) -= bytes;
     fail(errc::memory,
-         "managed memory: {} bytes ({}) asked with {} in use, and no more than half of the {} bytes ({}) free on device {} are given, since a program "
+         "managed memory: {} bytes ({}) asked with {} in use, and no more than half of the {} bytes ({}) free on device {} are given, "
+         "since a program "
          "that oversubscribes can hang the GPU; say --tier host",
          bytes, format_bytes(bytes), before, free, format_bytes(free), device);
   }

@@ -1,4 +1,5 @@
-// Blocks begin on a page, so that the lines of a run can be told from its indices; an allocator that promises less is asked for a page more.
+// Blocks begin on a page, so that the lines of a run can be told from its indices; an allocator that promises less is asked for a page
+// more.
 #pragma once
 #include <cstddef>
 #include <cstdint>

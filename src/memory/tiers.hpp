@@ -1,12 +1,13 @@
-// The tiers, each in a file of its own. Each models memory_tier (memory/buffer.hpp) and is held to it by the contract suite in tests/memory.
+// The tiers, each in a file of its own. Each models memory_tier (memory/buffer.hpp) and is held to it by the contract suite in
+// tests/memory.
 #pragma once
 #include "memory/buffer.hpp"
 
 namespace garner {
 
-// Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can be given the same ones later, or
-// private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared crew. Refusals name
-// `ulimit -l` or --shm-size where those are the cause. With device -1 no device can read it.
+// Host memory of our own mapping. For a device (device >= 0): shared pages (memfd), so that another process can be given the same ones
+// later, or private ones where the kernel has no memfd; touched, pinned and mapped, so not from inside a loop of the shared crew. Refusals
+// name `ulimit -l` or --shm-size where those are the cause. With device -1 no device can read it.
 struct host_tier {
   static constexpr tier kind = tier::host;
   static void* allocate(std::size_t bytes, int device);

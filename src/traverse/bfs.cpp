@@ -41,8 +41,8 @@ struct frontier_item {
   GARNER_HD std::uint32_t piece() const { return packed >> 5; }
 };
 
-// Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined, neighbours
-// in the edge list (between which only vertices without arcs may stand).
+// Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
+// neighbours in the edge list (between which only vertices without arcs may stand).
 template <class F>
 GARNER_HD inline void each_stretch(std::uint32_t fresh, std::uint64_t w, std::uint64_t const* offsets, bool join, F f) {
   auto const next = [&] {
@@ -265,18 +265,24 @@ struct bfs_job::impl {
     level_size* const slot = total.data() + level % totals;
     std::uint64_t const block = words < 65536 ? 32 : 128;
     for_each_item<32>(x, (words + block - 1) / block,
-                      measure_level{visited.data(), known.data(), offsets(), words, cut, g.info.id_bytes, options.access, join(), x.on_device(),
-                                    items_of_word.data(), slot, block});
+                      measure_level{visited.data(), known.data(), offsets(), words, cut, g.info.id_bytes, options.access, join(),
+                                    x.on_device(), items_of_word.data(), slot, block});
     scan(x, items_of_word.data(), first_item.data(), words);
-    for_each_item<1>(x, words, gather_frontier<Id>{visited.data(), known.data(), offsets(), first_item.data(), cut, join(), level, depth.data(),
-                                                   static_cast<frontier_item<Id>*>(frontier.data()), slot, seen.data()});
+    for_each_item<1>(x, words,
+                     gather_frontier<Id>{visited.data(), known.data(), offsets(), first_item.data(), cut, join(), level, depth.data(),
+                                         static_cast<frontier_item<Id>*>(frontier.data()), slot, seen.data()});
     x.wait();
   }
 
   template <class Id>
   void look_at_arcs(std::uint64_t items) {
-    expand<Id> const body{g.view<Id>(g.out, offsets()),  make_cutter(g.info, options), static_cast<frontier_item<Id>*>(frontier.data()), items,
-                          options.vertices_per_team, visited.data(), static_cast<Id*>(parent.data())};
+    expand<Id> const body{g.view<Id>(g.out, offsets()),
+                          make_cutter(g.info, options),
+                          static_cast<frontier_item<Id>*>(frontier.data()),
+                          items,
+                          options.vertices_per_team,
+                          visited.data(),
+                          static_cast<Id*>(parent.data())};
     std::uint64_t const n = (items + options.vertices_per_team - 1) / options.vertices_per_team;
     if (options.access == access_mode::strided) for_each_item<1>(x, n, body, options.access);
     else for_each_item<32>(x, n, body, options.access);
@@ -377,7 +383,8 @@ std::vector<std::uint64_t> bfs_job::parents() {
 std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o) {
   std::uint64_t const n = info.vertices, words = words_of(n);
   std::uint64_t const offsets = o.where.kind == place_kind::device ? (n + 1) * 8 : 0;
-  return offsets + words * (4 + 4 + 4 + 8) + 8 + n * (4 + info.id_bytes) + most_items(info, o) * 2 * info.id_bytes + (totals + 1) * sizeof(level_size);
+  return offsets + words * (4 + 4 + 4 + 8) + 8 + n * (4 + info.id_bytes) + most_items(info, o) * 2 * info.id_bytes +
+         (totals + 1) * sizeof(level_size);
 }
 
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed) {
@@ -388,7 +395,8 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   for (std::uint64_t i = 0; sources.size() < count; ++i) {
     // A vertex at random; after many misses (few vertices have edges) the owner of an arc at random.
     std::uint64_t v = static_cast<std::uint64_t>(random_bits(seed, 7, i) % n);
-    if (i >= 64 * (count + 1)) v = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, random_bits(seed, 8, i) % g.info.edges) - offsets) - 1;
+    if (i >= 64 * (count + 1))
+      v = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, random_bits(seed, 8, i) % g.info.edges) - offsets) - 1;
     if (offsets[v] != offsets[v + 1]) sources.push_back(g.user_id(v));
   }
   return sources;

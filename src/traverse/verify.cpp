@@ -53,13 +53,20 @@ struct check_vertices {
 
 char const* words(fault f) {
   switch (f) {
-    case fault::source: return "the source is not at depth 0 or not its own parent";
-    case fault::arc_spans_levels: return "an arc from a vertex more than one level above leads to it";
-    case fault::stray_parent: return "it is not reached and yet has a parent";
-    case fault::bad_parent: return "its parent is no vertex";
-    case fault::parent_depth: return "its parent is not one level above";
-    case fault::no_such_arc: return "no arc leads from its parent to it";
-    case fault::none: break;
+    case fault::source:
+      return "the source is not at depth 0 or not its own parent";
+    case fault::arc_spans_levels:
+      return "an arc from a vertex more than one level above leads to it";
+    case fault::stray_parent:
+      return "it is not reached and yet has a parent";
+    case fault::bad_parent:
+      return "its parent is no vertex";
+    case fault::parent_depth:
+      return "its parent is not one level above";
+    case fault::no_such_arc:
+      return "no arc leads from its parent to it";
+    case fault::none:
+      break;
   }
   return "";
 }

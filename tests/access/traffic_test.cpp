@@ -83,7 +83,8 @@ void closed_form_is_the_trace() {
       std::uint64_t const begin = random_bits(1, 0, i) % 70, end = begin + random_bits(1, 1, i) % 300;
       traffic const t = how == access_mode::strided ? trace<1, Id>({{begin, end}}, how) : trace<32, Id>({{begin, end}}, how);
       run_traffic const c = traffic_of_run(begin, end, sizeof(Id), how);
-      for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(c.requests[k], t.requests[k]) << to_string(how) << " " << begin << " " << end << " " << k;
+      for (std::size_t k = 0; k < 4; ++k)
+        EXPECT_EQ(c.requests[k], t.requests[k]) << to_string(how) << " " << begin << " " << end << " " << k;
       EXPECT_EQ(c.useful, t.bytes_useful);
       EXPECT_EQ(c.sectors() * 32, t.bytes_link());
     }

@@ -2,13 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/publish.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
 
@@ -43,7 +50,11 @@ TEST(crew, what_was_written_is_seen) {  // ThreadSanitizer watches this one
 
 TEST(crew, the_first_exception_comes_out_and_the_crew_lives_on) {
   crew c(3);
-  EXPECT_THROW(c.run(1000, 1, [](std::uint64_t i, std::uint64_t) { if (i == 500) throw std::runtime_error("here"); }), std::runtime_error);
+  EXPECT_THROW(c.run(1000, 1,
+                     [](std::uint64_t i, std::uint64_t) {
+                       if (i == 500) throw std::runtime_error("here");
+                     }),
+               std::runtime_error);
   std::atomic<int> n{0};
   c.run(1000, 1, [&](std::uint64_t, std::uint64_t) { ++n; });
   EXPECT_EQ(n, 1000);
@@ -52,12 +63,60 @@ TEST(crew, the_first_exception_comes_out_and_the_crew_lives_on) {
 TEST(crew, two_threads_share_one) {
   crew c(2);
   std::atomic<int> n{0};
-  auto const use = [&] { for (int i = 0; i < 50; ++i) c.run(100, 1, [&](std::uint64_t, std::uint64_t) { ++n; }); };
+  auto const use = [&] {
+    for (int i = 0; i < 50; ++i) c.run(100, 1, [&](std::uint64_t, std::uint64_t) { ++n; });
+  };
   {
     std::jthread const other(use);
     use();
   }
   EXPECT_EQ(n, 10000);
+}
+
+TEST(crew, stops_when_asked_to) {
+  crew c(2);
+  std::atomic<int> chunks{0};
+  EXPECT_THROW(c.run(1000, 1,
+                     [&](std::uint64_t, std::uint64_t) {
+                       if (++chunks == 10) request_interrupt();
+                     }),
+               error);
+  clear_interrupt();
+  EXPECT_LT(chunks, 1000);
+}
+
+TEST(pending_file, appears_whole_or_not_at_all) {
+  std::filesystem::path const folder = std::filesystem::temp_directory_path() / ("garner-publish-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  auto const content = [&] {
+    std::ifstream in(folder / "x");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  {
+    pending_file first(folder / "x");
+    first.write("one");
+    EXPECT_FALSE(std::filesystem::exists(folder / "x"));
+    first.commit();
+  }
+  EXPECT_EQ(content(), "one");
+  {
+    pending_file dropped(folder / "x");
+    dropped.write("two");
+  }
+  EXPECT_EQ(content(), "one");
+  {
+    pending_file stopped(folder / "x");
+    request_interrupt();
+    EXPECT_THROW(stopped.write("three"), error);
+    clear_interrupt();
+  }
+  EXPECT_EQ(content(), "one");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  std::filesystem::create_directory(folder / "d");
+  EXPECT_THROW(pending_file(folder / "d"), error);
+  EXPECT_THROW(pending_file("/dev/null"), error);
+  EXPECT_THROW(pending_file(folder / "none" / "x"), error);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(progress, tells_and_stops) {

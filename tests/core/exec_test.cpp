@@ -126,7 +126,8 @@ TEST_P(exec, atomics) {
   for_each_item<1>(x, 4096, use_atomics{small.data(), large.data()});
   EXPECT_EQ(host_copy(x, small.data(), 4), (std::vector<std::uint32_t>{4096, 5000 - 4095, 4095, ~0u}));
   std::uint64_t const big = std::uint64_t{1} << 40;
-  EXPECT_EQ(host_copy(x, large.data(), 5), (std::vector<std::uint64_t>{std::uint64_t{4096} << 33, big - 4095, big + 4095, 77, std::uint64_t{1} << 50}));
+  EXPECT_EQ(host_copy(x, large.data(), 5),
+            (std::vector<std::uint64_t>{std::uint64_t{4096} << 33, big - 4095, big + 4095, 77, std::uint64_t{1} << 50}));
 }
 
 TEST_P(exec, no_items_no_visits) {

@@ -22,8 +22,9 @@ TEST(budget, takes_up_to_its_limit_and_no_byte_more) {
   b.take(40, "two");
   EXPECT_EQ(b.used(), 100u);
   errc code{};
-  EXPECT_EQ(error_of([&] { b.take(1, "the edges"); }, &code),
-            "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --host-budget or ask for less");
+  EXPECT_EQ(
+      error_of([&] { b.take(1, "the edges"); }, &code),
+      "host memory: 1 bytes (1 B) for the edges are over the budget: 100 of 100 bytes are in use; raise --host-budget or ask for less");
   EXPECT_EQ(code, errc::memory);
   EXPECT_EQ(b.used(), 100u);
   b.give_back(60);
@@ -97,7 +98,8 @@ class host_memory_test : public ::testing::Test {
     std::ofstream(root_ / file) << text;
   }
   void put_zones(std::uint64_t bytes) {
-    put("proc/zoneinfo", "Node 0, zone   Normal\n        spanned  99999999\n        present  " + std::to_string(bytes / static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))) +
+    put("proc/zoneinfo", "Node 0, zone   Normal\n        spanned  99999999\n        present  " +
+                             std::to_string(bytes / static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))) +
                              "\n        managed  1\nNode 0, zone  Movable\n        present  0\n");
   }
   host_memory now() const { return host_memory_now(root_); }
@@ -193,7 +195,8 @@ TEST(bytes, are_parsed) {
 }
 
 TEST(bytes, that_are_none_are_refused_with_examples) {
-  for (char const* text : {"", " ", "G", "GiB", "-1", "-1G", "8X", "8GiBs", "8 GiB", "8i", "8iB", "8GG", "nan", "inf", "1e30", "0x10", "99999999T", "1,5G", "+8"}) {
+  for (char const* text : {"", " ", "G", "GiB", "-1", "-1G", "8X", "8GiBs", "8 GiB", "8i", "8iB", "8GG", "nan", "inf", "1e30", "0x10",
+                           "99999999T", "1,5G", "+8"}) {
     errc code{};
     std::string const said = error_of([&] { parse_bytes(text); }, &code);
     EXPECT_EQ(code, errc::usage) << text;

@@ -145,7 +145,8 @@ TEST(link, the_host_copies_at_some_rate) {
 
 TEST(link, without_a_gpu_there_is_no_link) {
   if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
-  for (auto const& f : {std::function<void()>([] { link_of(0); }), std::function<void()>([] { known_link(0); }), std::function<void()>([] { self_test(0); })}) {
+  for (auto const& f : {std::function<void()>([] { link_of(0); }), std::function<void()>([] { known_link(0); }),
+                        std::function<void()>([] { self_test(0); })}) {
     errc code{};
     testing::error_of(f, &code);
     EXPECT_EQ(code, errc::device);

@@ -100,7 +100,8 @@ using fixtures = ::testing::Types<host_alone, host_for_device, on_device, manage
 TYPED_TEST_SUITE(tier_contract, fixtures, names);
 
 TYPED_TEST(tier_contract, keeps_what_is_written_at_any_size) {
-  for (std::size_t bytes : {std::size_t{1}, std::size_t{127}, page_bytes - 1, page_bytes, page_bytes + 1, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
+  for (std::size_t bytes :
+       {std::size_t{1}, std::size_t{127}, page_bytes - 1, page_bytes, page_bytes + 1, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
     memory_block const b = this->block(bytes);
     ASSERT_NE(b.data(), nullptr);
     EXPECT_EQ(b.bytes(), bytes);

@@ -75,7 +75,8 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
               o.check_certificate = true;
               graph const g = placed(on_host_of(original), o);
               bfs_job job(g, o);
-              SCOPED_TRACE(fmt::format("{} seed {} ids {} per team {} split {} join {}", to_string(how), seed, id_bytes, per_team, split, join));
+              SCOPED_TRACE(
+                  fmt::format("{} seed {} ids {} per team {} split {} join {}", to_string(how), seed, id_bytes, per_team, split, join));
               for (std::uint64_t source : {std::uint64_t{5}, std::uint64_t{0}, original.info.vertices - 1}) {
                 bfs_run const r = job.run(source);
                 ASSERT_EQ(job.depths(), serial_depths(original, source));
@@ -178,7 +179,8 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
   auto const verdict = [&](std::vector<std::uint32_t> d, std::vector<std::uint32_t> p) -> std::string {
     auto const near_d = near_copy(x, d), near_p = near_copy(x, p);
     try {
-      verify_bfs(x, bfs_tree<std::uint32_t>{g.view<std::uint32_t>(g.out, offsets.data()), 0, near_d.data(), near_p.data()}, g, access_mode::aligned);
+      verify_bfs(x, bfs_tree<std::uint32_t>{g.view<std::uint32_t>(g.out, offsets.data()), 0, near_d.data(), near_p.data()}, g,
+                 access_mode::aligned);
     } catch (error const& e) {
       return e.what();
     }
@@ -193,13 +195,13 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
     return verdict(ds, ps);
   };
   EXPECT_NE(spoiled(0, 1, 0).find("source"), std::string::npos);
-  EXPECT_NE(spoiled(3, 4, 2).find("vertex 3"), std::string::npos);     // too deep
+  EXPECT_NE(spoiled(3, 4, 2).find("vertex 3"), std::string::npos);      // too deep
   EXPECT_NE(spoiled(3, ~0u, ~0u).find("vertex 3"), std::string::npos);  // reached, but said not to be
-  EXPECT_NE(spoiled(3, 2, 1).find("no arc"), std::string::npos);       // parent is no neighbour
+  EXPECT_NE(spoiled(3, 2, 1).find("no arc"), std::string::npos);        // parent is no neighbour
   EXPECT_NE(spoiled(2, 2, 3).find("one level above"), std::string::npos);
   EXPECT_NE(spoiled(2, 2, 700).find("no vertex"), std::string::npos);
   EXPECT_NE(spoiled(5, ~0u, 1).find("not reached"), std::string::npos);
-  EXPECT_NE(spoiled(5, 1, 0).find("vertex 5"), std::string::npos);     // not reached, but said to be
+  EXPECT_NE(spoiled(5, 1, 0).find("vertex 5"), std::string::npos);  // not reached, but said to be
 }
 
 TEST(bfs_traffic, traced_requests_of_one_level_are_the_closed_form) {
