@@ -147,6 +147,10 @@ struct host {
   void sweep(run<T> r, std::uint64_t, F f) const {
     for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], i);
   }
+  template <class T, class U, class F>
+  void sweep(run<T> r, U const* beside, std::uint64_t, F f) const {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], beside[i], i);
+  }
   template <class T, class P>
   bool probe(run<T> r, std::uint64_t, P pred) const {
     for (std::uint64_t i = r.begin; i < r.end; ++i)
@@ -182,6 +186,16 @@ struct traced {
       if (a >= b) continue;
       ask(r, a, b);
       for (std::uint64_t i = a; i < b; ++i) f(r.data[i], i);
+    }
+  }
+  template <class T, class U, class F>
+  void sweep(run<T> r, U const* beside, std::uint64_t first, F f) const {
+    for (std::uint64_t s = first; s < r.end; s += Width) {
+      std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
+      if (a >= b) continue;
+      ask(r, a, b);
+      ask(run<U>{beside, a, b}, a, b);
+      for (std::uint64_t i = a; i < b; ++i) f(r.data[i], beside[i], i);
     }
   }
   template <class T, class P>
@@ -243,6 +257,23 @@ struct device {
       }
     }
   }
+  template <class T, class U, class F>
+  __device__ void sweep(run<T> r, U const* beside, std::uint64_t first, F f) const {
+    for (std::uint64_t i = first + lane(); i < r.end; i += in_flight * Width) {
+      T v[in_flight];
+      U w[in_flight];
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = i + k * Width;
+        if (j >= r.begin && j < r.end) v[k] = load(r.data + j), w[k] = load(beside + j);
+      }
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = i + k * Width;
+        if (j >= r.begin && j < r.end) f(v[k], w[k], j);
+      }
+    }
+  }
   template <class T, class P>
   __device__ bool probe(run<T> r, std::uint64_t first, P pred) const {
     for (std::uint64_t s = first; s < r.end; s += Width) {
@@ -300,6 +331,11 @@ class team {
   template <class T, class F>
   GARNER_HD void each(run<T> r, F f) const {
     lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t i) { call(f, e, i); });
+  }
+  // The same for two far arrays at the same indices (an edge list and its weights): f(element, beside[index], index).
+  template <class T, class U, class F>
+  GARNER_HD void each(run<T> r, U const* beside, F f) const {
+    lanes_.sweep(r, beside, start<lanes::line_bytes>(r), f);
   }
   // Calls f(i) for each index of near memory.
   template <class F>

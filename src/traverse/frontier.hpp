@@ -1,0 +1,262 @@
+// A frontier in vertex order, as what teams walk: from a bitmap of active vertices to pieces of the edge list. A hub is split and short
+// neighbouring lists are joined; both can be switched off. Shared by all jobs that go by frontiers.
+// Invariants: items stand in the order of their first vertex; every arc that leaves an active vertex lies in exactly one item; a vertex
+// without arcs takes none. Cost a frontier: one read of the bitmap, a scan of a count a word, three launches, one wait.
+#pragma once
+#include <cstdint>
+
+#include "access/traffic.hpp"
+#include "core/exec.hpp"
+#include "core/primitives.hpp"
+#include "graph/graph.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner {
+
+struct frontier_options {
+  access_mode access = access_mode::aligned;
+  bool split = true, join = true;
+  std::uint32_t slice = 1024;           // elements; a multiple of 32, 64 or more
+  std::uint32_t vertices_per_team = 1;  // items that one team walks one after the other
+};
+
+// What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
+// neighbours in the edge list, so that they are read as one run and short lists do not cost a request each.
+template <class Id>
+struct frontier_item {
+  Id first;
+  std::uint32_t packed;
+  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t piece) {
+    return {static_cast<Id>(first), piece << 5 | static_cast<std::uint32_t>(length - 1)};
+  }
+  GARNER_HD std::uint64_t length() const { return (packed & 31) + 1; }
+  GARNER_HD std::uint32_t piece() const { return packed >> 5; }
+  // Which of its vertices owns arc i: the last one whose list begins at i or before.
+  GARNER_HD std::uint64_t owner_of(std::uint64_t const* offsets, std::uint64_t i) const {
+    std::uint64_t v = first, n = length();
+    while (n > 1) {
+      std::uint64_t const half = n / 2;
+      if (offsets[v + half] <= i) v += half, n -= half;
+      else n = half;
+    }
+    return v;
+  }
+};
+
+// How lists are cut: from the line (aligned) or the element (else) where the list begins, `slice` elements each.
+struct cutter {
+  std::uint64_t slice;
+  std::uint32_t grain;  // elements of a line for aligned access, 1 else
+
+  cutter(frontier_options const& o, std::uint32_t id_bytes)
+      : slice(o.split ? o.slice : std::uint64_t{1} << 40),
+        grain(o.access == access_mode::aligned || o.access == access_mode::paged ? 128 / id_bytes : 1) {}
+  GARNER_HD std::uint64_t base(std::uint64_t begin) const { return begin / grain * grain; }
+  GARNER_HD std::uint32_t pieces(std::uint64_t begin, std::uint64_t end) const {
+    return begin == end ? 0 : static_cast<std::uint32_t>((end - base(begin) + slice - 1) / slice);
+  }
+  template <class T>
+  GARNER_HD run<T> piece(run<T> list, std::uint32_t k) const {
+    std::uint64_t const from = base(list.begin) + k * slice;
+    return {list.data, larger(list.begin, from), smaller(list.end, from + slice)};
+  }
+};
+
+struct frontier_size {
+  std::uint64_t vertices, edges, items;
+  run_traffic asked;  // in closed form, on the device only
+  GARNER_HD friend frontier_size operator+(frontier_size const& a, frontier_size const& b) {
+    return {a.vertices + b.vertices, a.edges + b.edges, a.items + b.items, a.asked + b.asked};
+  }
+};
+
+namespace detail {
+
+// Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
+// neighbours in the edge list (between which only vertices without arcs may stand).
+template <class F>
+GARNER_HD inline void each_stretch(std::uint32_t active, std::uint64_t w, std::uint64_t const* offsets, bool join, F f) {
+  while (active) {
+    std::uint64_t const first = w * 32 + static_cast<std::uint64_t>(lowest_bit(active)), begin = offsets[first];
+    std::uint64_t last = first, end = offsets[first + 1];
+    active &= active - 1;
+    while (join && active) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(active));
+      if (offsets[v] != end) break;
+      active &= active - 1;
+      last = v;
+      end = offsets[v + 1];
+    }
+    f(first, last - first + 1, begin, end);
+  }
+}
+
+// How large the frontier is: items a word, and the sums over all of it.
+template <class Active>
+struct measure_frontier {
+  Active active;
+  std::uint64_t const* offsets;
+  std::uint64_t words;
+  cutter cut;
+  std::uint32_t id_bytes;
+  access_mode how;
+  bool join, count_traffic;
+  std::uint32_t* items_of_word;
+  frontier_size* total;
+  std::uint64_t block;  // words a team sums up before it adds them to the total
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    frontier_size const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
+      frontier_size size{};
+      std::uint32_t const bits = active.word(w);
+      size.vertices = static_cast<std::uint64_t>(count_bits(bits));
+      each_stretch(bits, w, offsets, join, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        size.edges += end - begin;
+        size.items += cut.pieces(begin, end);
+        if (count_traffic) size.asked = size.asked + traffic_of_run(begin, end, id_bytes, how);
+      });
+      items_of_word[w] = static_cast<std::uint32_t>(size.items);
+      return size;
+    });
+    t.once([&] {
+      if (mine.vertices == 0) return;
+      atomic_add(&total->vertices, mine.vertices);
+      atomic_add(&total->edges, mine.edges);
+      atomic_add(&total->items, mine.items);
+      if (!count_traffic) return;
+      for (int k = 0; k < 4; ++k)
+        if (mine.asked.requests[k]) atomic_add(&total->asked.requests[k], mine.asked.requests[k]);
+      atomic_add(&total->asked.useful, mine.asked.useful);
+    });
+  }
+};
+
+template <class Id, class Active>
+struct gather_frontier {
+  Active active;
+  std::uint64_t const *offsets, *first_item;
+  cutter cut;
+  bool join;
+  frontier_item<Id>* items;
+  frontier_size const* total;
+  frontier_size* seen;  // where the host reads it, so that no copy of its own is needed
+
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t w) const {
+    if (w == 0) *seen = *total;
+    std::uint32_t const bits = active.word(w);
+    if (!bits) return;
+    active.take(w, bits);
+    std::uint64_t at = first_item[w];
+    each_stretch(bits, w, offsets, join, [&](std::uint64_t first, std::uint64_t length, std::uint64_t begin, std::uint64_t end) {
+      std::uint32_t const pieces = cut.pieces(begin, end);
+      for (std::uint32_t p = 0; p < pieces; ++p) items[at++] = frontier_item<Id>::of(first, length, p);
+    });
+  }
+};
+
+// The walk of a frontier: visit(team, item, target, arc) for every arc.
+template <class Id, class Visit>
+struct walk {
+  csr_view<Id> g;
+  cutter cut;
+  frontier_item<Id> const* items;
+  std::uint64_t count;
+  std::uint32_t per_team;
+  Visit visit;
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t const last = smaller(count, (i + 1) * per_team);
+    for (std::uint64_t k = i * per_team; k < last; ++k) {
+      frontier_item<Id> const at = items[k];
+      run<Id> const arcs = cut.piece(run<Id>{g.targets, g.offsets[at.first], g.offsets[at.first + at.length()]}, at.piece());
+      if constexpr (Visit::weighted) t.each(arcs, g.weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
+      else t.each(arcs, [&](Id u, std::uint64_t arc) { visit(t, at, u, arc); });
+    }
+  }
+};
+
+}  // namespace detail
+
+// The state of a frontier and its steps. `offsets` is near memory of the executor's place; all must outlive it.
+template <class Id>
+class frontier {
+ public:
+  frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options)
+      : x_(x), info_(info), offsets_(offsets), options_(options), cut_(options, info.id_bytes) {
+    std::uint64_t const words = words_of(info.vertices);
+    items_of_word_ = buffer<std::uint32_t>(x.near(), words, x.device(), "frontier counts");
+    first_item_ = buffer<std::uint64_t>(x.near(), words + 1, x.device(), "frontier positions");
+    items_ = buffer<frontier_item<Id>>(x.near(), most_items(info, options), x.device(), "frontier");
+    total_ = buffer<frontier_size>(x.near(), slots, x.device(), "counters");
+    seen_ = buffer<frontier_size>(tier::host, 1, x.device(), "counters");
+  }
+
+  // The active vertices become the frontier. Active is a small functor with
+  //   std::uint32_t word(w) const         the bits of vertices 32 w ... of the frontier to be (asked twice: the same answer)
+  //   void take(w, bits) const            called once for each word that has some, when they are taken
+  // Waits, and returns how large it is.
+  template <class Active>
+  frontier_size gather(Active const& active) {
+    std::uint64_t const words = items_of_word_.size();
+    if (words == 0) return size_ = {};
+    if (slot_ % slots == 0) x_.fill(total_.data(), 0, total_.bytes());
+    frontier_size* const total = total_.data() + slot_++ % slots;
+    std::uint64_t const block = words < 65536 ? 32 : 128;
+    for_each_item<32>(x_, (words + block - 1) / block,
+                      detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join,
+                                                       x_.on_device(), items_of_word_.data(), total, block});
+    scan(x_, items_of_word_.data(), first_item_.data(), words);
+    for_each_item<1>(
+        x_, words,
+        detail::gather_frontier<Id, Active>{active, offsets_, first_item_.data(), cut_, options_.join, items_.data(), total, seen_.data()});
+    x_.wait();
+    return size_ = seen_[0];
+  }
+
+  // visit(team, item, target, arc) for every arc that leaves the frontier; where Visit::weighted, visit(team, item, target, weight bits,
+  // arc). Asynchronous on the device.
+  template <class Visit>
+  void for_each_arc(csr_view<Id> g, Visit const& visit) {
+    detail::walk<Id, Visit> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit};
+    std::uint64_t const n = (size_.items + options_.vertices_per_team - 1) / options_.vertices_per_team;
+    if (options_.access == access_mode::strided) for_each_item<1>(x_, n, body, options_.access);
+    else for_each_item<32>(x_, n, body, options_.access);
+  }
+
+  frontier_size const& size() const { return size_; }
+  // What the frontier's arcs cross the link for, on the device: one array of id_bytes elements.
+  static traffic in_closed_form(frontier_size const& size) {
+    traffic t;
+    t.bytes_useful = size.asked.useful;
+    for (std::size_t k = 0; k < 4; ++k) t.requests[k] = size.asked.requests[k];
+    return t;
+  }
+  static std::uint64_t state_bytes(graph_info const& info, frontier_options const& o) {
+    return words_of(info.vertices) * 12 + 8 + most_items(info, o) * sizeof(frontier_item<Id>) + (slots + 1) * sizeof(frontier_size);
+  }
+  static std::uint64_t words_of(std::uint64_t vertices) { return (vertices + 31) / 32; }
+
+ private:
+  static constexpr std::uint64_t slots = 256;  // frontiers counted before the counters are cleared again
+  // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice pieces (slice >= 64).
+  static std::uint64_t most_items(graph_info const& info, frontier_options const& o) {
+    return info.vertices + (o.split ? 2 * (info.edges / o.slice) : 0) + 1;
+  }
+
+  executor& x_;
+  graph_info info_;
+  std::uint64_t const* offsets_;
+  frontier_options options_;
+  cutter cut_;
+  frontier_size size_{};
+  std::uint64_t slot_ = 0;
+  buffer<std::uint32_t> items_of_word_;
+  buffer<std::uint64_t> first_item_;
+  buffer<frontier_item<Id>> items_;
+  buffer<frontier_size> total_, seen_;  // near, and the last one where the host reads it
+};
+
+}  // namespace garner
