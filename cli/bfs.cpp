@@ -30,7 +30,7 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct bfs_arguments {
-  std::string file, sources_file, save_sources, place = "host", access = "aligned", tier, l2 = "0", out;
+  std::string file, sources_file, save_sources, place = "host", access = "aligned", variant = "levels", tier, l2 = "0", out;
   std::optional<std::uint64_t> source, trials;
   std::uint64_t seed = 1;
   bool no_split = false, join = false, no_join = false, levels = false, json = false, no_check = false;
@@ -105,6 +105,7 @@ json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
                       {"edges", l.edges},
                       {"bytes_link", or_null(link.crosses, l.bytes_link)},
                       {"ms", l.ms},
+                      {"bottom_up", l.bottom_up},
                       {"gbs", or_null(rate.has_value(), rate.value_or(0))}});
   }
   json requests = nullptr;
@@ -133,8 +134,9 @@ void say_levels(bfs_run const& r, link_shown link) {
   for (std::size_t k = 0; k < r.levels.size(); ++k) {
     bfs_level const& l = r.levels[k];
     auto const rate = gb_per_s(l, link);
-    cli::say("{:>7} {:>14} {:>16} {:>14} {:>10.3f} {:>8}\n", k, grouped(l.frontier), grouped(l.edges),
-             link.crosses ? format_bytes(l.bytes_link) : "-", l.ms, rate ? fmt::format("{:.2f}", *rate) : "-");
+    cli::say("{:>7} {:>14} {:>16} {:>14} {:>10.3f} {:>8}{}\n", k, grouped(l.frontier), grouped(l.edges),
+             link.crosses ? format_bytes(l.bytes_link) : "-", l.ms, rate ? fmt::format("{:.2f}", *rate) : "-",
+             l.bottom_up ? " bottom-up" : "");
   }
 }
 
@@ -206,11 +208,14 @@ void write_sources(std::vector<std::uint64_t> const& sources, std::string const&
   out.commit();
 }
 
+bool needs_in_lists(bfs_options const& o, graph_info const& info) { return o.variant == bfs_variant::direction && info.directed; }
+
 void check_memory(bfs_arguments const& a, graph_info const& info) {
   bfs_options const& o = a.how;
   bool const on_device = o.where.kind == place_kind::device;
-  std::uint64_t const edges = info.edges * info.id_bytes, state = bfs_job::state_bytes(info, o);
-  std::uint64_t host = (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device = 0;
+  std::uint64_t const ways = needs_in_lists(o, info) ? 2 : 1, edges = ways * info.edges * info.id_bytes,
+                      state = bfs_job::state_bytes(info, o);
+  std::uint64_t host = ways * (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device = 0;
   (on_device ? device : host) += state;
   (on_device && *o.edges == tier::device ? device : host) += edges;
   cli::require_memory(a.file, host, device, o.where,
@@ -223,6 +228,8 @@ void search(bfs_arguments& a) {
   o.access = parse_access(a.access);
   o.edges = a.tier.empty() ? default_tier(o.where, o.access) : parse_tier(a.tier);
   require_combination(o.where, *o.edges, o.access);
+  if (a.variant != "levels" && a.variant != "direction") fail(errc::usage, "--variant {}: say levels or direction", a.variant);
+  o.variant = a.variant == "direction" ? bfs_variant::direction : bfs_variant::levels;
   o.split_hubs = !a.no_split;
   // Said for the output; unset would mean the same.
   o.join_lists = a.join || (!a.no_join && o.access == access_mode::aligned && o.vertices_per_team == 1);
@@ -245,6 +252,7 @@ void search(bfs_arguments& a) {
   load.edges = on_device ? *o.edges : tier::host;  // elsewhere managed memory is host memory
   load.device = on_device ? o.where.index : -1;
   load.check = !a.no_check;
+  load.in_lists = needs_in_lists(o, info);
   graph const g = load_graph(a.file, load);
   sources_chosen const sources = choose_sources(a, g);
   if (!a.save_sources.empty()) write_sources(sources.ids, a.save_sources);
@@ -298,6 +306,7 @@ void search(bfs_arguments& a) {
            {"place", to_string(o.where)},
            {"tier", to_string(*o.edges)},
            {"access", to_string(o.access)},
+           {"variant", a.variant},
            {"id_bytes", info.id_bytes},
            {"vertices_per_team", o.vertices_per_team},
            {"split_hubs", o.split_hubs},
@@ -332,6 +341,11 @@ void add_bfs(CLI::App& app) {
       ->type_name("PLACE");
   verb->add_option("--access", a->access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
   verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  verb->add_option("--variant", a->variant,
+                   "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
+                   "looks for it (of directed graphs this needs in-lists)")
+      ->capture_default_str()
+      ->type_name("VARIANT");
   cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
       ->capture_default_str();
   verb->add_flag("--no-split", a->no_split, "a long list is walked by one team, not by several");

@@ -12,8 +12,14 @@ namespace garner {
 
 inline constexpr std::uint32_t unreached = 0xffffffffu;  // the depth of a vertex that the source does not reach
 
+// How BFS goes through a level. `levels` looks at every arc that leaves the frontier: the paper's way. `direction` turns round where the
+// frontier is large: each vertex that is not reached yet looks for one neighbour in the frontier and stops at the first (Beamer, Asanovic,
+// Patterson, SC 2012); of directed graphs it needs the in-lists.
+enum class bfs_variant : std::uint8_t { levels, direction };
+
 struct bfs_options {
   place where;
+  bfs_variant variant = bfs_variant::levels;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
@@ -28,7 +34,8 @@ struct bfs_level {
   std::uint64_t frontier = 0;  // vertices at this depth
   std::uint64_t edges = 0;     // arcs that leave them, all looked at
   std::uint64_t bytes_link = 0;
-  double ms = 0;  // of looking at them and gathering the next frontier
+  double ms = 0;           // of looking at them and gathering the next frontier
+  bool bottom_up = false;  // the unreached vertices looked for the frontier; then `edges` were not all looked at
 };
 
 struct bfs_run {

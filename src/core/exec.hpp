@@ -133,10 +133,19 @@ GARNER_HD inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
-// --- lanes: what the three processors do differently
-// -------------------------------------------------------------------------------------- sweep  calls f(element, index) for every element
-// of the run, starting at `first` <= run.begin probe  the same until pred(element) holds for one; whether it did stride calls f(index) for
-// indices of near memory reduce combines the lanes' values
+// --- lanes: what the three processors do differently -----------------------------------------------------------------
+//   sweep   calls f(element, index) for every element of the run, starting at `first` <= run.begin
+//   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
+//   stride  calls f(index) for indices of near memory
+//   reduce  combines the lanes' values
+
+template <class T>
+struct found {
+  T element;
+  std::uint64_t index;  // ~0: none
+  GARNER_HD explicit operator bool() const { return index != ~std::uint64_t{0}; }
+};
+
 namespace lanes {
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
@@ -152,10 +161,10 @@ struct host {
     for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], beside[i], i);
   }
   template <class T, class P>
-  bool probe(run<T> r, std::uint64_t, P pred) const {
+  found<T> find(run<T> r, std::uint64_t, P pred) const {
     for (std::uint64_t i = r.begin; i < r.end; ++i)
-      if (pred(r.data[i])) return true;
-    return false;
+      if (pred(r.data[i])) return {r.data[i], i};
+    return {T{}, ~std::uint64_t{0}};
   }
   template <class F>
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
@@ -199,16 +208,17 @@ struct traced {
     }
   }
   template <class T, class P>
-  bool probe(run<T> r, std::uint64_t first, P pred) const {
+  found<T> find(run<T> r, std::uint64_t first, P pred) const {
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
       if (a >= b) continue;
       ask(r, a, b);
-      bool hit = false;
-      for (std::uint64_t i = a; i < b; ++i) hit |= pred(r.data[i]);  // every lane evaluates, as in a warp
-      if (hit) return true;
+      std::uint64_t hit = b;
+      for (std::uint64_t i = b; i-- > a;)  // every lane evaluates, as in a warp
+        if (pred(r.data[i])) hit = i;
+      if (hit != b) return {r.data[hit], hit};
     }
-    return false;
+    return {T{}, ~std::uint64_t{0}};
   }
   template <class F>
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
@@ -275,17 +285,26 @@ struct device {
     }
   }
   template <class T, class P>
-  __device__ bool probe(run<T> r, std::uint64_t first, P pred) const {
+  __device__ found<T> find(run<T> r, std::uint64_t first, P pred) const {
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const j = s + lane();
-      bool const hit = j >= r.begin && j < r.end && pred(load(r.data + j));
+      T element{};
+      bool hit = false;
+      if (j >= r.begin && j < r.end) {
+        element = load(r.data + j);
+        hit = pred(element);
+      }
       if constexpr (Width == 1) {
-        if (hit) return true;
+        if (hit) return {element, j};
       } else {
-        if (__any_sync(mask(), hit)) return true;
+        unsigned const hits = __ballot_sync(mask(), hit) & mask();
+        if (hits) {
+          int const winner = (__ffs(static_cast<int>(hits)) - 1) % Width;
+          return {__shfl_sync(mask(), element, winner, Width), s + winner};
+        }
       }
     }
-    return false;
+    return {T{}, ~std::uint64_t{0}};
   }
   template <class F>
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
@@ -315,8 +334,7 @@ struct device {
 
 }  // namespace lanes
 
-// --- the team: what a body may ask for, written once over the lanes
-// -----------------------------------------------------------------------
+// --- the team: what a body may ask for, written once over the lanes ---
 struct indices {  // of near memory
   std::uint64_t begin, end;
 };
@@ -345,7 +363,12 @@ class team {
   // Whether pred(element) holds for some element; asks a sector at a time and stops at the first that has one.
   template <class T, class P>
   GARNER_HD bool any(run<T> r, P pred) const {
-    return lanes_.probe(r, start<lanes::sector_bytes>(r), pred);
+    return static_cast<bool>(find(r, pred));
+  }
+  // The same, and which one: the first of the step in which any was found.
+  template <class T, class P>
+  GARNER_HD found<T> find(run<T> r, P pred) const {
+    return lanes_.find(r, start<lanes::sector_bytes>(r), pred);
   }
   // The sum of f(element); V adds with + and starts at V{}.
   template <class T, class F>
@@ -393,8 +416,7 @@ class team {
 
 GARNER_HD inline bool has_bit(std::uint32_t const* bits, std::uint64_t i) { return atomic_load(bits + i / 32) >> (i % 32) & 1; }
 
-// --- for_each_item
-// ---------------------------------------------------------------------------------------------------------------------------
+// --- for_each_item ---
 #if defined(__CUDACC__)
 template <int Width, class Body>
 __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {

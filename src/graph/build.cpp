@@ -105,8 +105,7 @@ struct draw_weight {
   }
 };
 
-// --- one direction
-// -------------------------------------------------------------------------------------------------------------------------
+// --- one direction ---
 struct sorted_arcs {
   std::span<std::uint64_t> keys;
   std::span<std::uint32_t> weights;

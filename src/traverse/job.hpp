@@ -24,6 +24,10 @@ struct job_setting {
     if (!x.on_device()) return;
     near_offsets_ = buffer<std::uint64_t>(tier::device, g.info.vertices + 1, x.device(), "offsets");
     x.copy(near_offsets_.data(), g.out.offsets.data(), near_offsets_.bytes());
+    if (g.info.in_lists) {
+      near_in_offsets_ = buffer<std::uint64_t>(tier::device, g.info.vertices + 1, x.device(), "offsets of in-lists");
+      x.copy(near_in_offsets_.data(), g.in.offsets.data(), near_in_offsets_.bytes());
+    }
     x.wait();
   }
 
@@ -31,6 +35,12 @@ struct job_setting {
   template <class Id>
   csr_view<Id> view() const {
     return g.view<Id>(g.out, offsets());
+  }
+  // Who leads here: the in-lists where they are kept apart, else (undirected) the same lists.
+  template <class Id>
+  csr_view<Id> in_view() const {
+    if (!g.info.in_lists) return view<Id>();
+    return g.view<Id>(g.in, x.on_device() ? near_in_offsets_.data() : g.in.offsets.data());
   }
   // Before the clock starts: what was asked for is done, nothing is counted yet, and managed pages are at home, else a second run would
   // measure the device's own memory.
@@ -43,7 +53,7 @@ struct job_setting {
   }
 
  private:
-  buffer<std::uint64_t> near_offsets_;
+  buffer<std::uint64_t> near_offsets_, near_in_offsets_;
 };
 
 }  // namespace garner

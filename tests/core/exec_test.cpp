@@ -10,7 +10,7 @@ namespace {
 using namespace garner::testing;
 
 struct results {
-  std::uint64_t visits, sum, near_sum, smallest, any_hits, any_misses, leaders, claims, index_sum;
+  std::uint64_t visits, sum, near_sum, smallest, any_hits, any_misses, first_found, leaders, claims, index_sum;
 };
 
 // Item i reads the run [begin(i), end(i)): all begins and lengths modulo a line occur.
@@ -29,6 +29,7 @@ struct ask_everything {
     std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [](std::uint64_t k) { return k; });
     std::uint32_t const least = t.min(mine, 1000000u, [](std::uint32_t e) { return e; });
     bool const hit = t.any(mine, [](std::uint32_t e) { return e % 16 == 3; });
+    found<std::uint32_t> const at = t.find(mine, [](std::uint32_t e) { return e % 16 == 3; });
     bool const miss = t.any(mine, [](std::uint32_t e) { return e > 1000000; });
     t.each(mine, [&](std::uint32_t e, std::uint64_t k) {
       atomic_add(&r->visits, std::uint64_t{1});
@@ -41,6 +42,7 @@ struct ask_everything {
       atomic_add(&r->smallest, static_cast<std::uint64_t>(least));
       atomic_add(&r->any_hits, static_cast<std::uint64_t>(hit));
       atomic_add(&r->any_misses, static_cast<std::uint64_t>(miss));
+      if (at) atomic_add(&r->first_found, at.index * at.element);
       atomic_add(&r->leaders, std::uint64_t{1});
     });
   }
@@ -59,6 +61,7 @@ results expected(std::vector<std::uint32_t> const& v, std::uint64_t items) {
       r.sum += v[k];
       r.near_sum += k;
       least = std::min(least, v[k]);
+      if (!hit && v[k] % 16 == 3) r.first_found += k * v[k];
       hit |= v[k] % 16 == 3;
       if (!seen[v[k]]) ++r.claims;
       seen[v[k]] = true;
@@ -90,6 +93,7 @@ void check_width(place where, access_mode how) {
   EXPECT_EQ(got.smallest, want.smallest);
   EXPECT_EQ(got.any_hits, want.any_hits);
   EXPECT_EQ(got.any_misses, 0u);
+  EXPECT_EQ(got.first_found, want.first_found);
   EXPECT_EQ(got.leaders, items);
   EXPECT_EQ(got.claims, want.claims);
 }

@@ -42,14 +42,16 @@ graph placed(graph g, bfs_options const& o) {
   g.out.targets = std::move(moved);
   return g;
 }
-graph on_host_of(graph const& g) {  // a copy the serial twin can read
+graph on_host_of(graph const& g, bool in = false) {  // a copy the serial twin can read; of the in-lists, as if they led out
+  edge_lists const& from = in ? g.in : g.out;
   graph copy;
   copy.info = g.info;
+  copy.info.in_lists = false;
   copy.name = g.name;
-  copy.out.offsets = buffer<std::uint64_t>(tier::host, g.out.offsets.size(), -1, "copy");
-  std::copy(g.out.offsets.begin(), g.out.offsets.end(), copy.out.offsets.begin());
-  copy.out.targets = memory_block(tier::host, g.out.targets.bytes(), -1, "copy");
-  std::memcpy(copy.out.targets.data(), g.out.targets.data(), g.out.targets.bytes());
+  copy.out.offsets = buffer<std::uint64_t>(tier::host, from.offsets.size(), -1, "copy");
+  std::copy(from.offsets.begin(), from.offsets.end(), copy.out.offsets.begin());
+  copy.out.targets = memory_block(tier::host, from.targets.bytes(), -1, "copy");
+  std::memcpy(copy.out.targets.data(), from.targets.data(), from.targets.bytes());
   return copy;
 }
 
@@ -165,6 +167,45 @@ TEST_P(bfs, small_and_empty_graphs) {
   EXPECT_EQ(lonely.run(1).reached, 2u);
   EXPECT_EQ(lonely.run(33).reached, 1u);  // nothing is left of the run before
 }
+
+TEST_P(bfs, both_directions_against_the_serial_twin) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      std::uint64_t const n = 3000;
+      std::vector<arc> arcs;
+      for (std::uint64_t i = 0; i < n * 8; ++i) arcs.push_back({random_bits(seed, 0, i) % n, i % 5 ? random_bits(seed, 1, i) % n : 7});
+      build_options b;
+      b.id_bytes = id_bytes;
+      b.in_lists = true;
+      bool const undirected = seed % 2 == 0;
+      graph const original = make_graph(arcs, undirected, n, b);
+      for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
+        bfs_options o;
+        o.where = where();
+        o.access = how;
+        o.variant = bfs_variant::direction;
+        o.check_certificate = true;
+        graph g = placed(on_host_of(original), o);
+        if (!undirected) {
+          graph in_side = on_host_of(original, true);
+          g.in = std::move(placed(std::move(in_side), o).out);
+          g.info.in_lists = true;
+        }
+        bfs_job job(g, o);
+        bfs_run const r = job.run(7);
+        EXPECT_EQ(job.depths(), serial_depths(original, 7));
+        EXPECT_TRUE(std::any_of(r.levels.begin(), r.levels.end(), [](bfs_level const& l) { return l.bottom_up; }));
+      }
+    }
+}
+
+TEST_P(bfs, bottom_up_needs_in_lists) {
+  bfs_options o;
+  o.where = where();
+  graph const g = placed(make_graph({{0, 1}}), o);
+  o.variant = bfs_variant::direction;
+  EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("--in-lists"), std::string::npos);
+}
 GARNER_AT_EVERY_PLACE(bfs);
 
 // A certificate that accepts everything is none: spoil a right result in each way it can be wrong.
@@ -257,6 +298,22 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   EXPECT_LT(joined.link.request_count(), apart.link.request_count());
   EXPECT_LT(joined.link.overfetch(), 1.12);
   EXPECT_GT(apart.link.overfetch(), 1.15);
+}
+
+TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
+  executor here({place_kind::host, 0});
+  generate_options gen;
+  gen.scale = 13;
+  build_report report;
+  graph const g = generate(here, gen, report);
+  bfs_options o;
+  o.where = {place_kind::traced, 0};
+  std::uint64_t const source = pick_sources(g, 1, 1)[0];
+  bfs_run const levels = bfs_job(g, o).run(source);
+  o.variant = bfs_variant::direction;
+  bfs_run const both = bfs_job(g, o).run(source);
+  EXPECT_EQ(both.depth_sum, levels.depth_sum);
+  EXPECT_LT(both.link.bytes_link() * 2, levels.link.bytes_link());
 }
 
 TEST(bfs_sources, have_edges_and_follow_the_seed) {
