@@ -230,6 +230,8 @@ void search(bfs_arguments& a) {
   require_combination(o.where, *o.edges, o.access);
   if (a.variant != "levels" && a.variant != "direction") fail(errc::usage, "--variant {}: say levels or direction", a.variant);
   o.variant = a.variant == "direction" ? bfs_variant::direction : bfs_variant::levels;
+  if (o.hints > 2) fail(errc::usage, "--hints {}: say 0, 1 or 2", o.hints);
+  if (o.hints && o.variant != bfs_variant::direction) fail(errc::usage, "--hints {}: only --variant direction asks them", o.hints);
   o.split_hubs = !a.no_split;
   // Said for the output; unset would mean the same.
   o.join_lists = a.join || (!a.no_join && o.access == access_mode::aligned && o.vertices_per_team == 1);
@@ -307,6 +309,9 @@ void search(bfs_arguments& a) {
            {"tier", to_string(*o.edges)},
            {"access", to_string(o.access)},
            {"variant", a.variant},
+           {"hints", o.hints},
+           {"hints_bytes", o.hints * info.vertices * info.id_bytes},
+           {"hints_ms", job.hints_ms()},
            {"id_bytes", info.id_bytes},
            {"vertices_per_team", o.vertices_per_team},
            {"split_hubs", o.split_hubs},
@@ -346,6 +351,9 @@ void add_bfs(CLI::App& app) {
                    "looks for it (of directed graphs this needs in-lists)")
       ->capture_default_str()
       ->type_name("VARIANT");
+  cli::add_number(*verb, "--hints", a->how.hints,
+                  "with direction: 0, 1 or 2 best neighbours of every vertex are kept near and asked first; made when the job starts")
+      ->capture_default_str();
   cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
       ->capture_default_str();
   verb->add_flag("--no-split", a->no_split, "a long list is walked by one team, not by several");

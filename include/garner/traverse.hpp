@@ -20,6 +20,7 @@ enum class bfs_variant : std::uint8_t { levels, direction };
 struct bfs_options {
   place where;
   bfs_variant variant = bfs_variant::levels;
+  std::uint32_t hints = 0;  // direction: the 0, 1 or 2 in-neighbours of highest degree of every vertex, kept near and asked first
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8

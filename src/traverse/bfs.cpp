@@ -68,7 +68,37 @@ struct newly_visited {
 // What bottom-up levels ask for.
 struct probes {
   std::uint64_t requests, useful;  // of one sector each; bytes
-  GARNER_HD friend probes operator+(probes a, probes b) { return {a.requests + b.requests, a.useful + b.useful}; }
+};
+
+// The two best of what is added; larger is better, 0 is none.
+struct best_two {
+  std::uint64_t first, second;
+  GARNER_HD friend best_two operator+(best_two a, best_two b) {
+    std::uint64_t const top = larger(a.first, b.first), other = smaller(a.first, b.first);
+    return {top, larger(other, larger(a.second, b.second))};
+  }
+};
+
+// Once a job: each vertex's in-neighbours of highest degree (of equals the smallest id). One read of the edges.
+template <class Id>
+struct find_hints {
+  csr_view<Id> in;
+  std::uint64_t const* out_offsets;
+  std::uint32_t per_vertex;
+  Id* hints;  // per_vertex for each vertex; all ones where there are fewer neighbours
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    best_two const best = t.sum(in.list(v), [&](Id u) {
+      std::uint64_t const degree = out_offsets[u + 1] - out_offsets[u];  // at least 1; ids are below 2^32 (see build)
+      return best_two{smaller(degree, std::uint64_t{0xffffffff}) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u)), 0};
+    });
+    t.once([&] {
+      for (std::uint32_t k = 0; k < per_vertex; ++k) {
+        std::uint64_t const key = k ? best.second : best.first;
+        hints[v * per_vertex + k] = key ? static_cast<Id>(0xffffffffu - static_cast<std::uint32_t>(key)) : static_cast<Id>(~Id{0});
+      }
+    });
+  }
 };
 
 // Bottom-up: each vertex that nobody reached looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to
@@ -80,8 +110,22 @@ struct search_parents {
   std::uint32_t* visited;
   Id* parent;
   std::uint64_t words;
+  Id const* hints;
+  std::uint32_t hints_per_vertex;
   probes* total;
   static constexpr std::uint64_t block = 4;  // words a team
+
+  // Whether a hint of v is in the frontier; then parent[v] is set.
+  template <class Team>
+  GARNER_HD bool hinted(Team const& t, std::uint64_t v) const {
+    for (std::uint32_t k = 0; k < hints_per_vertex; ++k) {
+      Id const u = hints[v * hints_per_vertex + k];
+      if (u == static_cast<Id>(~Id{0}) || !has_bit(current, u)) continue;
+      t.once([&] { parent[v] = u; });
+      return true;
+    }
+    return false;
+  }
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -95,6 +139,11 @@ struct search_parents {
         std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(open));
         run<Id> const list = in.list(v);
         if (list.begin == list.end) continue;
+        if (hinted(t, v)) {
+          won |= open & (~open + 1);
+          continue;
+        }
+        if (list.end - list.begin <= hints_per_vertex) continue;  // all of them were asked
         found<Id> const hit = t.find(list, [&](Id u) { return has_bit(current, u); });
         std::uint64_t const last = (hit ? hit.index : list.end - 1) / per_sector;  // the sector it stopped at
         asked.requests += last - list.begin / per_sector + 1;
@@ -125,6 +174,7 @@ frontier_options frontier_of(bfs_options const& o) {
 struct bfs_job::impl {
   virtual ~impl() = default;
   virtual bfs_run run(std::uint64_t user_source) = 0;
+  double hints_ms = 0;
   virtual std::vector<std::uint32_t> depths() = 0;
   virtual std::vector<std::uint64_t> parents() = 0;
   template <class Id>
@@ -137,7 +187,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   job_setting job;
   executor& x = job.x;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
-  buffer<Id> parent;
+  buffer<Id> parent, hints;
   buffer<probes> probed;
   frontier<Id> front;
 
@@ -149,8 +199,17 @@ struct bfs_job::impl::over : bfs_job::impl {
         depth(x.near(), g.info.vertices, x.device(), "depths"),
         current(x.near(), o.variant == bfs_variant::direction ? visited.size() : 0, x.device(), "frontier bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
+        hints(x.near(), o.variant == bfs_variant::direction ? o.hints * g.info.vertices : 0, x.device(), "hints"),
         probed(x.near(), 1, x.device(), "counters"),
-        front(x, g.info, job.offsets(), frontier_of(o)) {}
+        front(x, g.info, job.offsets(), frontier_of(o)) {
+    if (hints.empty()) return;
+    phase const timed{"bfs.hints"};
+    job.start_afresh();
+    auto const start = std::chrono::steady_clock::now();
+    for_each_item<32>(x, g.info.vertices, find_hints<Id>{job.in_view<Id>(), job.offsets(), o.hints, hints.data()});
+    x.wait();
+    hints_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
 
   bfs_run run(std::uint64_t user_source) override {
     using clock = std::chrono::steady_clock;
@@ -219,7 +278,8 @@ struct bfs_job::impl::over : bfs_job::impl {
   void search() {
     x.fill(probed.data(), 0, probed.bytes());
     for_each_item<8>(x, (visited.size() + search_parents<Id>::block - 1) / search_parents<Id>::block,
-                     search_parents<Id>{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), probed.data()});
+                     search_parents<Id>{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), hints.data(),
+                                        options.hints, probed.data()});
   }
 
   template <class T>
@@ -242,6 +302,7 @@ struct bfs_job::impl::over : bfs_job::impl {
 bfs_job::bfs_job(graph const& g, bfs_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
+  if (o.hints > 2) fail(errc::usage, "{} hints a vertex: say 0, 1 or 2", o.hints);
   if (o.variant == bfs_variant::direction && g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
          g.name);
@@ -250,6 +311,7 @@ bfs_job::bfs_job(graph const& g, bfs_options const& o) {
 bfs_job::~bfs_job() = default;
 bfs_job::bfs_job(bfs_job&&) noexcept = default;
 
+double bfs_job::hints_ms() const { return impl_->hints_ms; }
 bfs_run bfs_job::run(std::uint64_t source) { return impl_->run(source); }
 std::vector<std::uint32_t> bfs_job::depths() { return impl_->depths(); }
 std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }
@@ -259,7 +321,8 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
   std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes;
+  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) +
+         info.vertices * (4 + info.id_bytes + (direction ? o.hints * info.id_bytes : 0)) + frontier_bytes;
 }
 
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed) {

@@ -21,6 +21,8 @@ class bfs_job {
 
   bfs_run run(std::uint64_t source);  // the user's id; errc::input when there is no such vertex
 
+  double hints_ms() const;  // what making the hints took, once; 0 without
+
   // Of the last run, by internal id.
   std::vector<std::uint32_t> depths();
   std::vector<std::uint64_t> parents();  // internal ids; the source is its own; ~0 where unreached

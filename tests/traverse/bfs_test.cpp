@@ -183,6 +183,7 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
         bfs_options o;
         o.where = where();
         o.access = how;
+        o.hints = static_cast<std::uint32_t>(seed % 3);
         o.variant = bfs_variant::direction;
         o.check_certificate = true;
         graph g = placed(on_host_of(original), o);
@@ -314,6 +315,10 @@ TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   bfs_run const both = bfs_job(g, o).run(source);
   EXPECT_EQ(both.depth_sum, levels.depth_sum);
   EXPECT_LT(both.link.bytes_link() * 2, levels.link.bytes_link());
+  o.hints = 2;
+  bfs_run const hinted = bfs_job(g, o).run(source);
+  EXPECT_EQ(hinted.depth_sum, levels.depth_sum);
+  EXPECT_LT(hinted.link.bytes_link() * 3, both.link.bytes_link() * 2);
 }
 
 TEST(bfs_sources, have_edges_and_follow_the_seed) {
