@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -140,13 +141,13 @@ void say_levels(bfs_run const& r, link_shown link) {
   }
 }
 
-void say_run(bfs_run const& r, graph_info const& info, link_shown link) {
+void say_run(bfs_run const& r, graph_info const& info, link_shown link, bool paged) {
   cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges looked at\n", grouped(r.reached),
            grouped(info.vertices), 100.0 * static_cast<double>(r.reached) / static_cast<double>(info.vertices), r.depth_max,
            grouped(r.depth_sum), grouped(r.edges));
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}\n", r.ms, r.gteps, link.timed ? "" : " (of the simulation)");
   if (link.crosses) {
-    if (r.link.pages) cli::say("pages of 4 KiB {}\n", grouped(r.link.pages));
+    if (paged) cli::say("pages of 4 KiB {}\n", grouped(r.link.pages));
     else
       cli::say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(r.link.requests[0]), grouped(r.link.requests[1]),
                grouped(r.link.requests[2]), grouped(r.link.requests[3]));
@@ -241,10 +242,15 @@ void search(bfs_arguments& a) {
   if (o.vertices_per_team < 1 || o.vertices_per_team > 1024)
     fail(errc::usage, "--vertices-per-team {}: say 1 to 1024", o.vertices_per_team);
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (a.trials && *a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
+  if (a.trials && (*a.trials == 0 || *a.trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *a.trials);
   a.budgets.apply(o.where);
   for (std::string const& name : {a.out, a.save_sources})
-    if (!name.empty()) check_target(name);
+    if (!name.empty()) {
+      check_target(name);
+      if (std::error_code none; std::filesystem::equivalent(name, a.file, none))
+        fail(errc::usage, "{}: is the graph itself; write to another file", name);
+    }
+  if (!a.out.empty() && a.out == a.save_sources) fail(errc::usage, "{}: --out and --save-sources name the same file; name two", a.out);
 
   bool const on_device = o.where.kind == place_kind::device;
   graph_info const info = read_header(a.file).info;
@@ -286,7 +292,7 @@ void search(bfs_arguments& a) {
       } else {
         if (many) cli::say("source  {}\n", source);
         say_levels(runs.back(), link);
-        say_run(runs.back(), info, link);
+        say_run(runs.back(), info, link, o.access == access_mode::paged);
         if (many) cli::say("\n");
       }
       cli::flush_out();

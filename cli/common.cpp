@@ -59,11 +59,11 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 }  // namespace
 
-std::string not_a_count(std::string const& text) {
+std::string not_a_count(std::string const& text, std::uint64_t most) {
   std::uint64_t value = 0;
   auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc{} && end == text.data() + text.size()) return "";
-  return fmt::format("'{}' is no whole number from 0 to 18446744073709551615", text);
+  if (code == std::errc{} && end == text.data() + text.size() && value <= most) return "";
+  return fmt::format("'{}' is no whole number from 0 to {}", text, most);
 }
 
 std::string describe(graph_info const& g) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,11 +30,15 @@ std::string grouped(std::uint64_t n);  // 1,234,567
 
 std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 
-std::string not_a_count(std::string const& text);  // what is wrong with it, or nothing
+std::string not_a_count(std::string const& text, std::uint64_t most);  // what is wrong with it, or nothing
+template <class T>
+inline constexpr auto most_of = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+template <class T>
+inline constexpr auto most_of<std::optional<T>> = most_of<T>;
 // An option that takes a whole number from 0 up.
 template <class T>
 CLI::Option* add_number(CLI::App& verb, std::string const& name, T& to, std::string const& help) {
-  return verb.add_option(name, to, help)->type_name("N")->check(not_a_count, "");
+  return verb.add_option(name, to, help)->type_name("N")->check([](std::string const& text) { return not_a_count(text, most_of<T>); }, "");
 }
 
 // --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed

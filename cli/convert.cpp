@@ -43,7 +43,12 @@ void convert_file(convert_arguments& a) {
              b.undirected ? (*b.undirected ? "undirected" : "directed")
              : container  ? "as it is"
                           : "as the format says, else directed",
-             b.keep_duplicates ? "kept" : "dropped, the smallest weight stays", b.keep_loops ? "kept" : "dropped",
+             plan.keeps_all      ? "as they are"
+             : b.keep_duplicates ? "kept"
+                                 : "dropped, the smallest weight stays",
+             plan.keeps_all ? "as they are"
+             : b.keep_loops ? "kept"
+                            : "dropped",
              a.compact    ? "compacted"
              : a.keep_ids ? "kept"
              : container  ? "as they are"

@@ -13,6 +13,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
+#include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
@@ -64,9 +65,14 @@ constexpr mode modes[] = {{access_mode::paged, 1, "paged"},
 
 void run_demo(settings const& s) {
   bool const gpu = device::count() > 0;
-  demo_file const file{s.file.empty() ? std::filesystem::temp_directory_path() / fmt::format("garner-demo-{}.gnr", ::getpid())
-                                      : std::filesystem::path(s.file),
+  if (s.scale < 8 || s.scale > 26) fail(errc::usage, "--scale {}: say 8 to 26", s.scale);
+  std::error_code no_folder;
+  std::filesystem::path const folder = std::filesystem::temp_directory_path(no_folder);
+  if (s.file.empty() && no_folder)
+    fail(errc::io, "the temporary folder: {}; set TMPDIR to one that exists, or name a file with --file", no_folder.message());
+  demo_file const file{s.file.empty() ? folder / fmt::format("garner-demo-{}.gnr", ::getpid()) : std::filesystem::path(s.file),
                        s.file.empty()};
+  check_target(file.path);
   generate_options make;
   make.scale = s.scale;
   build_report report;
@@ -148,11 +154,11 @@ void run_demo(settings const& s) {
 }  // namespace
 
 void add_demo(CLI::App& app) {
-  auto* const verb = app.add_subcommand("demo", "Generate, write, read, search and verify: one table of what this machine does");
+  auto* const verb = app.add_subcommand("demo", "generate, write, read, search and verify: one table of what this machine does");
   auto const s = std::make_shared<settings>();
-  verb->add_option("--scale", s->scale, "The graph has 2^scale vertices")->check(CLI::Range(8, 26))->capture_default_str();
-  verb->add_option("--file", s->file, "Keep the container under this name (default: a temporary file)");
-  verb->footer("Example:\n  garner demo --scale 20\n");
+  cli::add_number(*verb, "--scale", s->scale, "2^SCALE vertices, 8 to 26")->capture_default_str();
+  verb->add_option("--file", s->file, "keep the container under this name (default: a temporary file)")->type_name("FILE");
+  verb->footer("Example: garner demo --scale 20");
   verb->callback([s] { run_demo(*s); });
 }
 

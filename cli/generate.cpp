@@ -75,7 +75,7 @@ void add_generate(CLI::App& app) {
   cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
   verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
   verb->add_flag("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
-  verb->add_option("--to", a->to, "format, whatever the ending says")->type_name("FORMAT");
+  verb->add_option("--to", a->to, "format of OUT, whatever its ending says: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
   a->weights.add(*verb);
   a->budgets.add(*verb, true);
   verb->footer("Example: garner generate kron --scale 20 kron20.gnr");

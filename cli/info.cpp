@@ -42,7 +42,7 @@ json gather(settings const& s) {
   all["build"] = {{"cuda", device::built()},
                   {"cuda_toolkit", cuda_toolkit().empty() ? json() : json(cuda_toolkit())},
                   {"compiler", compiler()},
-                  {"reads", {"gnr", "el", "wel", "csv", "txt", "mtx", "gr", "sg", "wsg", "bel"}},
+                  {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "sg", "wsg", "bel"}},
                   {"places", device::built() ? json{"host", "traced", "device"} : json{"host", "traced"}},
                   {"jobs", {"bfs"}}};
@@ -139,12 +139,12 @@ void print(json const& all) {
 }  // namespace
 
 void add_info(CLI::App& app) {
-  auto* const verb = app.add_subcommand("info", "Devices, links and their measured rates, host memory, what this build can do");
+  auto* const verb = app.add_subcommand("info", "devices, links and their measured rates, host memory, what this build can do");
   auto const s = std::make_shared<settings>();
-  verb->add_flag("--json", s->as_json, "Print one JSON object");
-  verb->add_flag("--measure", s->again, "Measure the links again (else from the cache where they were measured before)");
-  verb->add_flag("--quick", s->quick, "Where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)");
-  verb->footer("Example:\n  garner info --json\n");
+  verb->add_flag("--json", s->as_json, "print one JSON object");
+  verb->add_flag("--measure", s->again, "measure the links again (else from the cache where they were measured before)");
+  verb->add_flag("--quick", s->quick, "where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)");
+  verb->footer("Example: garner info --json");
   verb->callback([s] {
     json const all = gather(*s);
     if (s->as_json) cli::say("{}\n", all.dump(2));

@@ -79,9 +79,10 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
         grouped(b.vertices), percent(b.vertices, g.vertices), grouped(b.edges), percent(b.edges, g.edges),
         percent(sum += b.edges, g.edges));
 
-  say("\nedges at vertices of at most this degree\n");
+  if (g.edges) say("\nedges at vertices of at most this degree\n");
   for (auto const& p : s.shares)
-    if (p.degree) say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
+    if (p.degree && g.edges)
+      say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
 
   say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
   for (auto const& x : h.sections) say("{:<12} {:>16} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);

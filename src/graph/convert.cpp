@@ -35,6 +35,9 @@ std::uint64_t arrays_bytes(graph_info const& info) {
   return one * (info.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
 }
 
+// What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
+bool keeps_all(graph_info const& has, build_options const& want) { return !(has.directed && want.undirected.value_or(false)); }
+
 // Internal ids stand for the user's, whose table (if there is one) is put back after building; unless the numbering is to change.
 edge_list arcs_of(graph const& g, bool renumber) {
   edge_list e;
@@ -62,6 +65,7 @@ edge_list arcs_of(graph const& g, bool renumber) {
 graph build_again(graph g, build_options options, build_report& report) {
   bool const renumber = options.numbering != numbering::automatic;
   if (!renumber) options.numbering = numbering::keep;
+  if (keeps_all(g.info, options)) options.keep_duplicates = options.keep_loops = true;
   if (!options.undirected) options.undirected = !g.info.directed;
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
@@ -81,6 +85,11 @@ void check_target(std::filesystem::path const& out) {
   std::filesystem::file_status const now = std::filesystem::status(out);
   if (std::filesystem::exists(now) && !std::filesystem::is_regular_file(now) && !std::filesystem::is_directory(now))
     fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", out.string());
+  // There /dev/stdout may lead to a regular file, and yet must not be replaced by one.
+  std::error_code none;
+  std::string const folder = std::filesystem::weakly_canonical(std::filesystem::absolute(out).parent_path(), none).string() + "/";
+  if (folder == "/dev/" || folder.starts_with("/proc/"))
+    fail(errc::io, "{}: is no place for a result, which is written whole or not at all; name a file in a folder of yours", out.string());
   pending_file const there(out);  // removed again
 }
 
@@ -104,6 +113,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
     graph_info const info = read_header(in).info;
     plan.bytes_needed = arrays_bytes(info);
     plan.builds = must_build(info, b);
+    plan.keeps_all = keeps_all(info, b);
     if (plan.builds)
       plan.bytes_needed = std::max(
           plan.bytes_needed + info.edges * 16,

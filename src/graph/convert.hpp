@@ -1,6 +1,7 @@
 // From any format to any other: reading -> build_graph -> writing, or container -> writing. The options of build_graph apply to a container
 // too, which is then taken apart and built again only if one of them asks for what it is not.
-// Invariant: a container converted without options keeps its vertices, ids and order of edges.
+// Invariant: a container converted without options keeps its vertices, ids and order of edges; built again it keeps loops and duplicates,
+// unless its arcs become edges.
 // Cost: that of reading and build_graph; of a container its own size in host memory.
 #pragma once
 #include <filesystem>
@@ -24,6 +25,7 @@ struct convert_options {
 struct convert_plan {
   file_format from, to;
   bool builds = true;              // false: a container that is written as it is
+  bool keeps_all = false;          // of a container: loops and duplicates stay, whatever the options say
   std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size
 };
 // Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too

@@ -54,6 +54,18 @@ TEST(full_disk, leaves_no_half_file) {
   EXPECT_EQ(at.shell("garner stats k.gnr --check").code, 0) << "the old file stands as it was";
 }
 
+TEST(target, among_devices_and_processes_is_refused) {
+  if (::geteuid() == 0) GTEST_SKIP() << "a program that fails this would spoil /dev for root";
+  folder const at;
+  generate(at, "k.gnr");
+  for (std::string const name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    outcome const o = at.shell("garner convert k.gnr --to el " + name + " > out.txt");
+    EXPECT_EQ(o.code, 1) << name;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find("is no place for a result"), std::string::npos) << o.err;
+  }
+}
+
 TEST(full_disk, of_standard_output_is_an_error) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
   folder const at;
