@@ -121,7 +121,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   } else {
     // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
-    plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
+    if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
   }
   if (std::uint64_t const allowed = host_budget().limit(); plan.bytes_needed > allowed)
     fail(errc::memory,

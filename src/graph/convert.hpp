@@ -26,7 +26,7 @@ struct convert_plan {
   file_format from, to;
   bool builds = true;              // false: a container that is written as it is
   bool keeps_all = false;          // of a container: loops and duplicates stay, whatever the options say
-  std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size
+  std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size; 0: not known, as of a pipe
 };
 // Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too
 // small.

@@ -27,6 +27,13 @@ std::optional<std::filesystem::path> find_any(std::string const& name) {
   return found;
 }
 
+// Pipes and devices give their bytes once.
+bool gives_once(std::filesystem::path const& path) {
+  std::error_code none;
+  std::filesystem::file_status const is = std::filesystem::status(path, none);
+  return std::filesystem::exists(is) && !std::filesystem::is_regular_file(is) && !std::filesystem::is_directory(is);
+}
+
 struct bel_files {
   input_stream offsets, targets;
   std::optional<input_stream> weights;
@@ -143,6 +150,8 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
   file_format const format = chosen(path, options);
   constexpr std::uint64_t a_mib = 1u << 20;
   if (format == file_format::bel) {
+    for (char const* part : {".col", ".dst", ".val"})
+      if (auto const found = find_any(bel_stem(path) + part); found && gives_once(*found)) return 0;
     bel_files files = open_bel(path);
     std::uint64_t counts[2] = {0, 0};
     files.offsets.read(&counts[0], 8);
@@ -152,6 +161,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
     };
     return 8 * cap(files.offsets, counts[0]) + (files.weights && !options.ignore_weights ? 20 : 16) * cap(files.targets, counts[1]) + a_mib;
   }
+  if (gives_once(path)) return 0;
   input_stream in(path);
   std::uint64_t const size = in.file_size().value_or(0);
   if (!is_text(format)) {

@@ -1,0 +1,51 @@
+// From format to format: pipes, what a container keeps when it is built again, and targets that cannot be.
+#include "graph/convert.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/fail.hpp"
+#include "graph/build.hpp"
+#include "graph/container.hpp"
+
+namespace garner {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct converting : testing::Test {
+  fs::path folder;
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "garner_convert.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder = name;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path at(std::string const& name) const { return folder / name; }
+  fs::path file(std::string const& name, std::string const& bytes) const {
+    std::ofstream(at(name), std::ios::binary) << bytes;
+    return at(name);
+  }
+};
+
+TEST_F(converting, a_pipe_is_read_once) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "0 1\n1 2\n", 8), 8);
+  ::close(ends[1]);
+  std::string const in = fmt::format("/dev/fd/{}", ends[0]);
+  convert_options how;
+  how.read.from = file_format::el;
+  convert_plan const plan = plan_conversion(in, at("g.gnr"), how);
+  EXPECT_EQ(plan.bytes_needed, 0u);  // not known
+  EXPECT_EQ(convert(in, at("g.gnr"), how).info.edges, 2u);
+  ::close(ends[0]);
+  EXPECT_GT(plan_conversion(file("g.el", "0 1\n1 2\n"), at("g.gnr"), {}).bytes_needed, 0u);
+}
+
+}  // namespace
+}  // namespace garner
