@@ -57,10 +57,22 @@ void pending_file::write_at(std::uint64_t offset, void const* data, std::size_t 
   }
 }
 
-void pending_file::commit() {
-  check_interrupted();
-  if (::fsync(fd_) != 0 && errno != EINVAL) fail(errc::io, "{}: flushing failed: {}", target_.string(), std::strerror(errno));
+void pending_file::flush() {
+  auto const check = [&](int result) {
+    if (result != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS)
+      fail(errc::io, "{}: flushing failed: {}", target_.string(), std::strerror(errno));
+    check_interrupted();
+  };
+  check(0);
+  // In pieces first, since nothing stops an fsync, which may take minutes.
+  ::off_t const size = ::lseek(fd_, 0, SEEK_END), piece = 256 << 20;
+  for (::off_t at = 0; at < size; at += piece)
+    check(::sync_file_range(fd_, at, piece, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+  check(::fsync(fd_));
   if (::close(std::exchange(fd_, -1)) != 0) fail(errc::io, "{}: closing failed: {}", target_.string(), std::strerror(errno));
+}
+
+void pending_file::publish() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
   temporary_.clear();

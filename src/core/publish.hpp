@@ -1,5 +1,5 @@
 // Files come whole or not at all: written beside under a temporary name, flushed, then renamed over the target.
-// Invariant: if commit() was not reached (an error, Ctrl-C, a full disk) the temporary file is removed and the old file stands as it was.
+// Invariant: if publish() was not reached (an error, Ctrl-C, a full disk) the temporary file is removed and the old file stands as it was.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,10 @@ class pending_file {
   void write(std::string_view text) { write(text.data(), text.size()); }
   void write_at(std::uint64_t offset, void const* data, std::size_t bytes);  // anywhere; thread-safe; does not move the append position
   int descriptor() const { return fd_; }
-  void commit();  // fsync, rename
+  void commit() { flush(), publish(); }
+  // For files that belong together: flush all, then publish all.
+  void flush();    // everything that can still fail or be interrupted; nothing is written afterwards
+  void publish();  // the rename alone
 
  private:
   std::filesystem::path target_, temporary_;

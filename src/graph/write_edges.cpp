@@ -1,7 +1,7 @@
 // Writes a CSR as el, wel, mtx, sg, wsg or bel. Every file is a row of pieces, made (and compressed, each as a gzip member or zstd frame of
 // its own) by the crew and written in order.
 // Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
-// files of a .bel none is renamed before all are written.
+// files of a .bel none is renamed before all are safe on the disk.
 // Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
 // arc.
 #include <zlib.h>
@@ -87,7 +87,7 @@ class piece_file {
       bar.advance(count);
     });
   }
-  void commit() { file_.commit(); }
+  pending_file& file() { return file_; }
 
  private:
   pending_file file_;
@@ -241,10 +241,11 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
     weights.emplace(stem + ".val" + compression, compression);
     weights->piece(header(g.edges));
     weights->array<std::uint32_t>(g.edges, bar, [&](std::uint64_t i) { return g.weights[i]; });
-    weights->commit();
   }
-  offsets.commit();
-  targets.commit();
+  std::vector<piece_file*> parts{&offsets, &targets};
+  if (weights) parts.push_back(&*weights);
+  for (auto* const part : parts) part->file().flush();
+  for (auto* const part : parts) part->file().publish();
 }
 
 }  // namespace
@@ -292,7 +293,7 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
   if (to == file_format::mtx) write_mtx(g, file, bar);
   else if (text) write_columns(g, file, bar, weighted);
   else write_sg(g, file, bar, weighted);
-  file.commit();
+  file.file().commit();
   return notes;
 }
 

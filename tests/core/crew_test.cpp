@@ -2,20 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "core/publish.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
 
@@ -83,40 +76,6 @@ TEST(crew, stops_when_asked_to) {
                error);
   clear_interrupt();
   EXPECT_LT(chunks, 1000);
-}
-
-TEST(pending_file, appears_whole_or_not_at_all) {
-  std::filesystem::path const folder = std::filesystem::temp_directory_path() / ("garner-publish-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  auto const content = [&] {
-    std::ifstream in(folder / "x");
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
-  {
-    pending_file first(folder / "x");
-    first.write("one");
-    EXPECT_FALSE(std::filesystem::exists(folder / "x"));
-    first.commit();
-  }
-  EXPECT_EQ(content(), "one");
-  {
-    pending_file dropped(folder / "x");
-    dropped.write("two");
-  }
-  EXPECT_EQ(content(), "one");
-  {
-    pending_file stopped(folder / "x");
-    request_interrupt();
-    EXPECT_THROW(stopped.write("three"), error);
-    clear_interrupt();
-  }
-  EXPECT_EQ(content(), "one");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-  std::filesystem::create_directory(folder / "d");
-  EXPECT_THROW(pending_file(folder / "d"), error);
-  EXPECT_THROW(pending_file("/dev/null"), error);
-  EXPECT_THROW(pending_file(folder / "none" / "x"), error);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(progress, tells_and_stops) {

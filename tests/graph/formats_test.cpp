@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <numeric>
@@ -27,6 +29,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using namespace std::string_literals;
 namespace fs = std::filesystem;
+
+// In the place of the C library's: the n-th call fails, or Ctrl-C comes during it.
+namespace {
+enum class fsync_fault { error, interrupt };
+int fault_at = 0;
+fsync_fault fault_is = fsync_fault::error;
+}  // namespace
+extern "C" int fsync(int fd) {
+  if (fault_at > 0 && --fault_at == 0) {
+    if (fault_is == fsync_fault::error) return errno = EIO, -1;
+    garner::request_interrupt();
+  }
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
 
 namespace garner {
 void PrintTo(arc const& a, std::ostream* out) { *out << a.source << "->" << a.target; }
@@ -859,6 +875,21 @@ TEST_F(formats, a_full_disk_leaves_no_half_file) {
     std::_Exit(2);
   };
   EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "writing failed at byte");
+}
+
+TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
+  csr const c(random_edges(10, 20, weight_kind::u32, 1), true);
+  for (fsync_fault const fault : {fsync_fault::error, fsync_fault::interrupt})
+    for (int const at_call : {1, 2, 3}) {
+      fault_at = at_call;
+      fault_is = fault;
+      EXPECT_THROW(write_edges(c.view, at("g.bel"), file_format::bel), error);
+      fault_at = 0;
+      clear_interrupt();
+      EXPECT_EQ(files(), 0u) << at_call;
+    }
+  write_edges(c.view, at("g.bel"), file_format::bel);
+  EXPECT_EQ(files(), 3u);
 }
 
 // What a reader gives is what the builder takes: formats that count from 1 keep the user's ids and no vertex is added.
