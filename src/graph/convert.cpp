@@ -67,6 +67,7 @@ graph build_again(graph g, build_options options, build_report& report) {
   if (!renumber) options.numbering = numbering::keep;
   if (keeps_all(g.info, options)) options.keep_duplicates = options.keep_loops = true;
   if (!options.undirected) options.undirected = !g.info.directed;
+  options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this says
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
   g = {};
@@ -117,7 +118,8 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
     if (plan.builds)
       plan.bytes_needed = std::max(
           plan.bytes_needed + info.edges * 16,
-          build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed), b.in_lists));
+          build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed),
+                      b.in_lists || info.in_lists));
   } else {
     // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;

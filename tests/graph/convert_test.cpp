@@ -47,5 +47,27 @@ TEST_F(converting, a_pipe_is_read_once) {
   EXPECT_GT(plan_conversion(file("g.el", "0 1\n1 2\n"), at("g.gnr"), {}).bytes_needed, 0u);
 }
 
+TEST_F(converting, a_container_built_again_keeps_its_in_lists) {
+  convert_options how;
+  how.build.in_lists = true;
+  convert(file("g.el", "0 1\n1 2\n5 2\n"), at("g.gnr"), how);
+  ASSERT_TRUE(read_header(at("g.gnr")).info.in_lists);
+  convert_options wide, compact, undirected;
+  wide.build.id_bytes = 8;
+  compact.build.numbering = build_options::ids::compact;
+  undirected.build.undirected = true;
+  for (auto const* const again : {&wide, &compact}) {
+    convert_result const r = convert(at("g.gnr"), at("h.gnr"), *again);
+    EXPECT_TRUE(r.built);
+    EXPECT_TRUE(r.info.in_lists);
+    load_options all;
+    all.in_lists = true;
+    graph const g = load_graph(at("h.gnr"), all);
+    EXPECT_EQ(g.in.offsets[3] - g.in.offsets[2], 2u);
+    EXPECT_GT(plan_conversion(at("g.gnr"), at("h.gnr"), *again).bytes_needed, 0u);
+  }
+  EXPECT_FALSE(convert(at("g.gnr"), at("h.gnr"), undirected).info.in_lists);
+}
+
 }  // namespace
 }  // namespace garner
