@@ -83,9 +83,6 @@ graph build_again(graph g, build_options options, build_report& report) {
 }  // namespace
 
 void check_target(std::filesystem::path const& out) {
-  std::filesystem::file_status const now = std::filesystem::status(out);
-  if (std::filesystem::exists(now) && !std::filesystem::is_regular_file(now) && !std::filesystem::is_directory(now))
-    fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", out.string());
   // There /dev/stdout may lead to a regular file, and yet must not be replaced by one.
   std::error_code none;
   std::string const folder = std::filesystem::weakly_canonical(std::filesystem::absolute(out).parent_path(), none).string() + "/";
@@ -116,10 +113,9 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
     plan.builds = must_build(info, b);
     plan.keeps_all = keeps_all(info, b);
     if (plan.builds)
-      plan.bytes_needed = std::max(
-          plan.bytes_needed + info.edges * 16,
-          build_bytes(info.edges, info.vertices, info.weights != weight_kind::none, b.undirected.value_or(!info.directed),
-                      b.in_lists || info.in_lists));
+      plan.bytes_needed =
+          std::max(plan.bytes_needed + info.edges * 16, build_bytes(info.edges, info.vertices, info.weights != weight_kind::none,
+                                                                    b.undirected.value_or(!info.directed), b.in_lists || info.in_lists));
   } else {
     // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
     std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;

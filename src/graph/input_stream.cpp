@@ -205,7 +205,10 @@ struct input_stream::state {
 input_stream::input_stream(std::filesystem::path const& path, bool sniff) : state_(std::make_unique<state>()) {
   state& s = *state_;
   s.name = path.string();
-  s.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  do {  // a pipe waits here for its writer
+    check_interrupted();
+    s.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (s.fd < 0 && errno == EINTR);
   if (s.fd < 0) fail(errc::io, "{}: cannot be opened: {}", s.name, std::strerror(errno));
   struct ::stat facts {};
   if (::fstat(s.fd, &facts) != 0) fail(errc::io, "{}: cannot be examined: {}", s.name, std::strerror(errno));

@@ -20,7 +20,11 @@ std::optional<std::filesystem::path> find_any(std::string const& name) {
   std::optional<std::filesystem::path> found;
   for (char const* ending : {"", ".gz", ".zst"}) {
     std::filesystem::path const path = name + ending;
-    if (!std::filesystem::exists(path)) continue;
+    std::error_code problem;
+    if (!std::filesystem::exists(path, problem)) {
+      if (problem) fail(errc::io, "{}: cannot be opened: {}", path.string(), problem.message());
+      continue;
+    }
     if (found) fail(errc::input, "{}: {} lies beside it; remove the one that is not meant", found->string(), path.filename().string());
     found = path;
   }

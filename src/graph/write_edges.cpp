@@ -223,7 +223,8 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
   for (char const* part : {".col", ".dst", ".val"})
     for (char const* ending : {"", ".gz", ".zst"}) {
       std::string const other = stem + part + ending;
-      if ((ending != compression || (part == std::string_view(".val") && !g.weights)) && std::filesystem::exists(other))
+      std::error_code none;  // what cannot be looked at, the pending file will name
+      if ((ending != compression || (part == std::string_view(".val") && !g.weights)) && std::filesystem::exists(other, none))
         fail(errc::usage, "{}: stands beside the .bel to be written and would be read with it; remove it first", other);
     }
   progress bar("writing", g.vertices + 1 + g.edges * (g.weights ? 2 : 1));

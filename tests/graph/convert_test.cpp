@@ -69,5 +69,36 @@ TEST_F(converting, a_container_built_again_keeps_its_in_lists) {
   EXPECT_FALSE(convert(at("g.gnr"), at("h.gnr"), undirected).info.in_lists);
 }
 
+TEST_F(converting, a_target_that_cannot_be_is_told_in_one_line) {
+  file("g.el", "0 1\n");
+  fs::create_symlink("round.gnr", at("round.gnr"));
+  fs::create_directory(at("d.gnr"));
+  // Links in a circle stand in for a folder without x, which root may enter.
+  for (fs::path const& out : {at("round.gnr"), at("round.gnr") / "x.gnr", at("d.gnr"), at("none") / "x.gnr", at(std::string(300, 'x') + ".gnr"),
+                              fs::path("/dev/null")}) {
+    convert_options how;
+    how.to = file_format::gnr;
+    try {
+      plan_conversion(at("g.el"), out, how);
+      ADD_FAILURE() << out;
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::io);
+      EXPECT_THAT(e.what(), testing::StartsWith(out.string() + ": "));
+    } catch (std::exception const& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  try {
+    convert_options how;
+    how.to = file_format::bel;
+    convert(at("g.el"), at("round.gnr") / "x.bel", how);
+    ADD_FAILURE();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), errc::io);
+  } catch (std::exception const& e) {
+    ADD_FAILURE() << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace garner

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -14,9 +15,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -727,6 +730,22 @@ TEST_F(formats, reading_can_be_interrupted) {
               HasSubstr("interrupted"));
   clear_interrupt();
   EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(formats, waiting_for_a_pipe_can_be_interrupted) {
+  ASSERT_EQ(::mkfifo(at("g.el").c_str(), 0600), 0);
+  struct sigaction action {}, before {};
+  action.sa_handler = [](int) { request_interrupt(); };
+  ::sigaction(SIGUSR1, &action, &before);
+  ::pthread_t const reader = ::pthread_self();
+  {
+    std::jthread const user([&](std::stop_token done) {  // again and again, as the first may come before the waiting begins
+      while (std::this_thread::sleep_for(std::chrono::milliseconds(50)), !done.stop_requested()) ::pthread_kill(reader, SIGUSR1);
+    });
+    EXPECT_THAT(message(errc::interrupted, [&] { read_edges(at("g.el"), {}); }), HasSubstr("interrupted"));
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
+  clear_interrupt();
 }
 
 // --- there and back --------------------------------------------------------------------------------------------------------
