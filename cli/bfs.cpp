@@ -142,7 +142,7 @@ void say_levels(bfs_run const& r, link_shown link) {
 }
 
 void say_run(bfs_run const& r, graph_info const& info, link_shown link, bool paged) {
-  cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges looked at\n", grouped(r.reached),
+  cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges leave them\n", grouped(r.reached),
            grouped(info.vertices), 100.0 * static_cast<double>(r.reached) / static_cast<double>(info.vertices), r.depth_max,
            grouped(r.depth_sum), grouped(r.edges));
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}\n", r.ms, r.gteps, link.timed ? "" : " (of the simulation)");
@@ -151,8 +151,8 @@ void say_run(bfs_run const& r, graph_info const& info, link_shown link, bool pag
     else
       cli::say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(r.link.requests[0]), grouped(r.link.requests[1]),
                grouped(r.link.requests[2]), grouped(r.link.requests[3]));
-    cli::say("over the link {}, amplification {:.3f}, overfetch {:.3f}\n", format_bytes(r.link.bytes_link()),
-             r.link.amplification(info.edges * info.id_bytes), r.link.overfetch());
+    cli::say("over the link {}, amplification {:.3f}, overfetch {:.3f}{}\n", format_bytes(r.link.bytes_link()),
+             r.link.amplification(info.edges * info.id_bytes), r.link.overfetch(), link.timed ? " (modelled)" : "");
   } else {
     cli::say("over the link -, amplification -, overfetch -\n");
   }
@@ -330,6 +330,7 @@ void search(bfs_arguments& a) {
            {"checked", load.check},
            {"verified", std::all_of(runs.begin(), runs.end(), [](bfs_run const& r) { return r.verified; })},
            {"simulated", !link.timed},
+           {"modelled", link.crosses && on_device},
            {"runs", json::array()}};
   for (bfs_run const& r : runs) all["runs"].push_back(to_json(r, info, link));
   cli::say("{}\n", all.dump(2));

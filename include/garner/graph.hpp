@@ -44,7 +44,7 @@ struct build_options {
 
 // What happened on the way from edge list to graph.
 struct build_report {
-  std::uint64_t arcs_read = 0, loops_dropped = 0, duplicates_dropped = 0;
+  std::uint64_t arcs_read = 0, loops_dropped = 0, loops_kept = 0, duplicates_dropped = 0;
   std::uint64_t isolated = 0;  // vertices without any edge
   bool compacted = false;
   std::uint64_t bytes_needed = 0;  // host memory at the peak, predicted before it started

@@ -41,7 +41,7 @@ struct bfs_level {
 
 struct bfs_run {
   std::uint64_t source = 0;              // the user's id
-  std::uint64_t reached = 0, edges = 0;  // vertices reached, the source among them; arcs looked at
+  std::uint64_t reached = 0, edges = 0;  // vertices reached, the source among them; arcs that leave them
   std::uint32_t depth_max = 0;
   std::uint64_t depth_sum = 0;
   double ms = 0;     // all levels; state is made and cleared before the clock starts

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -74,7 +76,11 @@ struct crew::state {
 
 crew::crew(unsigned threads) : state_(std::make_unique<state>()) {
   unsigned const n = threads ? threads : threads_of_machine();
-  for (unsigned i = 1; i < n; ++i) state_->members.emplace_back([s = state_.get()] { s->member(); });
+  try {
+    for (unsigned i = 1; i < n; ++i) state_->members.emplace_back([s = state_.get()] { s->member(); });
+  } catch (std::system_error const&) {  // the system gives no more threads: go on with those there are
+  } catch (std::bad_alloc const&) {
+  }
 }
 
 crew::~crew() {

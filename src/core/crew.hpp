@@ -12,7 +12,7 @@ namespace garner {
 
 class crew {
  public:
-  explicit crew(unsigned threads = 0);  // 0: as many as the machine (or its control group) gives
+  explicit crew(unsigned threads = 0);  // 0: as many as this process may run on
   ~crew();
   crew(crew const&) = delete;
   crew& operator=(crew const&) = delete;

@@ -22,6 +22,7 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/mark.hpp"
+#include "core/progress.hpp"
 #include "core/run.hpp"
 
 #if defined(__CUDACC__)
@@ -451,8 +452,10 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
     case place_kind::host: {
+      // Waking the crew costs as much as some thousand light items; an item for a wide team is likely a whole run.
+      constexpr std::uint64_t alone = Width == 1 ? 2048 : 64;
       std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
-      x.threads().run(n, std::max<std::uint64_t>(grain, n < 2048 ? n : 0), [&](std::uint64_t begin, std::uint64_t end) {
+      x.threads().run(n, n < alone ? n : grain, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) body(team(lanes::host{}), i);
       });
       return;
@@ -461,6 +464,7 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
       constexpr std::uint64_t teams = 32 / Width;
       std::vector<far_read> reads[teams];
       for (std::uint64_t warp = 0; warp < n; warp += teams) {
+        if (warp % 4096 == 0) check_interrupted();
         std::uint64_t const in_warp = std::min(teams, n - warp);
         for (std::uint64_t t = 0; t < in_warp; ++t) {
           reads[t].clear();

@@ -76,9 +76,19 @@ std::uint64_t counted(executor& x, Call call) {
       sizeof(std::uint64_t));
   return x.read(count);
 }
+// CUB counted what it selects from in 32 bits before CCCL 2.7 (CUDA 12.8).
+void require_countable(std::uint64_t n) {
+#if CUB_VERSION < 200700
+  if (n > 0x7fffffffull)
+    fail(errc::device, "{} elements: this build's CUDA selects from at most 2^31 - 1; build with CUDA 12.8 or newer", n);
+#else
+  (void)n;
+#endif
+}
 template <class T>
 std::uint64_t select_any(executor& x, T const* in, std::uint8_t const* flags, T* out, std::uint64_t n) {
   if (n == 0) return 0;
+  require_countable(n);
   return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
     return cub::DeviceSelect::Flagged(s, bytes, in, flags, out, count, static_cast<std::int64_t>(n), stream(x));
   });
@@ -136,6 +146,7 @@ std::uint64_t select(executor& x, std::uint32_t const* in, std::uint8_t const* f
 }
 std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) {
   if (n == 0) return 0;
+  require_countable(n);
   return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
     return cub::DeviceSelect::Unique(s, bytes, in, out, count, static_cast<std::int64_t>(n), stream(x));
   });
@@ -143,6 +154,7 @@ std::uint64_t unique(executor& x, std::uint64_t const* in, std::uint64_t* out, s
 std::uint64_t unique_by_key(executor& x, std::uint64_t const* keys, std::uint32_t const* values, std::uint64_t* out_keys,
                             std::uint32_t* out_values, std::uint64_t n) {
   if (n == 0) return 0;
+  require_countable(n);
   return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* count) {
     return cub::DeviceSelect::UniqueByKey(s, bytes, keys, values, out_keys, out_values, count, static_cast<std::int64_t>(n),
                                           cuda::std::equal_to<>{}, stream(x));

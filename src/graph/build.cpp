@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -15,24 +17,35 @@ namespace garner {
 
 namespace {
 
+std::uint64_t blocks_of(std::uint64_t n, std::uint64_t block) { return (n + block - 1) / block; }
+
 // --- bodies ------------------------------------------------------------------------------------------------------------------------------
-// A loop's key becomes `vertices` << shift, above all others, so that the sort brings the loops to the end.
-struct mark_loop {
+// Counts the loops. A loop that goes, one of all or the second of a pair (an undirected loop is one arc), gets the key `vertices` << shift,
+// above all others, so that the sort brings it to the end.
+struct mark_loops {
   std::uint64_t* keys;
   std::uint64_t vertices, count;
   int shift;
-  std::uint64_t* loops;
+  bool all, seconds;      // which go
+  std::uint64_t* marked;  // how many do
+  std::uint64_t* found;   // how many loops there are
   static constexpr std::uint64_t block = 1024;
+  struct both {
+    std::uint64_t found, marked;
+    GARNER_HD friend both operator+(both a, both b) { return {a.found + b.found, a.marked + b.marked}; }
+  };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     std::uint64_t const end = smaller(count, (b + 1) * block), low = (std::uint64_t{1} << shift) - 1;
-    std::uint64_t const found = t.sum(indices{b * block, end}, [&](std::uint64_t i) -> std::uint64_t {
-      if (keys[i] >> shift != (keys[i] & low)) return 0;
+    both const mine = t.sum(indices{b * block, end}, [&](std::uint64_t i) {
+      if (keys[i] >> shift != (keys[i] & low)) return both{0, 0};
+      if (!all && !(seconds && i % 2)) return both{1, 0};
       keys[i] = vertices << shift;
-      return 1;
+      return both{1, 1};
     });
     t.once([&] {
-      if (found) atomic_add(loops, found);
+      if (mine.found) atomic_add(found, mine.found);
+      if (mine.marked) atomic_add(marked, mine.marked);
     });
   }
 };
@@ -156,6 +169,16 @@ struct mark_touched {
 
 std::uint64_t isolated_vertices(graph const& g) {
   executor here({place_kind::host, 0});
+  if (!g.info.directed || g.info.in_lists) {  // then the offsets tell
+    std::vector<std::uint64_t> of_block(blocks_of(g.info.vertices, 65536), 0);
+    std::uint64_t const *const out = g.out.offsets.data(), *const in = g.info.in_lists ? g.in.offsets.data() : out;
+    here.threads().run(g.info.vertices, 65536, [&](std::uint64_t a, std::uint64_t b) {
+      std::uint64_t alone = 0;
+      for (std::uint64_t v = a; v < b; ++v) alone += out[v] == out[v + 1] && in[v] == in[v + 1] ? 1 : 0;
+      of_block[a / 65536] = alone;
+    });
+    return std::accumulate(of_block.begin(), of_block.end(), std::uint64_t{0});
+  }
   std::vector<std::uint32_t> touched((g.info.vertices + 31) / 32, 0);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
@@ -165,8 +188,6 @@ std::uint64_t isolated_vertices(graph const& g) {
   for (std::uint32_t w : touched) hit += static_cast<std::uint64_t>(count_bits(w));
   return g.info.vertices - hit;
 }
-
-std::uint64_t blocks_of(std::uint64_t n, std::uint64_t block) { return (n + block - 1) / block; }
 
 }  // namespace
 
@@ -183,13 +204,16 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   sorted_arcs sorted{arcs.keys.span(), {}};
   buffer<std::uint64_t> spare(x.near(), arcs.keys.size(), x.device(), "arcs, to sort");
   buffer<std::uint32_t> spare_weights;
-  std::uint64_t m = sorted.keys.size(), loops = 0;
-  if (!options.keep_loops && m) {
-    buffer<std::uint64_t> found(x.near(), 1, x.device(), "a counter");
-    x.fill(found.data(), 0, sizeof(std::uint64_t));
-    for_each_item<32>(x, blocks_of(m, mark_loop::block), mark_loop{sorted.keys.data(), n, m, shift, found.data()});
-    loops = x.read(found.data());
-  }
+  std::uint64_t m = sorted.keys.size();
+  // How many loops there are among the keys, and how many were marked to go.
+  auto const look_for_loops = [&](std::span<std::uint64_t> keys, bool all, bool seconds) {
+    buffer<std::uint64_t> counts(x.near(), 2, x.device(), "counters");
+    x.fill(counts.data(), 0, counts.bytes());
+    for_each_item<32>(x, blocks_of(keys.size(), mark_loops::block),
+                      mark_loops{keys.data(), n, keys.size(), shift, all, seconds, counts.data(), counts.data() + 1});
+    return std::pair{x.read(counts.data() + 1), x.read(counts.data())};
+  };
+  auto const [loops_found, loops] = look_for_loops(sorted.keys, !options.keep_loops, arcs.pairs);
   auto const other = [&](auto const& owner, auto const& spare_owner, auto span) {
     return span.data() == owner.data() ? spare_owner.data() : owner.data();
   };
@@ -225,9 +249,12 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
     }
     sorted.keys = {keys, m};
   }
-  // An undirected edge stands twice among the keys (a loop too, when mirrored), and is reported once.
-  report.loops_dropped = directed ? loops : loops / 2;
-  report.duplicates_dropped = directed ? before - m : (before - m) / 2;
+  report.loops_kept = options.keep_loops ? look_for_loops(sorted.keys, false, false).first : 0;
+  // What is reported are edges: an undirected one stands twice among the keys, a loop once.
+  std::uint64_t const loops_before = options.keep_loops ? loops_found - loops : 0;
+  std::uint64_t const arcs_dropped = (before - loops_before) - (m - report.loops_kept);
+  report.loops_dropped = options.keep_loops ? 0 : arcs.pairs ? loops / 2 : loops;
+  report.duplicates_dropped = (directed ? arcs_dropped : arcs_dropped / 2) + (loops_before - report.loops_kept);
 
   graph g;
   g.info.vertices = n;
@@ -293,15 +320,21 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   std::uint64_t const m = e.arcs.size();
   report.arcs_read = m;
 
-  std::uint64_t largest = 0;
+  std::uint64_t largest = 0, loops_in_file = 0;
   {
-    std::vector<std::uint64_t> of_block((m + 65535) / 65536, 0);
+    struct of_block {
+      std::uint64_t largest = 0, loops = 0;
+    };
+    std::vector<of_block> blocks(blocks_of(m, 65536));
     x.threads().run(m, 65536, [&](std::uint64_t a, std::uint64_t b) {
-      std::uint64_t best = 0;
-      for (std::uint64_t i = a; i < b; ++i) best = std::max({best, e.arcs[i].source, e.arcs[i].target});
-      of_block[a / 65536] = best;
+      of_block mine;
+      for (std::uint64_t i = a; i < b; ++i) {
+        mine.largest = std::max({mine.largest, e.arcs[i].source, e.arcs[i].target});
+        mine.loops += e.arcs[i].source == e.arcs[i].target ? 1 : 0;
+      }
+      blocks[a / 65536] = mine;
     });
-    for (std::uint64_t v : of_block) largest = std::max(largest, v);
+    for (of_block const& b : blocks) largest = std::max(largest, b.largest), loops_in_file += b.loops;
   }
   // An id is too sparse to be kept when the offsets alone would outweigh the edges many times.
   std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
@@ -330,6 +363,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   arcs.vertices = vertices;
   arcs.shift = key_shift(vertices);
   arcs.weights_are = e.weights_are;
+  arcs.pairs = mirror;
   std::uint64_t const copies = mirror ? 2 : 1;
   arcs.keys = buffer<std::uint64_t>(tier::host, m * copies, -1, "arcs");
   if (weighted) arcs.weights = buffer<std::uint32_t>(tier::host, m * copies, -1, "weights of arcs");
@@ -352,8 +386,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   if (undirected && !mirror) report.duplicates_dropped = 0;
   if (listed_twice) {
     // Each edge came as two arcs and was mirrored: the copies are no duplicates of the file's.
-    std::uint64_t const stored = g.info.edges / 2, came = (report.arcs_read - report.loops_dropped) / 2;
-    report.duplicates_dropped = came > stored ? came - stored : 0;
+    std::uint64_t const stored = (g.info.edges - report.loops_kept) / 2, came = (report.arcs_read - loops_in_file) / 2;
+    report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
   }
   g.name = name;
   if (compact) {

@@ -14,6 +14,7 @@ struct packed_arcs {
   buffer<std::uint32_t> weights;  // empty, or one a key
   std::uint64_t vertices = 0;
   int shift = 0;
+  bool pairs = false;  // keys 2 i and 2 i + 1 are the two directions of edge i
   weight_kind weights_are = weight_kind::none;
 };
 int key_shift(std::uint64_t vertices);

@@ -427,15 +427,15 @@ class section_reader {
     };
     container_section const& targets = *find(kind(section_kind::out_targets));
     target_check check(info, lists.offsets.data(), &targets);
-    load(targets, lists.targets, how.check ? std::ref(check) : block_check{});
-    if (how.check) check.finish(where(targets));
+    load(targets, lists.targets, std::ref(check));
+    check.finish(where(targets));
     if (how.weights) load(*find(kind(section_kind::out_weights)), lists.weights, {});
     return lists;
   }
   buffer<std::uint64_t> read_offsets(container_section const& s, bool check) {
     buffer<std::uint64_t> offsets(tier::host, s.bytes / 8, -1, "offsets");
     read(s, offsets.data(), check);
-    if (check) check_offsets(header.info, offsets.data(), where(s), &s);
+    check_offsets(header.info, offsets.data(), where(s), &s);
     return offsets;
   }
   buffer<std::uint64_t> read_ids(bool check) {

@@ -71,7 +71,7 @@ struct draw_edge {
 generate_bytes bytes_to_generate(generate_options const& o) {
   std::uint64_t const n = std::uint64_t{1} << o.scale, arcs = 2 * o.edge_factor * n;
   std::uint64_t const id = o.build.id_bytes ? o.build.id_bytes : 4;
-  return {arcs * 16, n * 8 + arcs * (id + (o.build.draw_weights ? 4 : 0))};
+  return {arcs * (16 + id) + arcs / 8 + (n + 1) * 8, n * 8 + arcs * (id + (o.build.draw_weights ? 4 : 0))};
 }
 
 graph generate(executor& x, generate_options const& o, build_report& report) {
@@ -82,6 +82,7 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
   packed_arcs arcs;
   arcs.vertices = n;
   arcs.shift = key_shift(n);
+  arcs.pairs = true;
   arcs.keys = buffer<std::uint64_t>(x.near(), 2 * edges, x.device(), "generated arcs");
   {
     progress told("drawing edges", edges);

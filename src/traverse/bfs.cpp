@@ -165,8 +165,9 @@ struct search_parents {
 };
 
 frontier_options frontier_of(bfs_options const& o) {
-  return {o.access, o.split_hubs, o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1), o.slice,
-          o.vertices_per_team};
+  bool const join = o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
+  bool const crosses = o.edges.value_or(default_tier(o.where, o.access)) == tier::host;
+  return {o.access, o.split_hubs, join, o.slice, o.vertices_per_team, crosses};
 }
 
 }  // namespace
@@ -239,7 +240,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       else front.for_each_arc(job.view<Id>(), expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
-      if (bottom_up && x.on_device()) {
+      if (bottom_up && x.on_device() && job.edges == tier::host) {
         probes const seen = x.read(probed.data());
         asked = {};
         asked.requests[0] = seen.requests;
@@ -330,7 +331,9 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   if (g.info.edges == 0) return sources;
   std::uint64_t const* const offsets = g.out.offsets.data();
   std::uint64_t const n = g.info.vertices;
+  if (count > (1u << 24)) fail(errc::usage, "{} sources: say 2^24 or fewer", count);
   for (std::uint64_t i = 0; sources.size() < count; ++i) {
+    if (i % 4096 == 0) check_interrupted();
     // A vertex at random; after many misses (few vertices have edges) the owner of an arc at random.
     std::uint64_t v = static_cast<std::uint64_t>(random_bits(seed, 7, i) % n);
     if (i >= 64 * (count + 1))

@@ -18,6 +18,7 @@ struct frontier_options {
   bool split = true, join = true;
   std::uint32_t slice = 1024;           // elements; a multiple of 32, 64 or more
   std::uint32_t vertices_per_team = 1;  // items that one team walks one after the other
+  bool crosses = true;                  // the arcs come over the link: requests are counted
 };
 
 // What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
@@ -25,7 +26,8 @@ struct frontier_options {
 template <class Id>
 struct frontier_item {
   Id first;
-  std::uint32_t packed;
+  std::uint32_t packed;  // piece above, length - 1 in the lowest 5 bits
+  static constexpr std::uint64_t most_pieces = 1u << 26;
   GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t piece) {
     return {static_cast<Id>(first), piece << 5 | static_cast<std::uint32_t>(length - 1)};
   }
@@ -186,6 +188,9 @@ class frontier {
  public:
   frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options)
       : x_(x), info_(info), offsets_(offsets), options_(options), cut_(options, info.id_bytes) {
+    if (options.split && info.edges / options.slice >= frontier_item<Id>::most_pieces)
+      fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", options.slice, info.edges,
+           info.edges / frontier_item<Id>::most_pieces / 32 * 32 + 64);
     std::uint64_t const words = words_of(info.vertices);
     items_of_word_ = buffer<std::uint32_t>(x.near(), words, x.device(), "frontier counts");
     first_item_ = buffer<std::uint64_t>(x.near(), words + 1, x.device(), "frontier positions");
@@ -207,7 +212,7 @@ class frontier {
     std::uint64_t const block = words < 65536 ? 32 : 128;
     for_each_item<32>(x_, (words + block - 1) / block,
                       detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join,
-                                                       x_.on_device(), items_of_word_.data(), total, block});
+                                                       x_.on_device() && options_.crosses, items_of_word_.data(), total, block});
     scan(x_, items_of_word_.data(), first_item_.data(), words);
     for_each_item<1>(
         x_, words,

@@ -7,6 +7,7 @@
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
+#include "memory/self_test.hpp"
 
 namespace garner {
 
@@ -22,6 +23,7 @@ struct job_setting {
       : g(graph_), access(how), edges(edges_in.value_or(default_tier(where, how))), model(how, l2_bytes), x(where, &model) {
     require_combination(where, edges, how);
     if (!x.on_device()) return;
+    self_test(x.device());
     near_offsets_ = buffer<std::uint64_t>(tier::device, g.info.vertices + 1, x.device(), "offsets");
     x.copy(near_offsets_.data(), g.out.offsets.data(), near_offsets_.bytes());
     if (g.info.in_lists) {

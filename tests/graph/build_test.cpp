@@ -65,6 +65,27 @@ TEST(build, keeps_what_it_is_told_to) {
   EXPECT_EQ(list_of(g, 1), (ids{1}));
 }
 
+TEST(build, an_undirected_loop_is_one_arc) {
+  build_report r;
+  build_options o;
+  o.keep_loops = true;
+  for (bool duplicates : {false, true}) {
+    o.keep_duplicates = duplicates;
+    graph const g = build_graph(make_edges({{0, 0}, {0, 1}, {2, 2}, {2, 2}}, true), o, r);
+    EXPECT_EQ(g.info.edges, duplicates ? 5u : 4u);
+    EXPECT_EQ(r.loops_kept, duplicates ? 3u : 2u);
+    EXPECT_EQ(r.loops_dropped, 0u);
+    EXPECT_EQ(r.duplicates_dropped, duplicates ? 0u : 1u);
+    EXPECT_EQ(list_of(g, 0), (ids{0, 1}));
+    EXPECT_EQ(r.isolated, 0u);
+  }
+  edge_list listed_both_ways = make_edges({{0, 0}, {0, 1}, {1, 0}}, true);
+  listed_both_ways.mirrored = true;
+  o.keep_duplicates = false;
+  EXPECT_EQ(build_graph(listed_both_ways, o, r).info.edges, 3u);
+  EXPECT_EQ(r.duplicates_dropped, 0u);
+}
+
 TEST(build, in_lists_are_the_other_direction) {
   build_options o;
   o.in_lists = true;
