@@ -13,22 +13,31 @@
 
 namespace garner {
 
+namespace {
+std::filesystem::path folder_of(std::filesystem::path const& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+}  // namespace
+
 pending_file::pending_file(std::filesystem::path target) : target_(std::move(target)) {
-  std::filesystem::path folder = target_.parent_path();
-  if (folder.empty()) folder = ".";
   std::error_code none;
   std::filesystem::file_status const there = std::filesystem::status(target_, none);
   if (std::filesystem::is_directory(there)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    fail(errc::io, "{}: is no regular file, and would be replaced by one; name another", target_.string());
-  std::string name = (folder / ("." + target_.filename().string() + ".XXXXXX")).string();
+    fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", target_.string());
+  // By hand, since what std::filesystem offers does not follow a link that leads to no file yet.
+  place_ = target_;
+  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(place_, none)); ++links) {
+    if (links == 40) fail(errc::io, "{}: cannot be written: {}; mend the link", target_.string(), std::strerror(ELOOP));
+    place_ = place_.parent_path() / std::filesystem::read_symlink(place_, none);
+  }
+  std::string name = (folder_of(place_) / ("." + place_.filename().string() + ".XXXXXX")).string();
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0)
     fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
   temporary_ = name;
   ::mode_t const mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(fd_, 0666 & ~mask);
+  struct ::stat facts {};
+  ::fchmod(fd_, ::stat(place_.c_str(), &facts) == 0 ? facts.st_mode & 0777 : 0666 & ~mask);
 }
 
 pending_file::~pending_file() {
@@ -49,7 +58,9 @@ void pending_file::write_at(std::uint64_t offset, void const* data, std::size_t 
     if (n < 0) {
       if (errno == EINTR) continue;
       fail(errc::io, "{}: writing failed at byte {}: {}{}", target_.string(), offset, std::strerror(errno),
-           errno == ENOSPC ? "; free some space or name another folder" : "");
+           errno == ENOSPC  ? "; free some space or name another folder"
+           : errno == EFBIG ? "; raise `ulimit -f` or name another folder"
+                            : "");
     }
     p += n;
     offset += static_cast<std::uint64_t>(n);
@@ -73,9 +84,13 @@ void pending_file::flush() {
 }
 
 void pending_file::publish() {
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+  if (::rename(temporary_.c_str(), place_.c_str()) != 0)
     fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
   temporary_.clear();
+  if (int const folder = ::open(folder_of(place_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+    ::fsync(folder);  // so that the new name outlives a power cut; not every file system can
+    ::close(folder);
+  }
 }
 
 }  // namespace garner

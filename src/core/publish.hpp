@@ -1,4 +1,5 @@
 // Files come whole or not at all: written beside under a temporary name, flushed, then renamed over the target.
+// A target that is a link stays one, and a file that is replaced hands on its mode.
 // Invariant: if publish() was not reached (an error, Ctrl-C, a full disk) the temporary file is removed and the old file stands as it was.
 #pragma once
 #include <cstddef>
@@ -22,10 +23,10 @@ class pending_file {
   void commit() { flush(), publish(); }
   // For files that belong together: flush all, then publish all.
   void flush();    // everything that can still fail or be interrupted; nothing is written afterwards
-  void publish();  // the rename alone
+  void publish();  // the rename alone (and the folder's fsync, which may fail unheard)
 
  private:
-  std::filesystem::path target_, temporary_;
+  std::filesystem::path target_, place_, temporary_;  // place_: where target_ leads through links
   std::uint64_t end_ = 0;
   int fd_ = -1;
 };

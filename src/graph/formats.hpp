@@ -42,8 +42,8 @@ read_result read_edges(input_stream& in, file_format format, read_options const&
 read_result read_bel(input_stream& offsets, input_stream& targets, input_stream* weights, read_options const& options);
 
 // Host memory that reading takes at its peak, guessed from the size of the file and a look at its beginning: 16 bytes an arc,
-// 4 bytes a weight, 8 bytes an offset of a binary CSR, and the blocks in flight. 0, and nothing is opened, for what is no regular file: of a
-// pipe, the look would be lost to the reader.
+// 4 bytes a weight, 8 bytes an offset of a binary CSR, and the blocks in flight. 0, and nothing is opened, for what is no regular file: of
+// a pipe, the look would be lost to the reader.
 std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_options const& options);
 
 // A CSR in host memory, as a writer takes it. An undirected graph lists each edge in both directions.

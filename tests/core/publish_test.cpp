@@ -81,5 +81,36 @@ TEST_F(publishing, what_was_flushed_is_published_though_interrupted) {
   EXPECT_THROW(late.flush(), error);
 }
 
+TEST_F(publishing, links_stay_and_their_target_is_written) {
+  fs::create_directory(folder / "d");
+  write(folder / "d" / "x", "old");
+  fs::create_symlink("d/x", folder / "near");
+  fs::create_symlink(folder / "near", folder / "far");
+  fs::create_symlink("d/y", folder / "dangling");
+  write(folder / "far", "new");
+  write(folder / "dangling", "made");
+  EXPECT_EQ(content("d/x"), "new");
+  EXPECT_EQ(content("d/y"), "made");
+  for (char const* link : {"near", "far", "dangling"}) EXPECT_TRUE(fs::is_symlink(folder / link)) << link;
+  EXPECT_EQ(files(), 4);  // and nothing temporary
+  fs::create_symlink("round", folder / "round");
+  EXPECT_THROW(pending_file(folder / "round"), error);
+}
+
+TEST_F(publishing, a_replaced_file_keeps_its_mode) {
+  auto const mode = [&] {
+    struct ::stat facts {};
+    ::stat((folder / "x").c_str(), &facts);
+    return facts.st_mode & 07777;
+  };
+  ::mode_t const mask = ::umask(027);
+  write(folder / "x", "one");
+  EXPECT_EQ(mode(), 0640u);
+  ::chmod((folder / "x").c_str(), 0604);
+  write(folder / "x", "two");
+  EXPECT_EQ(mode(), 0604u);
+  ::umask(mask);
+}
+
 }  // namespace
 }  // namespace garner

@@ -74,8 +74,8 @@ TEST_F(converting, a_target_that_cannot_be_is_told_in_one_line) {
   fs::create_symlink("round.gnr", at("round.gnr"));
   fs::create_directory(at("d.gnr"));
   // Links in a circle stand in for a folder without x, which root may enter.
-  for (fs::path const& out : {at("round.gnr"), at("round.gnr") / "x.gnr", at("d.gnr"), at("none") / "x.gnr", at(std::string(300, 'x') + ".gnr"),
-                              fs::path("/dev/null")}) {
+  for (fs::path const& out : {at("round.gnr"), at("round.gnr") / "x.gnr", at("d.gnr"), at("none") / "x.gnr",
+                              at(std::string(300, 'x') + ".gnr"), fs::path("/dev/null")}) {
     convert_options how;
     how.to = file_format::gnr;
     try {

@@ -734,7 +734,8 @@ TEST_F(formats, reading_can_be_interrupted) {
 
 TEST_F(formats, waiting_for_a_pipe_can_be_interrupted) {
   ASSERT_EQ(::mkfifo(at("g.el").c_str(), 0600), 0);
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_handler = [](int) { request_interrupt(); };
   ::sigaction(SIGUSR1, &action, &before);
   ::pthread_t const reader = ::pthread_self();
