@@ -211,9 +211,10 @@ struct pagerank_job::impl {
       return r;
     }
     job.start_afresh();
-    phase const timed{"pagerank.iterations"};
-    clock::time_point const start = clock::now();
-    iterate(r, start);
+    {
+      phase const timed{"pagerank.iterations"};
+      iterate(r, clock::now());
+    }
     for (pagerank_round const& round : r.rounds) r.edges += round.edges;
     r.iterations = r.rounds.size();
     static counter seen{"pagerank.arcs"};
