@@ -31,7 +31,8 @@
 
 namespace garner {
 
-// --- atomics: relaxed, for 4- and 8-byte unsigned integers; each returns the old value -----------------------------------------------
+// --- atomics: relaxed, for 4- and 8-byte unsigned integers (add: float and double too); each returns the old value
+// -----------------------------------------------
 #if defined(__CUDA_ARCH__)
 namespace detail {
 template <class T>
@@ -70,7 +71,8 @@ GARNER_HD inline T atomic_or(T* p, T v) {
 template <class T>
 GARNER_HD inline T atomic_add(T* p, T v) {
 #if defined(__CUDA_ARCH__)
-  return static_cast<T>(::atomicAdd(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
+  if constexpr (std::is_floating_point_v<T>) return ::atomicAdd(p, v);
+  else return static_cast<T>(::atomicAdd(detail::word(p), static_cast<detail::atomic_word<T>>(v)));
 #else
   return std::atomic_ref<T>(*p).fetch_add(v, std::memory_order_relaxed);
 #endif
@@ -151,6 +153,22 @@ namespace lanes {
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
 
+// sweep_lists by one thread. Four sums side by side, so that an addition need not wait for the one before.
+template <class T, class F, class Done>
+GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) {
+  std::uint64_t begin = larger(r.begin, offsets[0]);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    std::uint64_t const end = smaller(r.end, offsets[k + 1]);
+    if (begin >= end) continue;
+    decltype(f(T{})) a{}, b{}, c{}, d{};
+    std::uint64_t i = begin;
+    for (; i + 4 <= end; i += 4) a += f(r.data[i]), b += f(r.data[i + 1]), c += f(r.data[i + 2]), d += f(r.data[i + 3]);
+    for (; i < end; ++i) a += f(r.data[i]);
+    done(k, (a + b) + (c + d));
+    begin = end;
+  }
+}
+
 struct host {
   static constexpr int width = 1;
   template <class T, class F>
@@ -166,6 +184,10 @@ struct host {
     for (std::uint64_t i = r.begin; i < r.end; ++i)
       if (pred(r.data[i])) return {r.data[i], i};
     return {T{}, ~std::uint64_t{0}};
+  }
+  template <class T, class F, class Done>
+  void sweep_lists(run<T> r, std::uint64_t, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    sum_lists_in_turn(r, offsets, count, f, done);
   }
   template <class F>
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
@@ -220,6 +242,11 @@ struct traced {
       if (hit != b) return {r.data[hit], hit};
     }
     return {T{}, ~std::uint64_t{0}};
+  }
+  template <class T, class F, class Done>
+  void sweep_lists(run<T> r, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    sweep(r, first, [](T, std::uint64_t) {});
+    sum_lists_in_turn(r, offsets, count, f, done);
   }
   template <class F>
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
@@ -307,6 +334,58 @@ struct device {
     }
     return {T{}, ~std::uint64_t{0}};
   }
+  // Lane k keeps the sum of list k. A step finds for each element which list owns it, adds up within the stretches of equal owner (a scan
+  // by shuffles), and each lane takes what the last element of its list's stretch holds.
+  template <class T, class F, class Done>
+  __device__ void sweep_lists(run<T> r, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    if constexpr (Width == 1) {
+      sum_lists_in_turn(r, offsets, count, f, done);
+    } else {
+      static_assert(Width == 32, "a lane a list");
+      using value = decltype(f(T{}));
+      auto const me = static_cast<std::uint32_t>(lane());
+      // The part of my list that lies in the run, counted from `first`; lists before the run end at or before its begin.
+      std::uint64_t const from = me < count ? offsets[me] : r.end, to = me < count ? offsets[me + 1] : r.end;
+      auto const begin = static_cast<std::uint32_t>(smaller(larger(from, r.begin), r.end) - first);
+      auto const end = static_cast<std::uint32_t>(smaller(larger(to, r.begin), r.end) - first);
+      auto const length = static_cast<std::uint32_t>(r.end - first);
+      value total{};
+      for (std::uint32_t s = 0; s < length; s += in_flight * 32) {
+        T v[in_flight];
+        value c[in_flight];
+#pragma unroll
+        for (int k = 0; k < in_flight; ++k) {
+          std::uint64_t const j = first + s + k * 32 + me;
+          if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
+        }
+#pragma unroll
+        for (int k = 0; k < in_flight; ++k) {
+          std::uint64_t const j = first + s + k * 32 + me;
+          c[k] = value{};
+          if (j >= r.begin && j < r.end) c[k] = f(v[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < in_flight; ++k) {
+          std::uint32_t const step = s + k * 32, mine = step + me;
+          if (step >= length) break;  // for all lanes alike
+          std::uint32_t owner = 0;    // how many lists end at my element or before
+#pragma unroll
+          for (std::uint32_t d = 16; d > 0; d /= 2)
+            if (__shfl_sync(mask(), end, static_cast<int>(owner + d - 1)) <= mine) owner += d;
+#pragma unroll
+          for (int d = 1; d < 32; d *= 2) {
+            value const before = __shfl_up_sync(mask(), c[k], d);
+            std::uint32_t const whose = __shfl_up_sync(mask(), owner, d);
+            if (me >= static_cast<std::uint32_t>(d) && whose == owner) c[k] += before;
+          }
+          bool const here = begin < end && begin < step + 32 && end > step;
+          value const part = __shfl_sync(mask(), c[k], static_cast<int>(here ? smaller(end - step, 32u) - 1 : 0));
+          if (here) total += part;
+        }
+      }
+      if (begin < end) done(me, total);
+    }
+  }
   template <class F>
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
@@ -383,6 +462,13 @@ class team {
     decltype(f(r.begin)) total{};
     lanes_.stride(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
     return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+  }
+  // Sums a list at a time, of `count` <= 32 neighbouring lists, list k being [offsets[k], offsets[k + 1]) (near memory; lists may begin
+  // before the run or end after it): done(k, sum of f(element)) by one lane for each list that has elements in the run. In which order
+  // it adds depends on run, lists and width alone, so that the sums repeat bit for bit at one place. A run of less than 2^31 elements.
+  template <class T, class F, class Done>
+  GARNER_HD void sum_lists(run<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    lanes_.sweep_lists(r, start<lanes::line_bytes>(r), offsets, count, f, done);
   }
   // The smallest of `start_value` and f(element).
   template <class T, class V, class F>

@@ -51,6 +51,7 @@ struct job_setting {
     x.wait();
     if (edges != tier::managed || !x.on_device()) return;
     device::evict_managed(x.device(), g.out.targets.data(), g.out.targets.bytes());
+    if (g.in.targets.bytes()) device::evict_managed(x.device(), g.in.targets.data(), g.in.targets.bytes());
     if (g.out.weights.bytes()) device::evict_managed(x.device(), g.out.weights.data(), g.out.weights.bytes());
   }
 

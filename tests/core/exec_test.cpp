@@ -134,6 +134,69 @@ TEST_P(exec, atomics) {
             (std::vector<std::uint64_t>{std::uint64_t{4096} << 33, big - 4095, big + 4095, 77, std::uint64_t{1} << 50}));
 }
 
+struct add_reals {
+  float* narrow;
+  double* wide;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    atomic_add(narrow, 0.5f);
+    atomic_add(wide, 0.25);
+  }
+};
+
+TEST_P(exec, atomic_sums_of_reals) {
+  executor x(where());
+  auto const narrow = near_copy(x, std::vector<float>{1});
+  auto const wide = near_copy(x, std::vector<double>{2});
+  for_each_item<1>(x, 4096, add_reals{narrow.data(), wide.data()});
+  EXPECT_EQ(x.read(narrow.data()), 2049.0f);
+  EXPECT_EQ(x.read(wide.data()), 1026.0);
+}
+
+// Item i reads a part of 1 to 32 neighbouring lists, some empty, some cut at either end.
+struct sum_parts {
+  std::uint32_t const* values;
+  std::uint64_t const* offsets;  // of 32 lists
+  std::uint64_t* sums;           // 32 an item
+  static GARNER_HD std::uint32_t lists(std::uint64_t i) { return static_cast<std::uint32_t>(i * 7 % 32 + 1); }
+  static GARNER_HD std::uint64_t begin(std::uint64_t i, std::uint64_t first) { return first + (i % 3 ? i * 5 % 40 : 0); }
+  static GARNER_HD std::uint64_t end(std::uint64_t i, std::uint64_t last) { return last - smaller(last, i % 5 ? i * 11 % 50 : 0); }
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    run<std::uint32_t> const part{values, begin(i, offsets[0]), end(i, offsets[lists(i)])};
+    if (part.begin >= part.end) return;
+    t.sum_lists(
+        part, offsets, lists(i), [](std::uint32_t e) { return static_cast<std::uint64_t>(e); },
+        [&](std::uint32_t k, std::uint64_t sum) { atomic_add(sums + i * 32 + k, sum); });
+  }
+};
+
+TEST_P(exec, sums_of_lists) {
+  executor x(where());
+  std::uint64_t const items = 300;
+  for (std::uint64_t most : {3, 40, 500}) {
+    std::vector<std::uint64_t> offsets{17};
+    for (std::uint64_t k = 0; k < 32; ++k) offsets.push_back(offsets.back() + (k % 4 == 2 ? 0 : k * 131 % (most + 1)));
+    std::vector<std::uint32_t> values(offsets.back());
+    for (std::uint32_t k = 0; k < values.size(); ++k) values[k] = k * 2654435761u >> 12;
+    std::vector<std::uint64_t> want(items * 32);
+    for (std::uint64_t i = 0; i < items; ++i)
+      for (std::uint32_t k = 0; k < sum_parts::lists(i); ++k)
+        for (std::uint64_t e = std::max(offsets[k], sum_parts::begin(i, offsets[0]));
+             e < std::min(offsets[k + 1], sum_parts::end(i, offsets[sum_parts::lists(i)])); ++e)
+          want[i * 32 + k] += values[e];
+    auto const far = far_copy(x, values);
+    auto const near = near_copy(x, offsets);
+    for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
+      auto const sums = near_copy(x, std::vector<std::uint64_t>(items * 32));
+      sum_parts const body{far.data(), near.data(), sums.data()};
+      if (how == access_mode::strided) for_each_item<1>(x, items, body, how);
+      else for_each_item<32>(x, items, body, how);
+      EXPECT_EQ(host_copy(x, sums.data(), want.size()), want) << to_string(how) << " " << most;
+    }
+  }
+}
+
 TEST_P(exec, no_items_no_visits) {
   executor x(where());
   for_each_item<32>(x, 0, use_atomics{nullptr, nullptr});

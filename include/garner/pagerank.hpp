@@ -1,0 +1,58 @@
+// PageRank: what one asks and what one gets.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "garner/place.hpp"
+#include "garner/traffic.hpp"
+
+namespace garner {
+
+enum class pagerank_variant : std::uint8_t {
+  pull,   // power iteration: each vertex sums what its in-neighbours give. Ranks are shares and sum to 1; the same bits each time at one
+          // place
+  emogi,  // the paper's: residuals pushed to out-neighbours while above a tolerance. Not normalised: ranks sum to about the vertices
+};
+enum class dangling_mass : std::uint8_t {
+  redistribute,  // the rank of vertices without out-edges goes where the jumps go
+  drop,          // it is lost, so that ranks sum to less than 1
+};
+
+struct pagerank_options {
+  place where;
+  access_mode access = access_mode::aligned;
+  std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
+  pagerank_variant variant = pagerank_variant::pull;
+  double damping = 0.85;
+  // pull: of the L1 change of an iteration, 1e-4; emogi: of the residual of a vertex, absolute, 0.001
+  std::optional<double> tolerance;
+  std::optional<std::uint64_t> iterations;  // pull: exactly so many; emogi: at the most
+  // pull only:
+  dangling_mass dangling = dangling_mass::redistribute;
+  std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights: where it starts and jumps to; empty: anywhere alike
+  std::uint64_t l2_bytes = 0;                              // traced runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;                          // verify each run
+};
+
+struct pagerank_round {
+  std::uint64_t vertices = 0, edges = 0;  // that took part: pull: all
+  double l1_change = 0;                   // pull only
+  std::uint64_t bytes_link = 0;
+  double ms = 0;
+};
+
+struct pagerank_run {
+  std::uint64_t iterations = 0;
+  bool converged = false;  // the tolerance was reached
+  double rank_sum = 0;
+  double l1_change = 0;     // pull: of the last iteration; emogi: the residual that was left, summed over the vertices
+  std::uint64_t edges = 0;  // arcs looked at
+  double ms = 0;            // all iterations; state is made and cleared before the clock starts
+  traffic link;             // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  bool verified = false;
+  std::vector<pagerank_round> rounds;
+};
+
+}  // namespace garner

@@ -1,0 +1,481 @@
+// Pull: an iteration is a sweep over the whole edge list in order, so that the link carries whole lines. An item is a piece of the lists of
+// 32 neighbouring vertices; its team adds up a list at a time. A list that lies in one piece is done with that; of one that is cut each
+// piece keeps its part (`head` the part of the list that began before, `tail` of the one that goes on), and settle adds the parts in
+// order. No sum depends on timing, so a place gives the same bits each time.
+// Emogi: every vertex keeps a value and a residual; a round takes the residuals above the tolerance into the values and pushes
+// damping / degree of them to the out-neighbours (float atomics). Invariant between rounds:
+//   value[v] + residual[v] == (1 - damping) + damping (sum over u -> v of value[u] / degree[u]).
+// Cost: pull: every arc once an iteration, 4 random bytes near each, three launches and one wait. Emogi: a round the arcs of the active.
+#include "traverse/pagerank.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/stats.hpp"
+#include "traverse/frontier.hpp"
+#include "traverse/job.hpp"
+#include "traverse/verify_pagerank.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t block = 2048;  // vertices that a team reduces
+constexpr std::uint32_t slice = 4096;  // elements of a piece
+constexpr std::uint64_t most_iterations = 1000, most_rounds = 5000;
+
+// Sums over vertices.
+struct totals {
+  double change, dangling, ranks, most;
+  GARNER_HD friend totals operator+(totals const& a, totals const& b) {
+    return {a.change + b.change, a.dangling + b.dangling, a.ranks + b.ranks, larger(a.most, b.most)};
+  }
+};
+
+// The blocks' sums, always in the same order.
+struct fold {
+  totals const* of_block;
+  std::uint64_t blocks;
+  totals* all;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t) const {
+    totals const sum = t.sum(indices{0, blocks}, [&](std::uint64_t b) { return of_block[b]; });
+    t.once([&] { *all = sum; });
+  }
+};
+
+template <class Id>
+struct pull_lists {
+  csr_view<Id> in;
+  cutter cut;
+  frontier_item<Id> const* items;
+  float const* given;  // rank / degree
+  float* sum;
+  double *head, *tail;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    frontier_item<Id> const at = items[i];
+    std::uint64_t const* const offsets = in.offsets + at.first;
+    run<Id> const piece = cut.piece(run<Id>{in.targets, offsets[0], offsets[at.length()]}, at.piece());
+    t.sum_lists(
+        piece, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return static_cast<double>(given[u]); },
+        [&](std::uint32_t k, double part) {
+          if (offsets[k] < piece.begin) head[i] = part;
+          else if (offsets[k + 1] > piece.end) tail[i] = part;
+          else sum[at.first + k] = static_cast<float>(part);
+        });
+  }
+};
+
+// The new ranks, from what was pulled.
+struct settle {
+  std::uint64_t const *in_offsets, *out_offsets;
+  std::uint64_t vertices;
+  cutter cut;
+  std::uint64_t const* first_item;  // of each word of 32 vertices
+  float const* sum;
+  double const *head, *tail;
+  float const* jump;  // null: jump_all for each
+  double jump_all, damping;
+  bool redistribute, start;  // start: ranks are the jump's
+  float *rank, *given;
+  totals const* before;
+  totals* of_block;
+
+  GARNER_HD double pulled(std::uint64_t v) const {
+    std::uint64_t const begin = in_offsets[v], end = in_offsets[v + 1];
+    if (begin == end) return 0;
+    std::uint64_t const base = cut.base(in_offsets[v / 32 * 32]), first = (begin - base) / cut.slice, last = (end - 1 - base) / cut.slice;
+    if (first == last) return static_cast<double>(sum[v]);
+    std::uint64_t const item = first_item[v / 32];
+    double all = tail[item + first];
+    for (std::uint64_t p = first + 1; p <= last; ++p) all += head[item + p];
+    return all;
+  }
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    double const shared = redistribute && !start ? damping * before->dangling : 0;
+    totals const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      double const to = jump ? static_cast<double>(jump[v]) : jump_all;
+      auto const next = static_cast<float>(start ? to : (1 - damping + shared) * to + damping * pulled(v));
+      double const now = static_cast<double>(next), old = start ? now : static_cast<double>(rank[v]);
+      std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v];
+      rank[v] = next;
+      given[v] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
+      return totals{now < old ? old - now : now - old, degree ? 0 : now, now, 0};
+    });
+    t.once([&] { of_block[b] = mine; });
+  }
+};
+
+struct set_residuals {
+  float* residual;
+  float to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    residual[v] = to;
+  }
+};
+
+// Active is who has more residual than the threshold; taken, it becomes value, and what is to be pushed.
+struct take_residuals {
+  std::uint64_t const* offsets;
+  std::uint64_t vertices;
+  float threshold, damping;
+  float *value, *residual, *delta;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const {
+    std::uint32_t bits = 0;
+    std::uint64_t const last = smaller(vertices, w * 32 + 32);
+    for (std::uint64_t v = w * 32; v < last; ++v) bits |= residual[v] > threshold ? 1u << v % 32 : 0;
+    return bits;
+  }
+  GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const {
+    for (; bits; bits &= bits - 1) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(bits)), degree = offsets[v + 1] - offsets[v];
+      value[v] += residual[v];
+      delta[v] = degree ? residual[v] * damping / static_cast<float>(degree) : 0;
+      residual[v] = 0;
+    }
+  }
+};
+
+template <class Id>
+struct push_residual {
+  static constexpr bool weighted = false;
+  float const* delta;
+  float* residual;
+  template <class Team>
+  GARNER_HD void operator()(Team const&, frontier_item<Id> const& at, Id u, std::uint64_t) const {
+    atomic_add(residual + u, delta[at.first]);
+  }
+};
+
+struct sum_values {
+  std::uint64_t vertices;
+  float const *value, *residual;
+  totals* of_block;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    totals const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      return totals{static_cast<double>(residual[v]), 0, static_cast<double>(value[v]), static_cast<double>(residual[v])};
+    });
+    t.once([&] { of_block[b] = mine; });
+  }
+};
+
+std::uint64_t blocks_of(std::uint64_t vertices) { return (vertices + block - 1) / block; }
+frontier_options cut_options(pagerank_options const& o) {
+  frontier_options f;
+  f.access = o.access;
+  f.slice = slice;
+  f.split = f.join = o.variant == pagerank_variant::pull;
+  return f;
+}
+// A word of 32 vertices whose lists have e elements is cut into at most 1 + 2 e / slice pieces.
+std::uint64_t most_pieces(graph_info const& info) {
+  return frontier<std::uint32_t>::words_of(info.vertices) + 2 * (info.edges / slice) + 1;
+}
+
+using clock = std::chrono::steady_clock;
+double ms_between(clock::time_point a, clock::time_point b) { return std::chrono::duration<double, std::milli>(b - a).count(); }
+
+}  // namespace
+
+struct pagerank_job::impl {
+  pagerank_options options;
+  job_setting job;
+  executor& x = job.x;
+  std::uint64_t const n, blocks;
+  buffer<float> rank;
+  buffer<totals> of_block, all;
+
+  impl(graph const& g, pagerank_options const& o)
+      : options(o),
+        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        n(g.info.vertices),
+        blocks(blocks_of(n)),
+        rank(x.near(), n, x.device(), "ranks"),
+        of_block(x.near(), blocks, x.device(), "sums"),
+        all(x.near(), 1, x.device(), "sums") {}
+  virtual ~impl() = default;
+
+  pagerank_run run() {
+    pagerank_run r;
+    if (n == 0) {
+      r.converged = true;
+      return r;
+    }
+    job.start_afresh();
+    {
+      phase const timed{"pagerank.iterations"};
+      iterate(r, clock::now());
+    }
+    for (pagerank_round const& round : r.rounds) r.edges += round.edges;
+    r.iterations = r.rounds.size();
+    static counter seen{"pagerank.arcs"};
+    seen.add(r.edges);
+    if (options.check_certificate) {
+      check(r);
+      r.verified = true;
+      job.model.take();
+    }
+    return r;
+  }
+  std::vector<float> ranks() {
+    std::vector<float> home(n);
+    x.copy(home.data(), rank.data(), rank.bytes());
+    x.wait();
+    return home;
+  }
+
+  // Fills in the rounds and what becomes of them, and r.ms.
+  virtual void iterate(pagerank_run& r, clock::time_point start) = 0;
+  virtual void check(pagerank_run const& r) = 0;
+
+  void round_done(pagerank_run& r, pagerank_round round, traffic const& asked, clock::time_point& before) {
+    clock::time_point const now = clock::now();
+    r.link += asked;
+    round.bytes_link = asked.bytes_link();
+    round.ms = ms_between(before, now);
+    r.ms += round.ms;
+    r.rounds.push_back(round);
+    before = now;
+  }
+  totals fold_blocks() {
+    for_each_item<32>(x, 1, fold{of_block.data(), blocks, all.data()});
+    return x.read(all.data());
+  }
+
+  template <class Id>
+  struct pull;
+  template <class Id>
+  struct push;
+};
+
+template <class Id>
+struct pagerank_job::impl::pull : pagerank_job::impl {
+  cutter cut;
+  buffer<std::uint64_t> near_in_offsets, first_item;
+  buffer<frontier_item<Id>> items;
+  buffer<float> given, sum, jump;
+  buffer<double> head, tail;
+  traffic a_sweep;  // in closed form
+
+  pull(graph const& g, pagerank_options const& o)
+      : impl(g, o), cut(cut_options(o), g.info.id_bytes), given(x.near(), n, x.device(), "ranks"), sum(x.near(), n, x.device(), "ranks") {
+    std::uint64_t const* const offsets = lists().offsets.data();
+    std::vector<std::uint64_t> first;
+    std::vector<frontier_item<Id>> all_items;
+    all_items.reserve(most_pieces(g.info));
+    run_traffic asked{};
+    for (std::uint64_t v = 0; v < n; v += 32) {
+      std::uint64_t const end = std::min(n, v + 32);
+      first.push_back(all_items.size());
+      std::uint32_t const pieces = cut.pieces(offsets[v], offsets[end]);
+      for (std::uint32_t p = 0; p < pieces; ++p) {
+        all_items.push_back(frontier_item<Id>::of(v, end - v, p));
+        garner::run<Id> const piece = cut.piece(garner::run<Id>{nullptr, offsets[v], offsets[end]}, p);
+        asked = asked + traffic_of_run(piece.begin, piece.end, g.info.id_bytes, o.access);
+      }
+    }
+    a_sweep.bytes_useful = asked.useful;
+    for (std::size_t k = 0; k < 4; ++k) a_sweep.requests[k] = asked.requests[k];
+    first_item = near(first, "positions");
+    items = near(all_items, "pieces");
+    head = buffer<double>(x.near(), items.size(), x.device(), "pieces");
+    tail = buffer<double>(x.near(), items.size(), x.device(), "pieces");
+    if (g.info.in_lists && x.on_device()) {
+      near_in_offsets = buffer<std::uint64_t>(x.near(), n + 1, x.device(), "offsets");
+      x.copy(near_in_offsets.data(), offsets, near_in_offsets.bytes());
+    }
+    if (!o.personal.empty()) set_jump();
+    x.wait();
+  }
+
+  // An undirected graph's lists are both; so are those of a graph without edges.
+  edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
+  std::uint64_t const* in_offsets() const {
+    return !job.g.info.in_lists ? job.offsets() : x.on_device() ? near_in_offsets.data() : job.g.in.offsets.data();
+  }
+  template <class T>
+  buffer<T> near(std::vector<T> const& from, char const* what) {
+    buffer<T> to(x.near(), from.size(), x.device(), what);
+    if (!from.empty()) x.copy(to.data(), from.data(), to.bytes());
+    x.wait();
+    return to;
+  }
+  void set_jump() {
+    std::vector<double> weight(n);
+    double total = 0;
+    for (auto const& [user, w] : options.personal) {
+      if (!(w > 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a positive number", w, user);
+      weight[job.g.internal_id(user)] += w;
+      total += w;
+    }
+    if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: say smaller ones", total);
+    std::vector<float> share(n);
+    std::transform(weight.begin(), weight.end(), share.begin(), [&](double w) { return static_cast<float>(w / total); });
+    jump = near(share, "personal start");
+  }
+
+  void iterate(pagerank_run& r, clock::time_point before) override {
+    settle body{in_offsets(),
+                job.offsets(),
+                n,
+                cut,
+                first_item.data(),
+                sum.data(),
+                head.data(),
+                tail.data(),
+                jump.data(),
+                1.0 / static_cast<double>(n),
+                options.damping,
+                options.dangling == dangling_mass::redistribute,
+                true,
+                rank.data(),
+                given.data(),
+                all.data(),
+                of_block.data()};
+    for_each_item<32>(x, blocks, body);
+    fold_blocks();
+    body.start = false;
+    pull_lists<Id> const gather{
+        job.g.template view<Id>(lists(), in_offsets()), cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
+    double const tolerance = options.tolerance.value_or(1e-4);
+    std::uint64_t const most = options.iterations.value_or(most_iterations);
+    while (r.rounds.size() < most && (options.iterations || !r.converged)) {
+      check_interrupted();
+      if (options.access == access_mode::strided) for_each_item<1>(x, items.size(), gather, options.access);
+      else for_each_item<32>(x, items.size(), gather, options.access);
+      for_each_item<32>(x, blocks, body);
+      totals const now = fold_blocks();
+      round_done(r, {n, job.g.info.edges, now.change, 0, 0}, x.on_device() ? a_sweep : job.model.take(), before);
+      r.l1_change = now.change;
+      r.rank_sum = now.ranks;
+      r.converged = now.change <= tolerance;
+    }
+  }
+
+  // The step maps ranks x < y to differences not larger than damping |x - y|, so one more of them moves the ranks by no more than damping
+  // times the last change, and what rounding to f32 does.
+  void check(pagerank_run const& r) override {
+    bool const to_tolerance = r.converged && !options.iterations;
+    double const allowed = options.damping * (to_tolerance ? options.tolerance.value_or(1e-4) : r.l1_change) + 2e-6;
+    verify_pagerank(x,
+                    pagerank_claim<Id>{job.view<Id>(), rank.data(), jump.data(), 1.0 / static_cast<double>(n), options.damping,
+                                       options.dangling == dangling_mass::redistribute, allowed, allowed, 0, 0, allowed},
+                    job.g, options.access);
+  }
+};
+
+template <class Id>
+struct pagerank_job::impl::push : pagerank_job::impl {
+  buffer<float> residual, delta;
+  frontier<Id> front;
+  double residual_most = 0;
+
+  push(graph const& g, pagerank_options const& o)
+      : impl(g, o),
+        residual(x.near(), n, x.device(), "residuals"),
+        delta(x.near(), n, x.device(), "residuals"),
+        front(x, g.info, job.offsets(), cut_options(o)) {}
+
+  float tolerance() const { return static_cast<float>(options.tolerance.value_or(0.001)); }
+
+  void iterate(pagerank_run& r, clock::time_point before) override {
+    auto const damping = static_cast<float>(options.damping);
+    take_residuals take{job.offsets(), n, -1, damping, rank.data(), residual.data(), delta.data()};
+    x.fill(rank.data(), 0, rank.bytes());
+    for_each_item<1>(x, n, set_residuals{residual.data(), 1 - damping});
+    front.gather(take);  // all of them, whatever the tolerance
+    take.threshold = tolerance();
+    std::uint64_t const most = options.iterations.value_or(most_rounds);
+    while (front.size().vertices) {
+      check_interrupted();
+      frontier_size const size = front.size();
+      front.for_each_arc(job.view<Id>(), push_residual<Id>{delta.data(), residual.data()});
+      // After the last round nothing is taken that would not be pushed.
+      if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
+      front.gather(take);
+      round_done(r, {size.vertices, size.edges, 0, 0, 0}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(), before);
+    }
+    for_each_item<32>(x, blocks, sum_values{n, rank.data(), residual.data(), of_block.data()});
+    totals const now = fold_blocks();
+    r.l1_change = now.change;
+    r.rank_sum = now.ranks;
+    residual_most = now.most;
+    r.converged = now.most <= static_cast<double>(tolerance());
+  }
+
+  // What the neighbours give is more than the value by the residual. A sum of k floats is off by no more than k 2^-24 of itself.
+  void check(pagerank_run const& r) override {
+    double const residual_allowed = r.converged ? static_cast<double>(tolerance()) : residual_most;
+    verify_pagerank(
+        x,
+        pagerank_claim<Id>{job.view<Id>(), rank.data(), nullptr, 1.0, options.damping, false, 1e-6, residual_allowed + 1e-6, 1e-4, 0x1p-24},
+        job.g, options.access);
+  }
+};
+
+pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
+  bool const pulls = o.variant == pagerank_variant::pull;
+  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
+  if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
+  if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
+  if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
+  if (pulls && g.info.directed && !g.info.in_lists && g.info.edges)
+    fail(errc::input,
+         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "
+         "--variant emogi",
+         g.name);
+  with_id_type(g.info, [&](auto id) {
+    using id_type = decltype(id);
+    if (pulls) impl_ = std::make_unique<impl::pull<id_type>>(g, o);
+    else impl_ = std::make_unique<impl::push<id_type>>(g, o);
+  });
+}
+pagerank_job::~pagerank_job() = default;
+pagerank_job::pagerank_job(pagerank_job&&) noexcept = default;
+
+pagerank_run pagerank_job::run() { return impl_->run(); }
+std::vector<float> pagerank_job::ranks() { return impl_->ranks(); }
+
+std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options const& o) {
+  bool const on_device = o.where.kind == place_kind::device, pulls = o.variant == pagerank_variant::pull;
+  std::uint64_t const offsets = on_device ? (info.vertices + 1) * 8 * (pulls && info.in_lists ? 2 : 1) : 0;
+  std::uint64_t const both = info.vertices * 12 + (blocks_of(info.vertices) + 1) * sizeof(totals) + offsets;
+  if (!pulls) return both + with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, cut_options(o)); });
+  std::uint64_t const item = with_id_type(info, [](auto id) { return sizeof(frontier_item<decltype(id)>); }) + 16;
+  return both + most_pieces(info) * item + (info.vertices + 31) / 32 * 8 + (o.personal.empty() ? 0 : info.vertices * 4);
+}
+
+std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& ranks, std::size_t count) {
+  std::vector<std::uint64_t> order(ranks.size());
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  auto const top = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+  std::partial_sort(order.begin(), top, order.end(),
+                    [&](std::uint64_t a, std::uint64_t b) { return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : a < b; });
+  std::vector<ranked> highest;
+  for (auto v = order.begin(); v != top; ++v) highest.push_back({g.user_id(*v), ranks[*v]});
+  return highest;
+}
+
+std::string_view to_string(pagerank_variant v) { return v == pagerank_variant::pull ? "pull" : "emogi"; }
+std::string_view to_string(dangling_mass d) { return d == dangling_mass::redistribute ? "redistribute" : "drop"; }
+pagerank_variant parse_pagerank_variant(std::string_view text) {
+  if (text == "pull") return pagerank_variant::pull;
+  if (text == "emogi") return pagerank_variant::emogi;
+  fail(errc::usage, "variant '{}': say pull or emogi", text);
+}
+dangling_mass parse_dangling(std::string_view text) {
+  if (text == "redistribute") return dangling_mass::redistribute;
+  if (text == "drop") return dangling_mass::drop;
+  fail(errc::usage, "dangling '{}': say redistribute or drop", text);
+}
+
+}  // namespace garner

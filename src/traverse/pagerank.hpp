@@ -1,0 +1,45 @@
+// PageRank over edges that lie far: power iteration by pulling, and the paper's residual push (chapter 2.4 of the dissertation).
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "garner/pagerank.hpp"
+#include "graph/graph.hpp"
+
+namespace garner {
+
+// The state (some 12 bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier and place do not go
+// together or an option is out of range, errc::input where the in-lists are missing (pull on a directed graph) or a personal id is none,
+// errc::memory where the state does not fit. The graph must outlive the job, its edges (pull: and its in-lists) must lie in the tier that
+// the options say.
+class pagerank_job {
+ public:
+  pagerank_job(graph const& g, pagerank_options const& options);
+  ~pagerank_job();
+  pagerank_job(pagerank_job&&) noexcept;
+
+  pagerank_run run();
+  std::vector<float> ranks();  // of the last run, by internal id
+
+  static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);  // near memory, at the most
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+struct ranked {
+  std::uint64_t vertex;  // the user's id
+  float rank;
+};
+std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& ranks,
+                                  std::size_t count);  // of equal ranks the smaller id first
+
+std::string_view to_string(pagerank_variant v);                  // "pull", "emogi"
+std::string_view to_string(dangling_mass d);                     // "redistribute", "drop"
+pagerank_variant parse_pagerank_variant(std::string_view text);  // errc::usage with the choices otherwise
+dangling_mass parse_dangling(std::string_view text);
+
+}  // namespace garner

@@ -1,0 +1,132 @@
+// `garner pagerank`: JSON, the file of ranks, refusals, real graphs.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+json ranks_of(folder const& at, std::string const& arguments) {
+  outcome const o = at.shell("garner pagerank " + arguments + " --json --verify");
+  EXPECT_EQ(o.code, 0) << o.err;
+  return o.code == 0 ? json::parse(o.out) : json();
+}
+
+TEST(pagerank_program, json_and_file) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
+  json const all = ranks_of(at, "k.gnr --iterations 20 --out r.txt");
+  for (char const* key : {"file",     "vertices",         "edges",      "directed",   "place",     "tier",     "access",
+                          "id_bytes", "variant",          "damping",    "tolerance",  "dangling",  "personal", "state_bytes",
+                          "checked",  "verified",         "simulated",  "iterations", "converged", "rank_sum", "l1_change",
+                          "ms",       "ms_per_iteration", "bytes_link", "requests",   "top",       "rounds"})
+    EXPECT_TRUE(all.contains(key)) << key;
+  EXPECT_EQ(all["iterations"], 20);
+  EXPECT_EQ(all["rounds"].size(), 20u);
+  EXPECT_EQ(all["top"].size(), 10u);
+  EXPECT_EQ(all["verified"], true);
+  EXPECT_TRUE(all["bytes_link"].is_null());
+  EXPECT_NEAR(all["rank_sum"].get<double>(), 1, 1e-6);
+  std::istringstream lines(read_text(at / "r.txt"));
+  std::string head;
+  std::getline(lines, head);
+  EXPECT_EQ(head, "# vertex rank");
+  double sum = 0, rank = 0, most = 0;
+  std::uint64_t v = 0, count = 0, best = 0;
+  while (lines >> v >> rank) {
+    EXPECT_EQ(v, count++);
+    sum += rank;
+    if (rank > most) most = rank, best = v;
+  }
+  EXPECT_EQ(count, 1024u);
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_EQ(all["top"][0]["vertex"], best);
+  EXPECT_FLOAT_EQ(all["top"][0]["rank"].get<float>(), static_cast<float>(most));
+}
+
+TEST(pagerank_program, places_variants_and_access) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate uniform --scale 10 u.gnr").code, 0);
+  for (std::string const access : {"strided", "merged", "aligned", "paged"})
+    for (std::string const variant : {"pull", "emogi"}) {
+      json const all = ranks_of(at, "u.gnr --place traced --access " + access + " --variant " + variant);
+      EXPECT_EQ(all["converged"], true);
+      EXPECT_GT(all["bytes_link"].get<double>(), 0);
+      EXPECT_NEAR(all["rank_sum"].get<double>(), variant == "pull" ? 1 : 1024, variant == "pull" ? 1e-6 : 10);
+      EXPECT_EQ(all["rounds"][0]["l1_change"].is_null(), variant == "emogi");
+    }
+  EXPECT_EQ(ranks_of(at, "u.gnr --iterations 3")["iterations"], 3);
+  outcome const text = at.shell("garner pagerank u.gnr --rounds --verify");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("ranks sum to 1"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("verified"), std::string::npos);
+}
+
+TEST(pagerank_program, directed_graphs_need_in_lists) {
+  folder const at;
+  at.write("d.el", "0 1\n1 2\n2 0\n3 0\n");
+  ASSERT_EQ(at.shell("garner convert d.el d.gnr").code, 0);
+  outcome const o = at.shell("garner pagerank d.gnr");
+  EXPECT_EQ(o.code, 1);
+  expect_one_line(o.err);
+  EXPECT_NE(o.err.find("garner convert --in-lists"), std::string::npos) << o.err;
+  EXPECT_EQ(at.shell("garner pagerank d.gnr --variant emogi --verify").code, 0);
+  ASSERT_EQ(at.shell("garner convert d.gnr in.gnr --in-lists").code, 0);
+  json const all = ranks_of(at, "in.gnr --tolerance 1e-6");
+  EXPECT_EQ(all["top"][0]["vertex"], 0);
+  EXPECT_NEAR(all["rank_sum"].get<double>(), 1, 1e-6);
+  EXPECT_LT(ranks_of(at, "in.gnr --iterations 1 --dangling drop --damping 0.5")["rank_sum"].get<double>(), 1.0001);
+}
+
+TEST(pagerank_program, personal_start_and_what_is_refused) {
+  folder const at;
+  at.write("d.el", "10 11\n11 12\n12 10\n13 10\n");
+  ASSERT_EQ(at.shell("garner convert d.el d.gnr --undirected").code, 0);
+  at.write("p.txt", "# start\n13 2.5\n\n12\n");
+  json const all = ranks_of(at, "d.gnr --personal p.txt --damping 0.1");
+  EXPECT_EQ(all["top"][0]["vertex"], 13);
+  EXPECT_EQ(all["personal"], 2);
+  for (std::string const bad : {"x", "12 x", "12 -1", "12 1 1", "12 0", "-1", "# none"}) {
+    at.write("bad.txt", bad + "\n");
+    outcome const o = at.shell("garner pagerank d.gnr --personal bad.txt");
+    EXPECT_EQ(o.code, 1) << bad;
+    expect_one_line(o.err);
+  }
+  at.write("bad.txt", "99\n");
+  EXPECT_NE(at.shell("garner pagerank d.gnr --personal bad.txt").err.find("99"), std::string::npos);
+  for (std::string const bad :
+       {"--variant x", "--dangling x", "--damping 1", "--damping -1", "--tolerance 0", "--iterations 0", "--place x",
+        "--access paged --tier host", "--l2-bytes 1MiB", "--variant emogi --dangling drop", "--variant emogi --personal p.txt"}) {
+    outcome const o = at.shell("garner pagerank d.gnr " + bad);
+    EXPECT_EQ(o.code, 2) << bad;
+    expect_one_line(o.err);
+  }
+  outcome const o = at.shell("garner pagerank d.gnr --host-budget 10");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("host-budget"), std::string::npos) << o.err;
+}
+
+// What two other programs found need not be known: the certificate is independent, and both variants must agree where nothing dangles.
+TEST(pagerank_program, real_graph) {
+  std::filesystem::path const data = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/facebook_combined";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << data << " is not there";
+  std::filesystem::path file;
+  for (auto const& e : std::filesystem::directory_iterator(data))
+    if (e.path().filename().string().find(".txt") != std::string::npos) file = e.path();
+  folder const at;
+  outcome const made = at.shell("garner convert '" + file.string() + "' f.gnr --undirected --skip-lines 1");
+  ASSERT_EQ(made.code, 0) << made.err;
+  json const pull = ranks_of(at, "f.gnr --tolerance 1e-6"), push = ranks_of(at, "f.gnr --variant emogi --tolerance 1e-5");
+  double const n = pull["vertices"].get<double>();
+  EXPECT_NEAR(push["rank_sum"].get<double>() / n, 1, 1e-3);
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(pull["top"][k]["vertex"], push["top"][k]["vertex"]);
+    EXPECT_NEAR(push["top"][k]["rank"].get<double>() / n / pull["top"][k]["rank"].get<double>(), 1, 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace garner::testing

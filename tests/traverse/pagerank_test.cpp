@@ -1,0 +1,389 @@
+// PageRank at every place, access and id width against serial twins in f64 that push along the out-lists.
+#include "traverse/pagerank.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "access/matrix.hpp"
+#include "access/traffic.hpp"
+#include "core/random.hpp"
+#include "graph/generate.hpp"
+#include "support.hpp"
+#include "traverse/verify_pagerank.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+constexpr std::array every_access{access_mode::paged, access_mode::strided, access_mode::merged, access_mode::aligned};
+
+// A hub with more arcs than a piece holds, both ways; vertices without out-edges; loops and duplicates in some.
+graph random_graph(std::uint64_t seed, bool undirected, std::uint32_t id_bytes, std::uint64_t hub_arcs = 0) {
+  std::uint64_t const n = 200 + random_bits(seed, 9, 0) % 1500, m = n * (1 + random_bits(seed, 9, 1) % 6) / 2;
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < m + hub_arcs; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % n;
+    if (i >= m) v = 5 + 32 * (i % 2);
+    if (i % 3 == 0 && i < m) u = 5;
+    if (u % 7 != 3) arcs.push_back({u, v});
+  }
+  build_options o;
+  o.id_bytes = id_bytes;
+  o.keep_duplicates = hub_arcs || seed % 2;
+  o.keep_loops = seed % 3 == 0;
+  o.in_lists = !undirected;
+  return make_graph(arcs, undirected, n, o);
+}
+
+// A copy with its edges where this place, access and tier want them.
+graph placed(graph const& g, pagerank_options const& o) {
+  tier const t = o.where.kind == place_kind::device ? o.edges.value_or(default_tier(o.where, o.access)) : tier::host;
+  executor x(o.where);
+  graph copy;
+  copy.info = g.info;
+  copy.name = g.name;
+  for (auto const& [from, to] : {std::pair{&g.out, &copy.out}, {&g.in, &copy.in}}) {
+    if (from->offsets.empty()) continue;
+    to->offsets = buffer<std::uint64_t>(tier::host, from->offsets.size(), -1, "copy");
+    std::copy(from->offsets.begin(), from->offsets.end(), to->offsets.begin());
+    to->targets = memory_block(t, from->targets.bytes(), x.device(), "copy");
+    if (from->targets.bytes()) x.copy(to->targets.data(), from->targets.data(), from->targets.bytes());
+    x.wait();
+  }
+  return copy;
+}
+
+std::vector<double> jumps_of(graph const& g, pagerank_options const& o) {
+  std::uint64_t const n = g.info.vertices;
+  if (o.personal.empty()) return std::vector<double>(n, 1.0 / static_cast<double>(n));
+  std::vector<double> jump(n);
+  double all = 0;
+  for (auto const& [v, w] : o.personal) jump[g.internal_id(v)] += w, all += w;
+  for (double& w : jump) w /= all;
+  return jump;
+}
+
+struct serial_ranks {
+  std::vector<double> rank;
+  double change = 0;
+  std::uint64_t iterations = 0;
+};
+serial_ranks serial_pull(graph const& g, pagerank_options const& o, std::uint64_t iterations, double tolerance = 0) {
+  std::uint64_t const n = g.info.vertices;
+  std::vector<double> const jump = jumps_of(g, o);
+  serial_ranks r{jump, 0, 0};
+  while (r.iterations < iterations) {
+    std::vector<double> next(n);
+    double dangling = 0;
+    for (std::uint64_t u = 0; u < n; ++u) {
+      std::uint64_t const begin = g.out.offsets[u], end = g.out.offsets[u + 1];
+      if (begin == end && o.dangling == dangling_mass::redistribute) dangling += r.rank[u];
+      for (std::uint64_t i = begin; i < end; ++i) next[target_at(g, i)] += r.rank[u] / static_cast<double>(end - begin);
+    }
+    r.change = 0;
+    for (std::uint64_t v = 0; v < n; ++v) {
+      next[v] = (1 - o.damping) * jump[v] + o.damping * (next[v] + dangling * jump[v]);
+      r.change += std::abs(next[v] - r.rank[v]);
+    }
+    r.rank = next;
+    ++r.iterations;
+    if (r.change <= tolerance) break;
+  }
+  return r;
+}
+
+// The solution of value = (1 - damping) + damping (sum of value / degree): what the paper's variant nears from below.
+std::vector<double> serial_push(graph const& g, double damping) {
+  std::uint64_t const n = g.info.vertices;
+  std::vector<double> value(n, 1 - damping);
+  for (int k = 0; k < 300; ++k) {
+    std::vector<double> next(n, 1 - damping);
+    for (std::uint64_t u = 0; u < n; ++u)
+      for (std::uint64_t i = g.out.offsets[u]; i < g.out.offsets[u + 1]; ++i)
+        next[target_at(g, i)] += damping * value[u] / static_cast<double>(g.out.offsets[u + 1] - g.out.offsets[u]);
+    value = next;
+  }
+  return value;
+}
+
+template <class A, class B>
+double distance(std::vector<A> const& a, std::vector<B> const& b) {
+  double d = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+  for (std::size_t v = 0; v < a.size() && v < b.size(); ++v) d += std::abs(static_cast<double>(a[v]) - static_cast<double>(b[v]));
+  return d;
+}
+
+class pagerank : public at_place {};
+
+TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twin) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
+      for (access_mode how : every_access)
+        for (tier t : {tier::host, tier::device})
+          for (dangling_mass dangling : {dangling_mass::redistribute, dangling_mass::drop}) {
+            if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+            pagerank_options o;
+            o.where = where();
+            o.access = how;
+            if (t == tier::device) o.edges = t;
+            o.dangling = dangling;
+            o.iterations = 7;
+            o.check_certificate = true;
+            graph const g = placed(original, o);
+            SCOPED_TRACE(fmt::format("{} seed {} ids {} {}", to_string(how), seed, id_bytes, to_string(dangling)));
+            pagerank_job job(g, o);
+            pagerank_run const r = job.run();
+            serial_ranks const want = serial_pull(original, o, 7);
+            auto const ranks = job.ranks();
+            ASSERT_LT(distance(ranks, want.rank), 2e-6);
+            EXPECT_EQ(r.iterations, 7u);
+            EXPECT_EQ(r.edges, 7 * original.info.edges);
+            EXPECT_NEAR(r.l1_change, want.change, 2e-6);
+            EXPECT_NEAR(r.rank_sum, dangling == dangling_mass::redistribute ? 1 : distance(want.rank, std::vector<int>(ranks.size())),
+                        2e-6);
+            EXPECT_TRUE(r.verified);
+            EXPECT_EQ(job.run().rank_sum, r.rank_sum);
+            EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
+          }
+    }
+}
+
+TEST_P(pagerank, emogi_with_every_access_tier_and_id_width_against_the_serial_twin) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      graph const original = random_graph(seed, seed % 2 == 0, id_bytes, seed < 2 ? 30'000 : 0);
+      std::vector<double> const want = serial_push(original, 0.85);
+      for (access_mode how : every_access)
+        for (tier t : {tier::host, tier::device}) {
+          if (t == tier::device && (where().kind != place_kind::device || how == access_mode::paged)) continue;
+          for (double tolerance : {1e-3, 1e-5}) {
+            pagerank_options o;
+            o.where = where();
+            o.access = how;
+            o.variant = pagerank_variant::emogi;
+            if (t == tier::device) o.edges = t;
+            o.tolerance = tolerance;
+            o.check_certificate = true;
+            graph const g = placed(original, o);
+            SCOPED_TRACE(fmt::format("{} seed {} ids {} tolerance {}", to_string(how), seed, id_bytes, tolerance));
+            pagerank_job job(g, o);
+            pagerank_run const r = job.run();
+            auto const n = static_cast<double>(want.size());
+            // What is left unpushed is at most the tolerance a vertex, and all of it would give at most that / (1 - damping).
+            EXPECT_LE(distance(job.ranks(), want), n * (tolerance / 0.15 + 1e-4));
+            EXPECT_LE(r.l1_change, n * tolerance);
+            EXPECT_TRUE(r.converged);
+            EXPECT_TRUE(r.verified);
+            EXPECT_GT(r.iterations, 5u);
+            EXPECT_EQ(r.rounds[0].vertices, want.size());
+            EXPECT_EQ(r.rounds[0].edges, original.info.edges);
+          }
+        }
+    }
+}
+
+TEST_P(pagerank, stops_at_the_tolerance_or_the_count) {
+  graph const original = random_graph(4, true, 4);
+  for (double tolerance : {1e-2, 1e-4, 1e-6}) {
+    pagerank_options o;
+    o.where = where();
+    o.tolerance = tolerance;
+    o.check_certificate = true;
+    graph const g = placed(original, o);
+    pagerank_run const r = pagerank_job(g, o).run();
+    // Near 1e-7 the rounding of ranks to f32 counts too.
+    auto const want = static_cast<double>(serial_pull(original, o, 1000, tolerance).iterations);
+    EXPECT_NEAR(static_cast<double>(r.iterations), want, tolerance < 1e-5 ? 2 : 0);
+    EXPECT_TRUE(r.converged);
+    EXPECT_LE(r.l1_change, tolerance);
+    o.variant = pagerank_variant::emogi;
+    o.iterations = 3;
+    pagerank_run const few = pagerank_job(g, o).run();
+    EXPECT_EQ(few.iterations, 3u);
+    EXPECT_FALSE(few.converged && tolerance < 1e-3);
+    EXPECT_TRUE(few.verified) << "what was pushed is right, though more was to be";
+  }
+}
+
+TEST_P(pagerank, personal_start) {
+  graph const original = random_graph(2, true, 4), directed = random_graph(3, false, 4);
+  for (graph const* from : {&original, &directed}) {
+    pagerank_options o;
+    o.where = where();
+    o.iterations = 10;
+    o.damping = 0.6;
+    o.personal = {{5, 1.0}, {17, 2.5}, {5, 0.5}};
+    o.check_certificate = true;
+    graph const g = placed(*from, o);
+    pagerank_job job(g, o);
+    EXPECT_NEAR(job.run().rank_sum, 1, 1e-6);
+    EXPECT_LT(distance(job.ranks(), serial_pull(*from, o, 10).rank), 2e-6);
+    o.personal = {{1u << 30, 1.0}};
+    EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("1073741824"), std::string::npos);
+    o.personal = {{5, -1.0}};
+    EXPECT_NE(error_of([&] { pagerank_job(g, o); }).find("positive"), std::string::npos);
+  }
+}
+
+TEST_P(pagerank, small_and_empty_graphs) {
+  pagerank_options o;
+  o.where = where();
+  o.check_certificate = true;
+  build_options loops;
+  loops.keep_loops = loops.in_lists = true;
+  for (pagerank_variant variant : {pagerank_variant::pull, pagerank_variant::emogi}) {
+    o.variant = variant;
+    bool const pulls = variant == pagerank_variant::pull;
+    graph const none = placed(make_graph({}), o);
+    pagerank_job empty(none, o);
+    EXPECT_EQ(empty.run().iterations, 0u);
+    EXPECT_TRUE(empty.ranks().empty());
+    graph const one = placed(make_graph({}, false, 1), o);
+    pagerank_job single(one, o);
+    single.run();
+    EXPECT_FLOAT_EQ(single.ranks()[0], pulls ? 1.0f : 0.15f);
+    graph const apart = placed(make_graph({}, true, 100), o);
+    pagerank_job lonely(apart, o);
+    EXPECT_NEAR(lonely.run().rank_sum, pulls ? 1 : 15, 1e-4);
+    graph const loop = placed(make_graph({{0, 0}}, false, 1, loops), o);
+    pagerank_job self(loop, o);
+    self.run();
+    EXPECT_NEAR(self.ranks()[0], 1, 0.01);
+    graph const chain = placed(make_graph({{0, 1}, {1, 2}}, false, 3, loops), o);
+    pagerank_job line(chain, o);
+    line.run();
+    auto const ranks = line.ranks();
+    EXPECT_NEAR(ranks[1] / ranks[0], 1.85, 1e-3);
+    EXPECT_NEAR(ranks[2] / ranks[0], 1 + 0.85 * 1.85, 1e-3);
+  }
+}
+GARNER_AT_EVERY_PLACE(pagerank);
+
+// A certificate that accepts everything is none.
+TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
+  executor x(where());
+  graph const original = random_graph(2, true, 4);
+  pagerank_options o;
+  o.where = where();
+  graph const g = placed(original, o);
+  auto const offsets = near_copy(x, std::vector<std::uint64_t>(original.out.offsets.begin(), original.out.offsets.end()));
+  std::vector<double> const exact = serial_pull(original, o, 300).rank, pushed = serial_push(original, 0.85);
+  auto const verdict = [&](std::vector<double> const& ranks, bool pull) -> std::string {
+    std::vector<float> const narrow(ranks.begin(), ranks.end());
+    auto const near = near_copy(x, narrow);
+    pagerank_claim<std::uint32_t> c{
+        g.view<std::uint32_t>(g.out, offsets.data()), near.data(), nullptr, 1, 0.85, false, 1e-6, 1e-3, 1e-4, 0x1p-24};
+    if (pull) {
+      c.jump_all = 1.0 / static_cast<double>(ranks.size());
+      c.redistribute = true;
+      c.below = c.above = c.l1 = 1e-4;
+      c.slack = c.slack_an_arc = 0;
+    }
+    try {
+      verify_pagerank(x, c, g, access_mode::aligned);
+    } catch (error const& e) {
+      return e.what();
+    }
+    return "right";
+  };
+  auto const changed = [&](std::vector<double> ranks, std::size_t v, double by) {
+    ranks[v] += by;
+    return ranks;
+  };
+  EXPECT_EQ(verdict(exact, true), "right");
+  EXPECT_EQ(verdict(pushed, false), "right");
+  EXPECT_NE(verdict(changed(exact, 40, 2e-4), true).find("vertex 40"), std::string::npos);
+  EXPECT_NE(verdict(changed(exact, 40, -2e-4), true).find("wrong"), std::string::npos);
+  EXPECT_NE(verdict(changed(exact, 41, std::nan("")), true).find("vertex"), std::string::npos);
+  EXPECT_NE(verdict(changed(exact, 41, -1), true).find("wrong at vertex"), std::string::npos);
+  std::vector<double> little = exact;  // each a little, all together too much
+  for (std::size_t v = 0; v < little.size(); ++v) little[v] += (v % 2 ? 1 : -1) * 1.5e-4 / static_cast<double>(little.size());
+  EXPECT_NE(verdict(little, true).find("L1"), std::string::npos);
+  EXPECT_NE(verdict(changed(pushed, 40, 0.1), false).find("vertex"), std::string::npos);
+  EXPECT_NE(verdict(changed(pushed, 40, -0.1), false).find("vertex"), std::string::npos);
+  EXPECT_NE(verdict(serial_push(original, 0.8), false).find("vertex"), std::string::npos);
+  EXPECT_NE(verdict(std::vector<double>(exact.size(), 0), true).find("wrong"), std::string::npos);
+}
+
+TEST(pagerank_traffic, a_traced_sweep_is_the_closed_form) {
+  for (std::uint32_t id_bytes : {4u, 8u}) {
+    graph const g = random_graph(1, true, id_bytes, 30'000);
+    for (access_mode how : {access_mode::merged, access_mode::aligned}) {
+      pagerank_options o;
+      o.where = {place_kind::traced, 0};
+      o.access = how;
+      o.iterations = 2;
+      pagerank_run const r = pagerank_job(g, o).run();
+      EXPECT_EQ(r.link.bytes_useful, 2 * g.info.edges * id_bytes);
+      EXPECT_EQ(r.rounds[0].bytes_link, r.rounds[1].bytes_link);
+      EXPECT_LT(r.link.overfetch(), how == access_mode::aligned ? 1.1 : 1.4);
+      o.variant = pagerank_variant::emogi;
+      run_traffic want{};
+      for (std::uint64_t v = 0; v < g.info.vertices; ++v)
+        want = want + traffic_of_run(g.out.offsets[v], g.out.offsets[v + 1], id_bytes, how);
+      EXPECT_EQ(pagerank_job(g, o).run().rounds[0].bytes_link, want.sectors() * 32);
+    }
+  }
+}
+
+TEST(pagerank_places, agree) {
+  executor here({place_kind::host, 0});
+  generate_options gen;
+  gen.scale = 12;
+  build_report report;
+  graph const g = generate(here, gen, report);
+  pagerank_options o;
+  o.iterations = 15;
+  pagerank_job host(g, o);
+  o.where = {place_kind::traced, 0};
+  pagerank_job traced(g, o);
+  EXPECT_NEAR(host.run().rank_sum, 1, 1e-6);
+  traced.run();
+  EXPECT_LT(distance(host.ranks(), traced.ranks()), 1e-5);
+  EXPECT_LT(distance(host.ranks(), serial_pull(g, o, 15).rank), 1e-5);
+}
+
+TEST(pagerank_top, is_in_order_and_by_user_ids) {
+  build_options compact;
+  compact.numbering = build_options::ids::compact;
+  graph const g = make_graph({{100000, 99999}, {3, 99999}, {3, 4}}, true, 0, compact);
+  auto const top = highest_ranks(g, {0.1f, 0.4f, 0.4f, 0.1f}, 3);
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0].vertex, 4u);
+  EXPECT_EQ(top[1].vertex, 99999u);
+  EXPECT_EQ(top[2].vertex, 3u);
+  EXPECT_TRUE(highest_ranks(g, {}, 10).empty());
+}
+
+TEST(pagerank_options, are_checked) {
+  graph const g = make_graph({{0, 1}}), both = make_graph({{0, 1}}, true);
+  pagerank_options o;
+  errc code{};
+  EXPECT_NE(error_of([&] { pagerank_job(g, o); }, &code).find("garner convert --in-lists"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  for (double damping : {-0.1, 1.0, std::nan("")}) {
+    o.damping = damping;
+    EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("damping"), std::string::npos);
+  }
+  o = {};
+  o.tolerance = 0;
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("tolerance"), std::string::npos);
+  o = {};
+  o.iterations = 0;
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("1 or more"), std::string::npos);
+  o = {};
+  o.variant = pagerank_variant::emogi;
+  o.personal = {{0, 1}};
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("pull"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o = {};
+  o.access = access_mode::paged;
+  o.edges = tier::host;
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }).find("paged with tier managed"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner
