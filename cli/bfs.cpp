@@ -18,6 +18,7 @@
 #include "core/publish.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
+#include "job_options.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
 #include "verbs.hpp"
@@ -78,24 +79,9 @@ sources_chosen choose_sources(bfs_arguments const& a, graph const& g) {
   return chosen;
 }
 
-// Whether requests cross a link, and whether they took the time that was measured.
-struct link_shown {
-  bool crosses, timed;
-};
-link_shown what_crosses(bfs_options const& o) {
-  if (o.where.kind == place_kind::traced) return {true, false};
-  // The driver moves managed pages and tells nobody how many.
-  return {o.where.kind == place_kind::device && *o.edges == tier::host, true};
-}
-std::optional<double> gb_per_s(bfs_level const& level, link_shown link) {
-  if (!link.crosses || !link.timed || level.ms <= 0) return std::nullopt;
-  return static_cast<double>(level.bytes_link) / level.ms / 1e6;
-}
-
-template <class T>
-json or_null(bool there, T value) {
-  return there ? json(value) : json(nullptr);
-}
+using cli::link_shown;
+using cli::or_null;
+std::optional<double> gb_per_s(bfs_level const& level, link_shown link) { return cli::gb_per_s(level.bytes_link, level.ms, link); }
 
 json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
   json levels = json::array();
@@ -107,12 +93,6 @@ json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
                       {"ms", l.ms},
                       {"gbs", or_null(rate.has_value(), rate.value_or(0))}});
   }
-  json requests = nullptr;
-  if (link.crosses) {
-    requests = json::object();
-    for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = r.link.requests[k];
-    requests["pages"] = r.link.pages;
-  }
   return {{"source", r.source},
           {"reached", r.reached},
           {"edges", r.edges},
@@ -123,7 +103,7 @@ json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
           {"bytes_link", or_null(link.crosses, r.link.bytes_link())},
           {"amplification", or_null(link.crosses, r.link.amplification(info.edges * info.id_bytes))},
           {"overfetch", or_null(link.crosses, r.link.overfetch())},
-          {"requests", requests},
+          {"requests", cli::requests_of(r.link, link)},
           {"verified", r.verified},
           {"levels", levels}};
 }
@@ -143,16 +123,7 @@ void say_run(bfs_run const& r, graph_info const& info, link_shown link) {
            grouped(info.vertices), 100.0 * static_cast<double>(r.reached) / static_cast<double>(info.vertices), r.depth_max,
            grouped(r.depth_sum), grouped(r.edges));
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}\n", r.ms, r.gteps, link.timed ? "" : " (of the simulation)");
-  if (link.crosses) {
-    if (r.link.pages) cli::say("pages of 4 KiB {}\n", grouped(r.link.pages));
-    else
-      cli::say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(r.link.requests[0]), grouped(r.link.requests[1]),
-               grouped(r.link.requests[2]), grouped(r.link.requests[3]));
-    cli::say("over the link {}, amplification {:.3f}, overfetch {:.3f}\n", format_bytes(r.link.bytes_link()),
-             r.link.amplification(info.edges * info.id_bytes), r.link.overfetch());
-  } else {
-    cli::say("over the link -, amplification -, overfetch -\n");
-  }
+  cli::say_link(r.link, info, link);
   if (r.verified) cli::say("verified\n");
 }
 
@@ -249,7 +220,7 @@ void search(bfs_arguments& a) {
   sources_chosen const sources = choose_sources(a, g);
   if (!a.save_sources.empty()) write_sources(sources.ids, a.save_sources);
 
-  link_shown const link = what_crosses(o);
+  link_shown const link = cli::what_crosses(o.where, *o.edges);
   bool const many = sources.ids.size() > 1;
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(info));
