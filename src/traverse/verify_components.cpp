@@ -54,9 +54,11 @@ struct check_arcs {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     Id const mine = label[v];
+    Id a = static_cast<Id>(v);  // a lane's own: what stands above v, as far as it has climbed
     t.each(g.list(v), [&](Id u) {
       if (label[u] != mine) report(first_fault, v, fault::differs);
-      for (Id a = static_cast<Id>(v), b = u;;) {
+      if (atomic_load(above + u) == a) return;
+      for (Id b = u;;) {
         a = root_of(above, a);
         b = root_of(above, b);
         if (a == b) break;
