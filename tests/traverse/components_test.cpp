@@ -191,6 +191,30 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
       }
 }
 
+// Large enough that the threads of a crew meet: at one root (Kronecker), and in some thousand trees (uniform, an edge a vertex).
+TEST_P(components, of_generated_graphs) {
+  executor here({place_kind::host, 0});
+  for (generator kind : {generator::kron, generator::uniform})
+    for (variant how : {variant::afforest, variant::emogi}) {
+      generate_options gen;
+      gen.kind = kind;
+      gen.scale = 14;
+      gen.edge_factor = kind == generator::kron ? 16 : 1;
+      build_report report;
+      graph const original = generate(here, gen, report);
+      auto const want = serial_labels(original);
+      components_options o;
+      o.where = where();
+      o.variant = how;
+      o.check_certificate = true;
+      graph const g = placed(original, o);
+      components_job job(g, o);
+      components_run const r = job.run();
+      EXPECT_EQ(job.labels(), want);
+      EXPECT_EQ(std::pair(r.components, r.largest), count_and_largest(want));
+    }
+}
+
 TEST_P(components, small_and_empty_graphs) {
   for (variant kind : {variant::afforest, variant::emogi}) {
     components_options o;
