@@ -10,6 +10,7 @@ void add_convert(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bfs(CLI::App& app);
 void add_pagerank(CLI::App& app);
+void add_components(CLI::App& app);
 void add_info(CLI::App& app);
 void add_demo(CLI::App& app);
 

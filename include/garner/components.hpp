@@ -1,0 +1,49 @@
+// Weak connected components: what one asks of the job and what one gets.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "garner/place.hpp"
+#include "garner/traffic.hpp"
+
+namespace garner {
+
+enum class components_variant {
+  afforest,  // link the first neighbours of every vertex, then only what the largest component does not hold yet
+  emogi,     // the smallest label spreads round by round, as in the paper: no list is split or joined
+};
+
+struct components_options {
+  place where;
+  components_variant variant = components_variant::afforest;
+  access_mode access = access_mode::aligned;
+  std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
+  std::uint32_t first_neighbours = 2;   // afforest: of each list, linked before the largest component is looked for; at most 64
+  std::uint64_t seed = 1;               // afforest: of the sample that finds the largest component; the result does not depend on it
+  std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
+  std::uint32_t slice = 1024;           // afforest: elements of a long list that one team takes; a multiple of 32, 64 or more
+  std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;       // verify each run
+};
+
+// A round of emogi, or a step of afforest.
+struct components_phase {
+  enum class kind { round, first_neighbours, remaining, all } what = kind::round;
+  std::uint64_t vertices = 0;  // whose lists were looked at
+  std::uint64_t edges = 0;     // arcs looked at
+  traffic link;
+  double ms = 0;
+};
+
+struct components_run {
+  std::uint64_t components = 0;  // weak ones: the direction of an edge does not matter; an isolated vertex is one of its own
+  std::uint64_t largest = 0;     // vertices in the largest
+  std::uint64_t edges = 0;       // arcs looked at
+  double ms = 0;                 // until every vertex has its label; state is made before the clock starts, counting comes after it stops
+  traffic link;                  // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  bool verified = false;
+  std::vector<components_phase> phases;
+};
+
+}  // namespace garner

@@ -1,0 +1,426 @@
+// Afforest: trees over the vertices, hung larger root under smaller. The first neighbours of every vertex are linked and the trees
+// flattened; by then one component holds most vertices, a sample says which; only arcs that leave the others are looked at, since in an
+// undirected graph an arc between the two also stands in the other's list. A directed graph stores an arc at one end, so all of them are
+// looked at. Emogi: round by round, both ends of every arc of an active vertex get the smaller of their labels, and who got one is active
+// next. A directed graph takes every vertex in every round, since an arc into an active vertex stands in the list of one that may sleep.
+// Invariants: label[v] <= v is a vertex of v's component and only ever falls; at the end it is the smallest one, so that the result is the
+//   same whatever the order. A vertex that hangs under another never becomes a root again.
+// Cost: Afforest reads a sector or two of each list, then the lists outside the largest component; emogi reads the lists of active
+//   vertices in each round, in all some 4 to 6 times the edges. Two ids a vertex, and the frontier.
+#include "traverse/components.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+#include "traverse/frontier.hpp"
+#include "traverse/job.hpp"
+#include "traverse/verify_components.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t samples = 1024;
+
+// Makes one tree of the trees that a and b stand in: climbs from the larger of the two, and hangs it under the smaller where it is a root.
+// Begins one step up on both sides, which costs a look at the smaller one and keeps the trees flatter (a fifth faster on the host).
+template <class Id>
+GARNER_HD inline void unite(Id* label, Id a, Id b) {
+  a = atomic_load(label + a);
+  b = atomic_load(label + b);
+  while (a != b) {
+    if (a < b) {
+      Id const t = a;
+      a = b;
+      b = t;
+    }
+    Id up = atomic_load(label + a);
+    if (up == a) {
+      up = atomic_cas(label + a, a, b);
+      if (up == a) return;
+    }
+    a = up;
+  }
+}
+
+template <class Id>
+struct name_each {
+  Id* label;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    label[v] = static_cast<Id>(v);
+  }
+};
+
+// One lane a vertex: neighbouring lanes read the starts of neighbouring lists, a sector each.
+template <class Id>
+struct link_first {
+  csr_view<Id> g;
+  Id* label;
+  std::uint64_t most;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    if (v >= g.vertices) return;
+    run<Id> list = g.list(v);
+    list.end = smaller(list.end, list.begin + most);
+    t.each(list, [&](Id u) { unite(label, static_cast<Id>(v), u); });
+  }
+};
+
+template <class Id>
+struct link_arc {
+  static constexpr bool weighted = false;
+  std::uint64_t const* offsets;
+  Id* label;
+  template <class Team>
+  GARNER_HD void operator()(Team const&, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
+    unite(label, static_cast<Id>(at.owner_of(offsets, arc)), u);
+  }
+};
+
+// Every vertex right under its root.
+template <class Id>
+struct flatten {
+  Id* label;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    Id const was = atomic_load(label + v);
+    Id at = was;
+    for (Id up; (up = atomic_load(label + at)) != at;) at = up;
+    if (at != was) atomic_store(label + v, at);
+  }
+};
+
+template <class Id>
+struct draw_labels {
+  Id const* label;
+  std::uint64_t vertices, seed;
+  Id* drawn;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    drawn[i] = label[random_bits(seed, 11, i) % vertices];
+  }
+};
+
+// Flags the vertices of a word that are not in the largest component and have arcs beyond the first.
+template <class Id>
+struct flag_others {
+  Id const* label;
+  Id largest;
+  std::uint64_t const* offsets;
+  std::uint64_t vertices, first;
+  std::uint32_t* active;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t w) const {
+    std::uint32_t const bits = t.sum(indices{w * 32, smaller(vertices, w * 32 + 32)}, [&](std::uint64_t v) {
+      return label[v] != largest && offsets[v + 1] - offsets[v] > first ? std::uint32_t{1} << v % 32 : 0u;
+    });
+    t.once([&] { active[w] = bits; });
+  }
+};
+
+// The smaller label goes over the arc, whichever way.
+template <class Id>
+struct spread {
+  static constexpr bool weighted = false;
+  Id* label;
+  std::uint32_t* active;
+  template <class Team>
+  GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t) const {
+    Id const v = at.first, mine = atomic_load(label + v), theirs = atomic_load(label + u);
+    if (mine < theirs) {
+      if (mine < atomic_min(label + u, mine)) t.claim(active, u);
+    } else if (theirs < mine) {
+      if (theirs < atomic_min(label + v, theirs)) t.claim(active, v);
+    }
+  }
+};
+
+struct every_vertex {
+  std::uint64_t vertices;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const {
+    std::uint64_t const left = vertices - w * 32;
+    return left >= 32 ? ~0u : (1u << left) - 1;
+  }
+  GARNER_HD void take(std::uint64_t, std::uint32_t) const {}
+};
+struct flagged {
+  std::uint32_t* active;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const { return active[w]; }
+  GARNER_HD void take(std::uint64_t w, std::uint32_t) const { active[w] = 0; }
+};
+
+// What link_first looks at, and in closed form what it asks for: step by step the sectors that the 32 lanes of a warp do not hold yet.
+struct measure_first {
+  std::uint64_t const* offsets;
+  std::uint64_t vertices, first;
+  std::uint32_t id_bytes;
+  frontier_size* total;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    frontier_size const mine = t.sum(indices{b * 32, smaller((vertices + 31) / 32, b * 32 + 32)}, [&](std::uint64_t warp) {
+      frontier_size size{};
+      for (std::uint64_t step = 0; step < first; ++step) {
+        std::uint64_t begin = 0, end = 0;  // neighbouring sectors of a line: one request
+        for (std::uint64_t v = warp * 32; v < smaller(vertices, warp * 32 + 32); ++v) {
+          std::uint64_t const i = offsets[v] + step;
+          if (i >= offsets[v + 1]) continue;
+          size.vertices += step == 0;
+          ++size.edges;
+          std::uint64_t const sector = i * id_bytes / 32;
+          if ((step && (i - 1) * id_bytes / 32 == sector) || sector < end) continue;
+          if (sector != end || sector % 4 == 0) {
+            size.asked.add(end - begin, 1);
+            begin = sector;
+          }
+          end = sector + 1;
+        }
+        size.asked.add(end - begin, 1);
+      }
+      size.asked.useful = size.edges * id_bytes;
+      return size;
+    });
+    t.once([&] {
+      atomic_add(&total->vertices, mine.vertices);
+      atomic_add(&total->edges, mine.edges);
+      for (int k = 0; k < 4; ++k) atomic_add(&total->asked.requests[k], mine.asked.requests[k]);
+      atomic_add(&total->asked.useful, mine.asked.useful);
+    });
+  }
+};
+
+struct census {
+  std::uint64_t components, of_sampled, largest;
+  GARNER_HD friend census operator+(census const& a, census const& b) {
+    return {a.components + b.components, a.of_sampled + b.of_sampled, larger(a.largest, b.largest)};
+  }
+};
+constexpr std::uint64_t block = 1024;  // vertices that a team sums up before it adds them to the census
+
+// Components are counted by their smallest vertex, members under it; those of the sampled component in registers, as they are many.
+template <class Id>
+struct count_members {
+  Id const* label;
+  std::uint64_t vertices;
+  Id sampled;
+  Id* members;
+  census* total;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    census const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      Id const at = label[v];
+      if (at != sampled) atomic_add(members + at, Id{1});
+      return census{at == static_cast<Id>(v), at == sampled, 0};
+    });
+    t.once([&] {
+      atomic_add(&total->components, mine.components);
+      atomic_add(&total->of_sampled, mine.of_sampled);
+    });
+  }
+};
+template <class Id>
+struct find_largest {
+  Id const* members;
+  std::uint64_t vertices;
+  census* total;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    census const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      return census{0, 0, members[v]};
+    });
+    t.once([&] { atomic_max(&total->largest, mine.largest); });
+  }
+};
+
+bool is_emogi(components_options const& o) { return o.variant == components_variant::emogi; }
+
+frontier_options frontier_of(components_options const& o) {
+  // A thread of the host gains nothing from joined lists, and would look up whose arc it holds.
+  bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
+  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team};
+}
+
+}  // namespace
+
+struct components_job::impl {
+  virtual ~impl() = default;
+  virtual components_run run() = 0;
+  virtual std::vector<std::uint64_t> labels() = 0;
+  template <class Id>
+  struct over;
+};
+
+template <class Id>
+struct components_job::impl::over : components_job::impl {
+  using clock = std::chrono::steady_clock;
+  components_options options;
+  job_setting job;
+  executor& x = job.x;
+  std::uint64_t const n;
+  buffer<Id> label, members, drawn;
+  buffer<std::uint32_t> active;
+  buffer<census> counted;
+  frontier<Id> front;
+  first_reads first;  // what linking the first neighbours looks at; the same in every run
+  clock::time_point before;
+
+  over(graph const& g, components_options const& o)
+      : options(o),
+        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        n(g.info.vertices),
+        label(x.near(), n, x.device(), "labels"),
+        members(x.near(), n, x.device(), "sizes of components"),
+        drawn(x.near(), samples, x.device(), "sample of labels"),
+        active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
+        counted(x.near(), 1, x.device(), "counters"),
+        front(x, g.info, job.offsets(), frontier_of(o)) {
+    if (samples_first()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
+  }
+
+  bool samples_first() const { return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0; }
+
+  void flatten_all() { for_each_item<1>(x, n, flatten<Id>{label.data()}); }
+
+  // The label that most of a sample bear. Waits.
+  Id most_common() {
+    for_each_item<1>(x, samples, draw_labels<Id>{label.data(), n, options.seed, drawn.data()});
+    std::vector<Id> seen(samples);
+    x.copy(seen.data(), drawn.data(), drawn.bytes());
+    x.wait();
+    std::sort(seen.begin(), seen.end());
+    Id best = seen[0];
+    std::size_t most = 0;
+    for (std::size_t i = 0, end; i < samples; i = end) {
+      for (end = i; end < samples && seen[end] == seen[i];) ++end;
+      if (end - i > most) most = end - i, best = seen[i];
+    }
+    return best;
+  }
+
+  // Ends a phase: what was asked for has happened.
+  void book(components_run& r, components_phase::kind what, first_reads const& size) {
+    traffic const asked = x.on_device() ? size.link : job.model.take();
+    clock::time_point const now = clock::now();
+    r.link += asked;
+    r.edges += size.edges;
+    r.phases.push_back({what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count()});
+    before = now;
+  }
+
+  void book(components_run& r, components_phase::kind what, frontier_size const& size) {
+    book(r, what, first_reads{size.vertices, size.edges, frontier<Id>::in_closed_form(size)});
+  }
+
+  void run_emogi(components_run& r) {
+    front.gather(every_vertex{n});
+    while (front.size().vertices) {
+      check_interrupted();
+      frontier_size const size = front.size();
+      front.for_each_arc(job.view<Id>(), spread<Id>{label.data(), active.data()});
+      front.gather(flagged{active.data()});
+      if (job.g.info.directed && front.size().vertices) front.gather(every_vertex{n});
+      book(r, components_phase::kind::round, size);
+    }
+  }
+
+  void run_afforest(components_run& r) {
+    if (samples_first()) {
+      // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
+      for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id>{job.view<Id>(), label.data(), options.first_neighbours}, access_mode::strided);
+      flatten_all();
+      Id const largest = most_common();
+      book(r, components_phase::kind::first_neighbours, first);
+      check_interrupted();
+      for_each_item<32>(x, active.size(),
+                        flag_others<Id>{label.data(), largest, job.offsets(), n, options.first_neighbours, active.data()});
+      front.gather(flagged{active.data()});
+    } else {
+      front.gather(every_vertex{n});
+    }
+    front.for_each_arc(job.view<Id>(), link_arc<Id>{job.offsets(), label.data()});
+    flatten_all();
+    x.wait();
+    book(r, samples_first() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
+  }
+
+  void count(components_run& r) {
+    phase const timed{"components.count"};
+    Id const sampled = most_common();
+    x.fill(members.data(), 0, members.bytes());
+    x.fill(counted.data(), 0, counted.bytes());
+    std::uint64_t const blocks = (n + block - 1) / block;
+    for_each_item<32>(x, blocks, count_members<Id>{label.data(), n, sampled, members.data(), counted.data()});
+    for_each_item<32>(x, blocks, find_largest<Id>{members.data(), n, counted.data()});
+    census const all = x.read(counted.data());
+    r.components = all.components;
+    r.largest = std::max(all.of_sampled, all.largest);
+  }
+
+  components_run run() override {
+    components_run r;
+    if (n == 0) {
+      r.verified = options.check_certificate;
+      return r;
+    }
+    for_each_item<1>(x, n, name_each<Id>{label.data()});
+    x.fill(active.data(), 0, active.bytes());
+    job.start_afresh();
+    {
+      phase const timed{"components.phases"};
+      clock::time_point const start = before = clock::now();
+      if (is_emogi(options)) run_emogi(r);
+      else run_afforest(r);
+      r.ms = std::chrono::duration<double, std::milli>(before - start).count();
+    }
+    count(r);
+    static counter searched{"components.arcs"};
+    searched.add(r.edges);
+    if (options.check_certificate) {
+      verify_components(x, job.view<Id>(), label.data(), r.components, r.largest, job.g, options.access);
+      r.verified = true;
+      job.model.take();
+    }
+    return r;
+  }
+
+  std::vector<std::uint64_t> labels() override {
+    std::vector<Id> raw(n);
+    x.copy(raw.data(), label.data(), label.bytes());
+    x.wait();
+    return {raw.begin(), raw.end()};
+  }
+};
+
+first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64_t const* offsets, std::uint64_t most) {
+  buffer<frontier_size> total(x.near(), 1, x.device(), "counters");
+  x.fill(total.data(), 0, total.bytes());
+  for_each_item<32>(x, (info.vertices + 1023) / 1024, measure_first{offsets, info.vertices, most, info.id_bytes, total.data()});
+  frontier_size const all = x.read(total.data());
+  return {all.vertices, all.edges, frontier<std::uint32_t>::in_closed_form(all)};
+}
+
+components_job::components_job(graph const& g, components_options const& o) {
+  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
+  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
+  if (o.first_neighbours > 64) fail(errc::usage, "{} first neighbours: say 0 to 64", o.first_neighbours);
+  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+}
+components_job::~components_job() = default;
+components_job::components_job(components_job&&) noexcept = default;
+
+components_run components_job::run() { return impl_->run(); }
+std::vector<std::uint64_t> components_job::labels() { return impl_->labels(); }
+
+std::uint64_t components_job::state_bytes(graph_info const& info, components_options const& o) {
+  std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * 8 : 0;
+  std::uint64_t const frontier_bytes =
+      with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
+  return offsets + (info.vertices + 31) / 32 * 4 + (2 * info.vertices + samples) * info.id_bytes + sizeof(census) + frontier_bytes;
+}
+
+}  // namespace garner
