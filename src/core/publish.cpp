@@ -25,7 +25,13 @@ pending_file::pending_file(std::filesystem::path target) : target_(std::move(tar
     fail(errc::io, "{}: is no regular file, and a result is written whole or not at all; name a file", target_.string());
   // By hand, since what std::filesystem offers does not follow a link that leads to no file yet.
   place_ = target_;
-  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(place_, none)); ++links) {
+  for (int links = 0;; ++links) {
+    // There /dev/stdout may lead to a regular file, and yet must not be replaced by one.
+    std::string const folder = std::filesystem::weakly_canonical(std::filesystem::absolute(place_).parent_path(), none).string() + "/";
+    if (folder == "/dev/" || folder.starts_with("/proc/"))
+      fail(errc::io, "{}: is no place for a result, which is written whole or not at all; name a file in a folder of yours",
+           target_.string());
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(place_, none))) break;
     if (links == 40) fail(errc::io, "{}: cannot be written: {}; mend the link", target_.string(), std::strerror(ELOOP));
     place_ = place_.parent_path() / std::filesystem::read_symlink(place_, none);
   }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -110,6 +111,16 @@ TEST_F(publishing, a_replaced_file_keeps_its_mode) {
   write(folder / "x", "two");
   EXPECT_EQ(mode(), 0604u);
   ::umask(mask);
+}
+
+TEST_F(publishing, no_way_through_devices_leads_to_a_file) {
+  write(folder / "x", "one");
+  std::FILE* const open = std::fopen((folder / "x").c_str(), "r");
+  std::string const name = "/dev/fd/" + std::to_string(::fileno(open));
+  fs::create_symlink(name, folder / "link");
+  EXPECT_THROW(pending_file{name}, error);
+  EXPECT_THROW(pending_file(folder / "link"), error);
+  std::fclose(open);
 }
 
 }  // namespace
