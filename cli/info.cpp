@@ -45,7 +45,7 @@ json gather(settings const& s) {
                   {"reads", {"gnr", "el", "wel", "csv", "txt", "mtx", "gr", "sg", "wsg", "bel"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "sg", "wsg", "bel"}},
                   {"places", device::built() ? json{"host", "traced", "device"} : json{"host", "traced"}},
-                  {"jobs", {"bfs"}}};
+                  {"jobs", json::array({"bfs", "sssp"})}};
   all["host"] = {{"threads", shared_crew().threads()},
                  {"memory_total_bytes", memory.total},
                  {"memory_available_bytes", memory.available},

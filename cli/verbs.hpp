@@ -9,6 +9,7 @@ void add_generate(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bfs(CLI::App& app);
+void add_sssp(CLI::App& app);
 void add_info(CLI::App& app);
 void add_demo(CLI::App& app);
 
