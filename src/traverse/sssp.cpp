@@ -41,6 +41,15 @@ struct start_at {
   }
 };
 
+template <class Word>
+struct fill_words {
+  Word *at, value;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    at[v] = value;
+  }
+};
+
 template <class Id, class Measure>
 struct relax {
   static constexpr bool weighted = true;
@@ -140,10 +149,10 @@ struct tally_distances {
 };
 
 struct weight_tally {
-  double sum = 0, largest = 0;
+  double sum = 0, largest = 0, least = 1e300;
   std::uint64_t bad = 0;
   GARNER_HD friend weight_tally operator+(weight_tally const& a, weight_tally const& b) {
-    return {a.sum + b.sum, larger(a.largest, b.largest), a.bad + b.bad};
+    return {a.sum + b.sum, larger(a.largest, b.largest), smaller(a.least, b.least), a.bad + b.bad};
   }
 };
 
@@ -159,7 +168,7 @@ struct tally_weights {
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     weight_tally const mine = t.sum(run<std::uint32_t>{weights, b * block, smaller(edges, (b + 1) * block)}, [](std::uint32_t bits) {
       double const weight = Measure::weight(bits);
-      return is_length(weight) ? weight_tally{weight, weight, 0} : weight_tally{0, 0, 1};
+      return is_length(weight) ? weight_tally{weight, weight, weight, 0} : weight_tally{0, 0, 1e300, 1};
     });
     t.once([&] { of_block[b] = mine; });
   }
@@ -222,12 +231,34 @@ weight_tally check_weights(graph const& g, place where, access_mode how) {
   return all;
 }
 
-// Found on Kronecker, uniform and road graphs: less than this and rounds multiply, more and arcs are read twice.
-double chosen_delta(graph_info const& info, weight_tally const& weights) {
-  if (weights.sum <= 0) return 1;
-  auto const edges = static_cast<double>(info.edges), vertices = static_cast<double>(info.vertices);
-  return 32 * (weights.sum / edges) / std::max(1.0, edges / vertices);
-}
+// How far beyond the least open distance is near. Too little and there are many rounds of a few arcs each, too much and arcs are relaxed
+// again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
+// given, delta starts small and follows the arcs that a threshold brought: twice as much where they were few, half where they were many.
+// Less than the least weight never helps: within it nobody near can lower another.
+class near_width {
+ public:
+  near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given)
+      : fixed_(given.has_value()), few_(info.edges / 256), many_(info.edges / 32) {
+    double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
+    least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
+    start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
+    if (!(start_ > 0)) start_ = 1;
+    now_ = start_;
+  }
+  void begin() { now_ = start_; }
+  void follow(std::uint64_t arcs) {
+    if (fixed_) return;
+    if (arcs < few_) now_ *= 2;
+    else if (arcs > many_) now_ = std::max(least_, now_ / 2);
+  }
+  double start() const { return start_; }
+  double now() const { return now_; }
+
+ private:
+  bool fixed_;
+  std::uint64_t few_, many_;
+  double least_ = 0, start_ = 1, now_ = 1;
+};
 
 }  // namespace
 
@@ -253,6 +284,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   buffer<word> distance, nearest;
   buffer<tally> of_block;
   frontier<Id> front;
+  near_width width{{}, {}, {}};
 
   over(graph const& g, sssp_options const& o)
       : options(o),
@@ -264,7 +296,8 @@ struct sssp_job::impl::over : sssp_job::impl {
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
         front(x, g.info, job.offsets(), frontier_of(o)) {
     weight_tally const weights = check_weights<Id, Measure>(g, o.where, o.access);
-    delta = o.delta.value_or(chosen_delta(g.info, weights));
+    width = near_width(g.info, weights, o.delta);
+    delta = width.start();
   }
 
   static std::uint64_t tally_blocks(graph_info const& info) {
@@ -278,7 +311,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     for_each_item<32>(x, (far.size() + block - 1) / block, look_far<word>{far.data(), distance.data(), below, far.size(), nearest.data()});
     word const least_open = x.read(nearest.data());
     if (least_open >= Measure::infinity) return false;
-    below = Measure::beyond(least_open, delta);
+    below = Measure::beyond(least_open, width.now());
     front.gather(far_pile<word>{far.data(), distance.data(), below});
     return true;
   }
@@ -297,7 +330,9 @@ struct sssp_job::impl::over : sssp_job::impl {
     phase const timed{"sssp.rounds"};
     clock::time_point const start = clock::now();
     clock::time_point before = start;
-    word below = options.variant == sssp_variant::emogi ? Measure::infinity : Measure::beyond(0, delta);
+    word below = options.variant == sssp_variant::emogi ? Measure::infinity : Measure::beyond(0, width.start());
+    width.begin();
+    std::uint64_t arcs = 0;  // since the threshold moved
     for_each_item<32>(x, 1, start_at<word>{source, distance.data(), near.data()});
     front.gather(near_pile{near.data()});
     while (front.size().vertices) {
@@ -305,7 +340,12 @@ struct sssp_job::impl::over : sssp_job::impl {
       frontier_size const size = front.size();
       front.for_each_arc(job.view<Id>(), relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
       front.gather(near_pile{near.data()});
-      if (front.size().vertices == 0 && below < Measure::infinity && move_on(below)) ++r.thresholds;
+      arcs += size.edges;
+      if (front.size().vertices == 0 && below < Measure::infinity) {
+        width.follow(arcs);
+        arcs = 0;
+        if (move_on(below)) ++r.thresholds;
+      }
       clock::time_point const now = clock::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       r.link += asked;
@@ -327,15 +367,8 @@ struct sssp_job::impl::over : sssp_job::impl {
 
   void set_infinite() {
     if constexpr (sizeof(word) == 8) x.fill(distance.data(), 0xff, distance.bytes());
-    else for_each_item<1>(x, distance.size(), fill_word{distance.data(), Measure::infinity});
+    else for_each_item<1>(x, distance.size(), fill_words<word>{distance.data(), Measure::infinity});
   }
-  struct fill_word {
-    word *at, value;
-    template <class Team>
-    GARNER_HD void operator()(Team, std::uint64_t v) const {
-      at[v] = value;
-    }
-  };
 
   void sum_up(sssp_run& r) {
     for_each_item<32>(x, of_block.size(), tally_distances<Measure>{distance.data(), distance.size(), of_block.data()});

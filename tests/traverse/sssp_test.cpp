@@ -7,10 +7,12 @@
 #include <limits>
 #include <tuple>
 
+#include "access/traffic.hpp"
 #include "core/random.hpp"
 #include "graph/generate.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
+#include "traverse/frontier.hpp"
 #include "traverse/verify_sssp.hpp"
 
 namespace garner {
