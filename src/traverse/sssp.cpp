@@ -233,7 +233,7 @@ weight_tally check_weights(graph const& g, place where, access_mode how) {
 
 // How far beyond the least open distance is near. Too little and there are many rounds of a few arcs each, too much and arcs are relaxed
 // again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
-// given, delta starts small and follows the arcs that a threshold brought: twice as much where they were few, half where they were many.
+// given, delta starts small and follows the arcs that a threshold brought: half as much again where they were few, half where many.
 // Less than the least weight never helps: within it nobody near can lower another.
 class near_width {
  public:
@@ -248,7 +248,7 @@ class near_width {
   void begin() { now_ = start_; }
   void follow(std::uint64_t arcs) {
     if (fixed_) return;
-    if (arcs < few_) now_ *= 2;
+    if (arcs < few_) now_ *= 1.5;
     else if (arcs > many_) now_ = std::max(least_, now_ / 2);
   }
   double start() const { return start_; }

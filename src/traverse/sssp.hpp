@@ -27,7 +27,7 @@ class sssp_job {
   // edges.
   std::vector<std::uint64_t> parents();
 
-  double delta() const;                                                                   // of near_far, as given or chosen
+  double delta() const;                                                                   // of near_far, as given, or what it starts at
   static bool joins_lists(sssp_options const&);                                           // as given or chosen
   static std::uint64_t state_bytes(graph_info const& info, sssp_options const& options);  // near memory
 
