@@ -70,21 +70,24 @@ struct near_pile {
   GARNER_HD void take(std::uint64_t w, std::uint32_t) const { near[w] = 0; }
 };
 
-// Who of the far pile is near now.
+// Moves from the far pile to the near one who is below the threshold now.
 template <class Word>
-struct far_pile {
-  std::uint32_t* far;
+struct bring_near {
+  std::uint32_t *far, *near;
   Word const* distance;
   Word below;
-  GARNER_HD std::uint32_t word(std::uint64_t w) const {
-    std::uint32_t near = 0;
-    for (std::uint32_t bits = far[w]; bits; bits &= bits - 1) {
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t w) const {
+    std::uint32_t const all = far[w];
+    std::uint32_t moved = 0;
+    for (std::uint32_t bits = all; bits; bits &= bits - 1) {
       int const k = lowest_bit(bits);
-      if (distance[w * 32 + static_cast<std::uint64_t>(k)] < below) near |= 1u << k;
+      if (distance[w * 32 + static_cast<std::uint64_t>(k)] < below) moved |= 1u << k;
     }
-    return near;
+    if (!moved) return;
+    far[w] = all & ~moved;
+    near[w] |= moved;
   }
-  GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const { far[w] &= ~bits; }
 };
 
 template <class Word>
@@ -312,7 +315,8 @@ struct sssp_job::impl::over : sssp_job::impl {
     word const least_open = x.read(nearest.data());
     if (least_open >= Measure::infinity) return false;
     below = Measure::beyond(least_open, width.now());
-    front.gather(far_pile<word>{far.data(), distance.data(), below});
+    for_each_item<1>(x, far.size(), bring_near<word>{far.data(), near.data(), distance.data(), below});
+    front.gather(near_pile{near.data()});
     return true;
   }
 
