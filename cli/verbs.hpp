@@ -11,6 +11,7 @@ void add_stats(CLI::App& app);
 void add_bfs(CLI::App& app);
 void add_pagerank(CLI::App& app);
 void add_components(CLI::App& app);
+void add_sssp(CLI::App& app);
 void add_info(CLI::App& app);
 void add_demo(CLI::App& app);
 

@@ -1,8 +1,10 @@
-// Garner, all of it: a table of contents.
+// Garner's contract, all of it: a table of contents.
 #pragma once
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
+#include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)
+#include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch
 #include "garner/traverse.hpp"    // bfs_options, bfs_run, bfs_level

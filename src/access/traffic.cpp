@@ -22,16 +22,20 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
     return;
   }
   bool const single =
-      teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sector; wider ones never come back to one
-  last_sector_.assign(teams.size(), none);
+      teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sectors; wider ones never come back to one
+  last_sectors_.assign(teams.size(), {none, none});
   for (std::size_t step = 0; step < steps; ++step) {
     now_.clear();
     for (std::size_t t = 0; t < teams.size(); ++t) {
       if (step >= teams[t].size()) continue;
       far_read const r = teams[t][step];
       for (std::uint64_t s = r.first / 32; s <= (r.last - 1) / 32; ++s) {
-        if (single && s == last_sector_[t]) continue;
-        last_sector_[t] = s;
+        auto& [last, other] = last_sectors_[t];
+        if (single && (s == last || s == other)) {
+          if (s == other) std::swap(last, other);
+          continue;
+        }
+        other = std::exchange(last, s);
         now_.push_back(s);
       }
     }

@@ -1,6 +1,6 @@
 // The traffic model: what a GPU would send over the link for what its warps ask. docs/traffic.md states it for users.
 //   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours;
-//   a lane keeps the last sector it read, so a thread that walks a list asks for each sector once;
+//   a lane keeps the last two sectors it read, so a thread that walks a list, with weights beside it, asks for each sector once;
 //   no other cache, or an L2 of a given size (least recently used lines, each with the sectors it holds);
 //   paged: each page of 4 KiB crosses once, when it is first touched (the read-mostly copy stays: no thrashing).
 // Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 20 ns a request, serial; with an L2 about 60 ns.
@@ -9,6 +9,7 @@
 #include <list>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -33,7 +34,7 @@ class traffic_model : public request_sink {
   std::uint64_t l2_lines_;
   traffic seen_;
   std::vector<std::uint64_t> now_;
-  std::vector<std::uint64_t> last_sector_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> last_sectors_;  // of each team, the later first
   std::unordered_set<std::uint64_t> pages_;
   struct cached {
     std::uint64_t line;

@@ -19,6 +19,7 @@ struct frontier_options {
   std::uint32_t slice = 1024;           // elements; a multiple of 32, 64 or more
   std::uint32_t vertices_per_team = 1;  // items that one team walks one after the other
   bool crosses = true;                  // the arcs come over the link: requests are counted
+  bool weighted = false;                // the arcs' weights are read beside them, and count in what is asked for
 };
 
 // What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
@@ -74,6 +75,14 @@ struct frontier_size {
 
 namespace detail {
 
+// traffic_of_run for weights of 4 bytes that are read beside targets of `id_bytes`: steps begin where those of the targets do, which for
+// ids of 8 bytes may be in the middle of a line of weights.
+GARNER_HD inline run_traffic traffic_of_weights(std::uint64_t begin, std::uint64_t end, std::uint64_t id_bytes, access_mode how) {
+  if (id_bytes == 4 || how == access_mode::strided || how == access_mode::merged) return traffic_of_run(begin, end, 4, how);
+  std::uint64_t const first_step_ends = smaller(end, begin / 16 * 16 + 32);
+  return traffic_of_run(begin, first_step_ends, 4, access_mode::merged) + traffic_of_run(first_step_ends, end, 4, access_mode::merged);
+}
+
 // Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
 // neighbours in the edge list (between which only vertices without arcs may stand).
 template <class F>
@@ -102,7 +111,7 @@ struct measure_frontier {
   cutter cut;
   std::uint32_t id_bytes;
   access_mode how;
-  bool join, count_traffic;
+  bool join, weighted, count_traffic;
   std::uint32_t* items_of_word;
   frontier_size* total;
   std::uint64_t block;  // words a team sums up before it adds them to the total
@@ -117,6 +126,7 @@ struct measure_frontier {
         size.edges += end - begin;
         size.items += cut.pieces(begin, end);
         if (count_traffic) size.asked = size.asked + traffic_of_run(begin, end, id_bytes, how);
+        if (count_traffic && weighted) size.asked = size.asked + traffic_of_weights(begin, end, id_bytes, how);
       });
       items_of_word[w] = static_cast<std::uint32_t>(size.items);
       return size;
@@ -212,7 +222,8 @@ class frontier {
     std::uint64_t const block = words < 65536 ? 32 : 128;
     for_each_item<32>(x_, (words + block - 1) / block,
                       detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join,
-                                                       x_.on_device() && options_.crosses, items_of_word_.data(), total, block});
+                                                       options_.weighted, x_.on_device() && options_.crosses, items_of_word_.data(), total,
+                                                       block});
     scan(x_, items_of_word_.data(), first_item_.data(), words);
     for_each_item<1>(
         x_, words,
@@ -232,7 +243,7 @@ class frontier {
   }
 
   frontier_size const& size() const { return size_; }
-  // What the frontier's arcs cross the link for, on the device: one array of id_bytes elements.
+  // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
     traffic t;
     t.bytes_useful = size.asked.useful;

@@ -1,0 +1,49 @@
+// Distances over weights of either kind, as unsigned words that order like the distances, so that the smaller one is found by atomic_min.
+// u32 weights: sums of 64 bits, which 2^32 arcs on a path cannot overflow. f32 weights: the bits of an f32 sum, taken in the order of the
+// path; bits of floats from 0 up order like the floats. Weights arrive as 32 bits.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/exec.hpp"
+#include "core/mark.hpp"
+
+namespace garner {
+
+struct whole_distance {
+  using word = std::uint64_t;
+  static constexpr word infinity = ~word{0};
+  GARNER_HD static word add(word d, std::uint32_t weight) { return d + weight; }
+  GARNER_HD static double value(word d) { return static_cast<double>(d); }
+  GARNER_HD static double weight(std::uint32_t bits) { return static_cast<double>(bits); }
+  // The least threshold beyond d that is `step` further.
+  static word beyond(word d, double step) {
+    double const up = std::ceil(step);
+    return up >= 9e18 || d >= infinity - static_cast<word>(up) ? infinity : d + larger<word>(1, static_cast<word>(up));
+  }
+};
+
+struct real_distance {
+  using word = std::uint32_t;
+  static constexpr word infinity = 0x7f800000;
+  GARNER_HD static float real(word d) {
+    float f;
+    memcpy(&f, &d, sizeof f);
+    return f;
+  }
+  GARNER_HD static word bits(float f) {
+    word d;
+    memcpy(&d, &f, sizeof d);
+    return d;
+  }
+  GARNER_HD static word add(word d, std::uint32_t weight) { return bits(real(d) + real(weight)); }
+  GARNER_HD static double value(word d) { return static_cast<double>(real(d)); }
+  GARNER_HD static double weight(std::uint32_t bits) { return static_cast<double>(real(bits)); }
+  static word beyond(word d, double step) {
+    double const sum = value(d) + step;  // rounded it may be d itself, and nothing would ever be near
+    return sum >= 3.4e38 ? infinity : larger(d + 1, bits(static_cast<float>(sum)));
+  }
+};
+
+}  // namespace garner

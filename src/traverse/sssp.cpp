@@ -1,0 +1,454 @@
+// Shortest paths by near and far piles: who was lowered below the threshold is near and read in the next round, who was lowered but lies
+// beyond is far; when nobody is near, the threshold moves `delta` beyond the least open distance and the far pile gives up who is near
+// then. With the threshold at infinity everybody is near: that is Bellman-Ford with active flags, the paper's program.
+// Invariants: distance[v] is the length of some path from the source, or infinity, and never goes up; whoever was lowered since its list
+// was last read stands in a pile; nobody in the far pile who still matters is nearer than the threshold; at the end both are empty, so no
+// arc relaxes.
+// A pile is a bitmap, taken in vertex order, so that far reads near each other in time are near in place. One difference from the paper's
+// program: it leaves a list half-way when its vertex is lowered meanwhile, here the rest of the list goes on with the lower distance.
+// Cost: arcs and weights of a vertex cross the link as often as it is read; n / 4 bytes of bitmaps a round.
+#include "traverse/sssp.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/stats.hpp"
+#include "traverse/distance.hpp"
+#include "traverse/frontier.hpp"
+#include "traverse/job.hpp"
+#include "traverse/verify_sssp.hpp"
+
+namespace garner {
+
+namespace {
+
+template <class Word>
+struct start_at {
+  std::uint64_t source;
+  Word* distance;
+  std::uint32_t* near;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t) const {
+    t.once([&] {
+      distance[source] = 0;
+      near[source / 32] |= 1u << source % 32;
+    });
+  }
+};
+
+template <class Word>
+struct fill_words {
+  Word *at, value;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    at[v] = value;
+  }
+};
+
+template <class Id, class Measure>
+struct relax {
+  static constexpr bool weighted = true;
+  std::uint64_t const* offsets;
+  typename Measure::word *distance, below;
+  std::uint32_t *near, *far;
+  template <class Team>
+  GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
+    auto const sum = Measure::add(atomic_load(distance + at.owner_of(offsets, arc)), weight);
+    if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
+    t.claim(sum < below ? near : far, u);
+  }
+};
+
+struct near_pile {
+  std::uint32_t* near;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const { return near[w]; }
+  GARNER_HD void take(std::uint64_t w, std::uint32_t) const { near[w] = 0; }
+};
+
+// Moves from the far pile to the near one who is below the threshold now.
+template <class Word>
+struct bring_near {
+  std::uint32_t *far, *near;
+  Word const* distance;
+  Word below;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t w) const {
+    std::uint32_t const all = far[w];
+    std::uint32_t moved = 0;
+    for (std::uint32_t bits = all; bits; bits &= bits - 1) {
+      int const k = lowest_bit(bits);
+      if (distance[w * 32 + static_cast<std::uint64_t>(k)] < below) moved |= 1u << k;
+    }
+    if (!moved) return;
+    far[w] = all & ~moved;
+    near[w] |= moved;
+  }
+};
+
+template <class Word>
+struct least {
+  Word value = static_cast<Word>(~Word{0});
+  GARNER_HD friend least operator+(least a, least b) { return {smaller(a.value, b.value)}; }
+};
+
+// Drops from the far pile who was lowered below the threshold since, and so was near and read, and finds the least distance of the others.
+template <class Word>
+struct look_far {
+  std::uint32_t* far;
+  Word const* distance;
+  Word below;
+  std::uint64_t words;
+  Word* nearest;
+  static constexpr std::uint64_t block = 128;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    least<Word> const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
+      least<Word> best;
+      std::uint32_t const all = far[w];
+      std::uint32_t kept = all;
+      for (std::uint32_t bits = all; bits; bits &= bits - 1) {
+        int const k = lowest_bit(bits);
+        Word const d = distance[w * 32 + static_cast<std::uint64_t>(k)];
+        if (d < below) kept &= ~(1u << k);
+        else best.value = smaller(best.value, d);
+      }
+      if (kept != all) far[w] = kept;
+      return best;
+    });
+    t.once([&] {
+      if (mine.value != least<Word>{}.value) atomic_min(nearest, mine.value);
+    });
+  }
+};
+
+// What a run is summed up in, block by block, so that the sum of f32 distances does not depend on timing.
+struct tally {
+  std::uint64_t reached = 0, largest = 0, sum = 0;  // largest: as its word
+  double real_sum = 0;
+  GARNER_HD friend tally operator+(tally const& a, tally const& b) {
+    return {a.reached + b.reached, larger(a.largest, b.largest), a.sum + b.sum, a.real_sum + b.real_sum};
+  }
+};
+
+template <class Measure>
+struct tally_distances {
+  typename Measure::word const* distance;
+  std::uint64_t vertices;
+  tally* of_block;
+  static constexpr std::uint64_t block = 8192;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    tally const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      auto const d = distance[v];
+      return d == Measure::infinity ? tally{} : tally{1, d, d, Measure::value(d)};
+    });
+    t.once([&] { of_block[b] = mine; });
+  }
+};
+
+struct weight_tally {
+  double sum = 0, largest = 0, least = 1e300;
+  std::uint64_t bad = 0;
+  GARNER_HD friend weight_tally operator+(weight_tally const& a, weight_tally const& b) {
+    return {a.sum + b.sum, larger(a.largest, b.largest), smaller(a.least, b.least), a.bad + b.bad};
+  }
+};
+
+GARNER_HD inline bool is_length(double weight) { return weight >= 0 && weight <= 3.5e38; }
+
+template <class Measure>
+struct tally_weights {
+  std::uint32_t const* weights;
+  std::uint64_t edges;
+  weight_tally* of_block;
+  static constexpr std::uint64_t block = 16384;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    weight_tally const mine = t.sum(run<std::uint32_t>{weights, b * block, smaller(edges, (b + 1) * block)}, [](std::uint32_t bits) {
+      double const weight = Measure::weight(bits);
+      return is_length(weight) ? weight_tally{weight, weight, weight, 0} : weight_tally{0, 0, 1e300, 1};
+    });
+    t.once([&] { of_block[b] = mine; });
+  }
+};
+
+template <class Measure>
+struct find_bad_weight {
+  std::uint32_t const* weights;
+  std::uint64_t edges, *first;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    using blocks = tally_weights<Measure>;
+    t.each(run<std::uint32_t>{weights, b * blocks::block, smaller(edges, (b + 1) * blocks::block)},
+           [&](std::uint32_t bits, std::uint64_t i) {
+             if (!is_length(Measure::weight(bits))) atomic_min(first, i);
+           });
+  }
+};
+
+frontier_options frontier_of(sssp_options const& o) {
+  return {o.access, o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team, true};
+}
+
+template <class T>
+std::vector<T> home(executor& x, buffer<T> const& near) {
+  std::vector<T> all(near.size());
+  x.copy(all.data(), near.data(), near.bytes());
+  x.wait();
+  return all;
+}
+
+// The sum and the largest of all weights, each of which must be a length. An executor of its own: a traced job counts nothing of it.
+template <class Id, class Measure>
+weight_tally check_weights(graph const& g, place where, access_mode how) {
+  phase const timed{"sssp.weights"};
+  executor x(where);
+  auto const* const weights = static_cast<std::uint32_t const*>(g.out.weights.data());
+  using body = tally_weights<Measure>;
+  std::uint64_t const blocks = (g.info.edges + body::block - 1) / body::block;
+  buffer<weight_tally> of_block(x.near(), blocks, x.device(), "sums of weights");
+  for_each_item<32>(x, blocks, body{weights, g.info.edges, of_block.data()}, how);
+  weight_tally all;
+  for (weight_tally const& t : home(x, of_block)) all = all + t;
+  if (all.bad) {
+    buffer<std::uint64_t> first(x.near(), 1, x.device(), "sums of weights");
+    x.fill(first.data(), 0xff, sizeof(std::uint64_t));
+    for_each_item<32>(x, blocks, find_bad_weight<Measure>{weights, g.info.edges, first.data()}, how);
+    std::uint64_t const arc = x.read(first.data());
+    std::uint64_t const* const offsets = g.out.offsets.data();
+    auto const from = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + g.info.vertices + 1, arc) - offsets) - 1;
+    std::uint64_t const to = x.read(static_cast<Id const*>(g.out.targets.data()) + arc);
+    fail(errc::input,
+         "{}: edge {} -> {} has weight {}; shortest paths need finite weights from 0 up: mend the file or draw others with "
+         "garner convert --weights 1:255",
+         g.name, g.user_id(from), g.user_id(to), Measure::weight(x.read(weights + arc)));
+  }
+  if (std::is_same_v<Measure, real_distance> && all.largest * static_cast<double>(g.info.vertices) > 1.7e38)
+    fail(errc::input, "{}: weights up to {} over {} vertices could add up to more than f32 holds; scale them down", g.name, all.largest,
+         g.info.vertices);
+  return all;
+}
+
+// How far beyond the least open distance is near. Too little and there are many rounds of a few arcs each, too much and arcs are relaxed
+// again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
+// given, delta starts small and follows the arcs that a threshold brought: half as much again where they were few, half where many.
+// Less than the least weight never helps: within it nobody near can lower another.
+class near_width {
+ public:
+  near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given)
+      : fixed_(given.has_value()), few_(info.edges / 256), many_(info.edges / 32) {
+    double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
+    least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
+    start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
+    if (!(start_ > 0)) start_ = 1;
+    now_ = start_;
+  }
+  void begin() { now_ = start_; }
+  void follow(std::uint64_t arcs) {
+    if (fixed_) return;
+    if (arcs < few_) now_ *= 1.5;
+    else if (arcs > many_) now_ = std::max(least_, now_ / 2);
+  }
+  double start() const { return start_; }
+  double now() const { return now_; }
+
+ private:
+  bool fixed_;
+  std::uint64_t few_, many_;
+  double least_ = 0, start_ = 1, now_ = 1;
+};
+
+}  // namespace
+
+struct sssp_job::impl {
+  virtual ~impl() = default;
+  virtual sssp_run run(std::uint64_t user_source) = 0;
+  virtual std::vector<std::uint64_t> distances() = 0;
+  virtual std::vector<float> real_distances() = 0;
+  virtual std::vector<std::uint64_t> parents() = 0;
+  double delta = 0;
+  template <class Id, class Measure>
+  struct over;
+};
+
+template <class Id, class Measure>
+struct sssp_job::impl::over : sssp_job::impl {
+  using word = typename Measure::word;
+  sssp_options options;
+  job_setting job;
+  executor& x = job.x;
+  std::uint64_t source = 0;
+  buffer<std::uint32_t> near, far;
+  buffer<word> distance, nearest;
+  buffer<tally> of_block;
+  frontier<Id> front;
+  near_width width{{}, {}, {}};
+
+  over(graph const& g, sssp_options const& o)
+      : options(o),
+        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
+        far(x.near(), near.size(), x.device(), "far pile"),
+        distance(x.near(), g.info.vertices, x.device(), "distances"),
+        nearest(x.near(), 1, x.device(), "counters"),
+        of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
+        front(x, g.info, job.offsets(), frontier_of(o)) {
+    weight_tally const weights = check_weights<Id, Measure>(g, o.where, o.access);
+    width = near_width(g.info, weights, o.delta);
+    delta = width.start();
+  }
+
+  static std::uint64_t tally_blocks(graph_info const& info) {
+    return (info.vertices + tally_distances<Measure>::block - 1) / tally_distances<Measure>::block;
+  }
+
+  // Takes the next vertices from the far pile; none where it is empty.
+  bool move_on(word& below) {
+    std::uint64_t const block = look_far<word>::block;
+    x.fill(nearest.data(), 0xff, sizeof(word));
+    for_each_item<32>(x, (far.size() + block - 1) / block, look_far<word>{far.data(), distance.data(), below, far.size(), nearest.data()});
+    word const least_open = x.read(nearest.data());
+    if (least_open >= Measure::infinity) return false;
+    below = Measure::beyond(least_open, width.now());
+    for_each_item<1>(x, far.size(), bring_near<word>{far.data(), near.data(), distance.data(), below});
+    front.gather(near_pile{near.data()});
+    return true;
+  }
+
+  sssp_run run(std::uint64_t user_source) override {
+    using clock = std::chrono::steady_clock;
+    graph const& g = job.g;
+    source = g.internal_id(user_source);
+    sssp_run r;
+    r.source = user_source;
+    x.fill(near.data(), 0, near.bytes());
+    x.fill(far.data(), 0, far.bytes());
+    set_infinite();
+    job.start_afresh();
+
+    phase const timed{"sssp.rounds"};
+    clock::time_point const start = clock::now();
+    clock::time_point before = start;
+    word below = options.variant == sssp_variant::emogi ? Measure::infinity : Measure::beyond(0, width.start());
+    width.begin();
+    std::uint64_t arcs = 0;  // since the threshold moved
+    for_each_item<32>(x, 1, start_at<word>{source, distance.data(), near.data()});
+    front.gather(near_pile{near.data()});
+    while (front.size().vertices) {
+      check_interrupted();
+      frontier_size const size = front.size();
+      front.for_each_arc(job.view<Id>(), relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
+      front.gather(near_pile{near.data()});
+      arcs += size.edges;
+      if (front.size().vertices == 0 && below < Measure::infinity) {
+        width.follow(arcs);
+        arcs = 0;
+        if (move_on(below)) ++r.thresholds;
+      }
+      clock::time_point const now = clock::now();
+      traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
+      r.link += asked;
+      r.edges += size.edges;
+      r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count()});
+      before = now;
+    }
+    r.ms = std::chrono::duration<double, std::milli>(before - start).count();
+    static counter relaxed{"sssp.arcs"};
+    relaxed.add(r.edges);
+    sum_up(r);
+    if (options.check_certificate) {
+      verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, g, options.access);
+      r.verified = true;
+      job.model.take();
+    }
+    return r;
+  }
+
+  void set_infinite() {
+    if constexpr (sizeof(word) == 8) x.fill(distance.data(), 0xff, distance.bytes());
+    else for_each_item<1>(x, distance.size(), fill_words<word>{distance.data(), Measure::infinity});
+  }
+
+  void sum_up(sssp_run& r) {
+    for_each_item<32>(x, of_block.size(), tally_distances<Measure>{distance.data(), distance.size(), of_block.data()});
+    tally all;
+    for (tally const& t : home(x, of_block)) all = all + t;
+    r.reached = all.reached;
+    if constexpr (sizeof(word) == 8) {
+      r.distance_max = all.largest;
+      r.distance_sum = all.real_sum < 18446744073709551615.0 ? all.sum : ~std::uint64_t{0};
+    } else {
+      r.real_max = Measure::value(static_cast<word>(all.largest));
+      r.real_sum = all.real_sum;
+    }
+  }
+
+  std::vector<std::uint64_t> distances() override {
+    if constexpr (sizeof(word) == 8) return home(x, distance);
+    else fail(errc::usage, "{}: its weights are f32; ask for real_distances()", job.g.name);
+  }
+  std::vector<float> real_distances() override {
+    if constexpr (sizeof(word) == 8) fail(errc::usage, "{}: its weights are u32; ask for distances()", job.g.name);
+    else {
+      std::vector<word> const raw = home(x, distance);
+      std::vector<float> all;
+      all.reserve(raw.size());
+      for (word const d : raw) all.push_back(Measure::real(d));
+      return all;
+    }
+  }
+  std::vector<std::uint64_t> parents() override {
+    buffer<Id> parent(x.near(), job.g.info.vertices, x.device(), "parents");
+    verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, parent.data());
+    job.model.take();
+    std::vector<Id> const raw = home(x, parent);
+    std::vector<std::uint64_t> all(raw.begin(), raw.end());
+    for (auto& p : all)
+      if (p == static_cast<Id>(~Id{0})) p = ~std::uint64_t{0};
+    return all;
+  }
+};
+
+sssp_job::sssp_job(graph const& g, sssp_options const& o) {
+  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
+  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
+  if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
+  if (o.variant == sssp_variant::emogi && (o.delta || o.join_lists.value_or(false)))
+    fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
+  if (g.info.weights == weight_kind::none)
+    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert --weights 1:255", g.name);
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    if (g.info.weights == weight_kind::u32) impl_ = std::make_unique<impl::over<Id, whole_distance>>(g, o);
+    else impl_ = std::make_unique<impl::over<Id, real_distance>>(g, o);
+  });
+}
+sssp_job::~sssp_job() = default;
+sssp_job::sssp_job(sssp_job&&) noexcept = default;
+
+sssp_run sssp_job::run(std::uint64_t source) { return impl_->run(source); }
+std::vector<std::uint64_t> sssp_job::distances() { return impl_->distances(); }
+std::vector<float> sssp_job::real_distances() { return impl_->real_distances(); }
+std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }
+double sssp_job::delta() const { return impl_->delta; }
+
+bool sssp_job::joins_lists(sssp_options const& o) {
+  return o.join_lists.value_or(o.variant != sssp_variant::emogi && o.where.kind != place_kind::host && o.access == access_mode::aligned &&
+                               o.vertices_per_team == 1);
+}
+
+std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& o) {
+  std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * 8 : 0;
+  std::uint64_t const frontier_bytes =
+      with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
+  std::uint64_t const block = tally_distances<whole_distance>::block;
+  return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
+         (info.vertices + block - 1) / block * sizeof(tally) + 8 + frontier_bytes;
+}
+
+}  // namespace garner

@@ -1,0 +1,129 @@
+// garner sssp as a user meets it: JSON, files of paths, errors that say what to try, known figures of a road network.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.hpp"
+#include "core/device.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(sssp_program, json_has_what_it_promises) {
+  folder const at;
+  for (std::string const weights : {"--weights 8:72", "--weights-f32 0:1"}) {
+    ASSERT_EQ(at.shell("garner generate kron --scale 10 --id-bytes 8 k.gnr " + weights).code, 0);
+    std::vector<json> sums;
+    for (std::string const how : {"--place host", "--place traced", "--place host --variant emogi", "--place traced --variant emogi"}) {
+      SCOPED_TRACE(weights + " " + how);
+      outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json " + how);
+      ASSERT_EQ(o.code, 0) << o.err;
+      json const j = json::parse(o.out);
+      bool const traced = j.at("place") == "traced", emogi = how.find("emogi") != std::string::npos;
+      EXPECT_EQ(j.at("weights"), weights.find("f32") == std::string::npos ? "u32" : "f32");
+      EXPECT_EQ(j.at("variant"), emogi ? "emogi" : "near-far");
+      EXPECT_EQ(j.at("delta").is_null(), emogi);
+      EXPECT_EQ(j.at("split_hubs"), !emogi);
+      EXPECT_EQ(j.at("join_lists"), traced && !emogi);
+      EXPECT_EQ(j.at("verified"), true);
+      for (char const* key : {"file", "vertices", "edges", "directed", "tier", "access", "id_bytes", "vertices_per_team", "slice",
+                              "l2_bytes", "device_budget", "host_budget", "state_bytes", "checked", "simulated"})
+        EXPECT_TRUE(j.contains(key)) << key;
+      ASSERT_EQ(j.at("runs").size(), 3u);
+      json sum;
+      for (json const& r : j.at("runs")) {
+        for (char const* key : {"source", "reached", "edges", "distance_max", "distance_sum", "thresholds", "ms", "bytes_link",
+                                "amplification", "overfetch", "requests", "verified", "rounds"})
+          EXPECT_TRUE(r.contains(key)) << key;
+        std::uint64_t edges = 0, bytes = 0;
+        for (json const& l : r.at("rounds")) {
+          edges += l.at("edges").get<std::uint64_t>();
+          if (traced) bytes += l.at("bytes_link").get<std::uint64_t>();
+        }
+        EXPECT_EQ(r.at("edges"), edges);
+        EXPECT_EQ(r.at("bytes_link").is_null(), !traced);
+        if (traced) {
+          EXPECT_EQ(r.at("bytes_link"), bytes);
+        }
+        sum.push_back({r.at("reached"), r.at("distance_max"), r.at("distance_sum")});
+      }
+      sums.push_back(sum);
+      EXPECT_EQ(sums.front(), sum) << "places and variants differ";
+    }
+  }
+}
+
+TEST(sssp_program, writes_paths_that_add_up) {
+  folder const at;
+  at.write("g.wel", "10 20 3\n20 30 4\n10 30 9\n40 10 1\n");
+  ASSERT_EQ(at.shell("garner convert g.wel g.gnr --compact").code, 0);
+  outcome const o = at.shell("garner sssp g.gnr --source 10 --out p.txt && cat p.txt");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("# vertex distance parent, from source 10\n10 0 10\n20 3 10\n30 7 20\n40 infinity -1\n"), std::string::npos)
+      << o.out;
+  EXPECT_NE(o.out.find("largest distance 7, distances sum 10"), std::string::npos) << o.out;
+  outcome const rounds = at.shell("garner sssp g.gnr --source 10 --rounds --verify --delta 2");
+  EXPECT_NE(rounds.out.find("frontier"), std::string::npos) << rounds.out;
+  EXPECT_NE(rounds.out.find("verified"), std::string::npos) << rounds.out;
+}
+
+TEST(sssp_program, says_what_to_try) {
+  folder const at;
+  at.write("g.el", "0 1\n1 2\n");
+  ASSERT_EQ(at.shell("garner convert g.el g.gnr && garner convert g.gnr w.gnr --weights 1:9").code, 0);
+  struct wrong {
+    char const *line, *says;
+    int code;
+  };
+  for (wrong const& w :
+       {wrong{"garner sssp g.gnr", "garner convert g.gnr NEW.gnr --weights 1:255", 1},
+        wrong{"garner sssp w.gnr --variant dijkstra", "near-far or emogi", 2}, wrong{"garner sssp w.gnr --delta 0", "above 0", 2},
+        wrong{"garner sssp w.gnr --variant emogi --delta 4", "leave out --delta", 2}, wrong{"garner sssp w.gnr --source 99", "99", 1},
+        wrong{"garner sssp w.gnr --access paged --tier host", "paged with tier managed", 2},
+        wrong{"garner sssp w.gnr --host-budget 100", "--host-budget", 1}}) {
+    outcome const o = at.shell(w.line);
+    EXPECT_EQ(o.code, w.code) << w.line << ": " << o.err;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find(w.says), std::string::npos) << w.line << ": " << o.err;
+  }
+}
+
+TEST(sssp_program, knows_the_roads_of_new_york) {
+  std::filesystem::path const file = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/USA-road-d.NY/USA-road-d.NY.gr.zst";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "USA-road-d.NY is not here";
+  folder const at;
+  ASSERT_EQ(at.shell("garner convert '" + file.string() + "' g.gnr").code, 0);
+  for (std::string const more : {"", " --variant emogi", " --place traced"})
+    for (auto const& [source, largest, sum] : {std::tuple{1, 1440081, 186686642878}, std::tuple{140961, 954419, 96216936160}}) {
+      outcome const o = at.shell("garner sssp g.gnr --verify --json --source " + std::to_string(source) + more);
+      ASSERT_EQ(o.code, 0) << o.err;
+      json const run = json::parse(o.out).at("runs").at(0);
+      EXPECT_EQ(run.at("reached"), 264346);
+      EXPECT_EQ(run.at("distance_max"), largest);
+      EXPECT_EQ(run.at("distance_sum"), sum);
+      EXPECT_EQ(run.at("verified"), true);
+    }
+}
+
+// With a GPU every place gives the same answer.
+TEST(sssp_program, device_gives_what_the_host_gives) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 14 --weights 8:72 k.gnr").code, 0);
+  json const host = json::parse(at.shell("garner sssp k.gnr --trials 3 --verify --json").out);
+  for (std::string const variant : {"", " --variant emogi"})
+    for (std::string const how :
+         {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged"}) {
+      SCOPED_TRACE(how + variant);
+      outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json --place device " + how + variant);
+      ASSERT_EQ(o.code, 0) << o.err;
+      json const j = json::parse(o.out);
+      for (std::size_t k = 0; k < 3; ++k)
+        for (char const* key : {"source", "reached", "distance_max", "distance_sum"})
+          EXPECT_EQ(j["runs"][k][key], host["runs"][k][key]) << key;
+    }
+}
+
+}  // namespace
+}  // namespace garner::testing
