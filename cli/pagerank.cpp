@@ -49,7 +49,7 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
     std::istringstream words(text.substr(0, text.find('#')));
     std::string id_word, weight_word, more;
     if (!(words >> id_word)) continue;
-    bool right = cli::not_a_count(id_word).empty();
+    bool right = cli::not_a_count(id_word, cli::most_of<std::uint64_t>).empty();
     std::uint64_t id = 0;
     double weight = 1;
     if (right) {

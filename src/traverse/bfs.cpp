@@ -166,8 +166,7 @@ struct search_parents {
 
 frontier_options frontier_of(bfs_options const& o) {
   bool const join = o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
-  bool const crosses = o.edges.value_or(default_tier(o.where, o.access)) == tier::host;
-  return {o.access, o.split_hubs, join, o.slice, o.vertices_per_team, crosses};
+  return {o.access, o.split_hubs, join, o.slice, o.vertices_per_team, arcs_cross(o.where, o.access, o.edges)};
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ bool is_emogi(components_options const& o) { return o.variant == components_vari
 frontier_options frontier_of(components_options const& o) {
   // A thread of the host gains nothing from joined lists, and would look up whose arc it holds.
   bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
-  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team};
+  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team, arcs_cross(o.where, o.access, o.edges)};
 }
 
 }  // namespace

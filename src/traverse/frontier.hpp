@@ -220,10 +220,10 @@ class frontier {
     if (slot_ % slots == 0) x_.fill(total_.data(), 0, total_.bytes());
     frontier_size* const total = total_.data() + slot_++ % slots;
     std::uint64_t const block = words < 65536 ? 32 : 128;
-    for_each_item<32>(x_, (words + block - 1) / block,
-                      detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join,
-                                                       options_.weighted, x_.on_device() && options_.crosses, items_of_word_.data(), total,
-                                                       block});
+    for_each_item<32>(
+        x_, (words + block - 1) / block,
+        detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join, options_.weighted,
+                                         x_.on_device() && options_.crosses, items_of_word_.data(), total, block});
     scan(x_, items_of_word_.data(), first_item_.data(), words);
     for_each_item<1>(
         x_, words,

@@ -11,6 +11,11 @@
 
 namespace garner {
 
+// Whether the arcs of such a job come over the link, so that their requests are counted: host memory (UVM tells nobody what it moves).
+inline bool arcs_cross(place where, access_mode how, std::optional<tier> edges) {
+  return edges.value_or(default_tier(where, how)) == tier::host;
+}
+
 struct job_setting {
   graph const& g;
   access_mode access;

@@ -173,6 +173,7 @@ frontier_options cut_options(pagerank_options const& o) {
   frontier_options f;
   f.access = o.access;
   f.slice = slice;
+  f.crosses = arcs_cross(o.where, o.access, o.edges);
   f.split = f.join = o.variant == pagerank_variant::pull;
   return f;
 }

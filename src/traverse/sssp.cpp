@@ -192,7 +192,13 @@ struct find_bad_weight {
 };
 
 frontier_options frontier_of(sssp_options const& o) {
-  return {o.access, o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team, true};
+  return {o.access,
+          o.split_hubs && o.variant != sssp_variant::emogi,
+          sssp_job::joins_lists(o),
+          o.slice,
+          o.vertices_per_team,
+          arcs_cross(o.where, o.access, o.edges),
+          true};
 }
 
 template <class T>
