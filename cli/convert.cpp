@@ -53,7 +53,8 @@ void convert_file(convert_arguments& a) {
              : a.keep_ids ? "kept"
              : container  ? "as they are"
                           : "kept unless too sparse");
-  cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
+  if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
+  else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
 
   convert_result const r = convert(a.in, a.out, a.how);
