@@ -228,6 +228,29 @@ INSTANTIATE_TEST_SUITE_P(of, real_graph,
                                                  8784},
                                            known{"USA-road-d.NY/USA-road-d.NY.gr.zst", "", 140961, 264346, 415, 56509180}));
 
+TEST(info, tells_the_machine_and_the_build) {
+  folder const at;
+  outcome const o = at.shell("XDG_CACHE_HOME=cache garner info --json --quick");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const j = json::parse(o.out);
+  for (char const* key : {"version", "build", "host", "devices"}) EXPECT_TRUE(j.contains(key)) << key;
+  EXPECT_EQ(j.at("devices").size(), static_cast<std::size_t>(device::count()));
+  EXPECT_GE(j.at("host").at("threads").get<int>(), 1);
+  EXPECT_NE(j.at("build").at("jobs").dump().find("bfs"), std::string::npos);
+  outcome const text = at.shell("XDG_CACHE_HOME=cache garner info --quick");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("host"), std::string::npos);
+}
+
+TEST(demo, verifies_every_row_and_leaves_nothing) {
+  folder const at;
+  outcome const o = at.shell("TMPDIR=$PWD XDG_CACHE_HOME=cache garner demo --scale 9 --quiet");
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (char const* word : {"host", "traced", "strided", "merged", "aligned", "paged"})
+    EXPECT_NE(o.out.find(word), std::string::npos) << word;
+  for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
+}
+
 // With a GPU every place gives the same answer.
 TEST(place, device_gives_what_the_host_gives) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
