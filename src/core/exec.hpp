@@ -556,7 +556,8 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
           reads[t].clear();
           body(team(lanes::traced<Width>{&reads[t], aligned}), warp + t);
         }
-        if (x.sink()) x.sink()->warp({reads, in_warp});
+        for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
+        if (x.sink()) x.sink()->warp({reads, teams});
       }
       return;
     }

@@ -18,8 +18,8 @@ struct far_read {
   std::uint64_t first, last;
 };
 
-// Hears what the warps of a traced run ask for. One call a warp: for each of its teams the far reads in order, one a step. The teams of a
-// warp walk in lock step, so the k-th reads of all of them are one instruction.
+// Hears what the warps of a traced run ask for. One call a warp, always with all the teams a warp has: for each of its teams the far reads
+// in order, one a step. The teams of a warp walk in lock step, so the k-th reads of all of them are one instruction.
 class request_sink {
  public:
   virtual ~request_sink() = default;

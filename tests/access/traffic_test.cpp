@@ -47,6 +47,9 @@ TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes,
   EXPECT_EQ(t.requests, (counts{32 * 8, 0, 0, 0}));
   EXPECT_DOUBLE_EQ(t.overfetch(), 1.0);
 }
+TEST(traffic, a_last_warp_of_few_lanes_counts_as_the_others) {
+  EXPECT_EQ(trace<1>({{0, 64}}, access_mode::aligned).requests, (counts{8, 0, 0, 0}));
+}
 TEST(traffic, strided_lanes_that_meet_in_a_line_merge) {
   EXPECT_EQ(trace<1>({{0, 8}, {8, 16}, {16, 24}, {24, 32}}, access_mode::strided).requests, (counts{0, 0, 0, 1}));
 }
