@@ -3,11 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,6 +15,7 @@
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "memory/budget.hpp"
+#include "search.hpp"
 #include "traverse/bfs.hpp"
 #include "verbs.hpp"
 
@@ -30,78 +26,17 @@ namespace {
 using cli::grouped;
 using json = nlohmann::ordered_json;
 
-struct bfs_arguments {
-  std::string file, sources_file, save_sources, place = "host", access = "aligned", variant = "levels", tier, l2 = "0", out;
-  std::optional<std::uint64_t> source, trials;
-  std::uint64_t seed = 1;
-  bool no_split = false, join = false, no_join = false, levels = false, json = false, no_check = false;
+using cli::gb_per_s, cli::link_shown, cli::or_null;
+
+struct bfs_arguments : cli::search_arguments {
+  std::string variant = "levels";
   bfs_options how;
-  cli::budget_arguments budgets;
 };
-
-// One id a line; blank lines and what follows a # are passed over.
-std::vector<std::uint64_t> read_sources(std::string const& name) {
-  std::ifstream in(name);
-  if (!in) fail(errc::io, "{}: cannot be read: {}; name a file with one vertex id a line", name, std::strerror(errno));
-  std::vector<std::uint64_t> sources;
-  std::string text;
-  for (std::uint64_t line = 1; std::getline(in, text); ++line) {
-    text.erase(std::min(text.find('#'), text.size()));
-    std::size_t const first = text.find_first_not_of(" \t\r");
-    if (first == std::string::npos) continue;
-    std::string const word = text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
-    std::uint64_t id = 0;
-    auto const [end, code] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (code != std::errc{} || end != word.data() + word.size())
-      fail(errc::input, "{}: line {}: '{}' is not a vertex id; say one whole number a line", name, line, word);
-    sources.push_back(id);
-  }
-  if (in.bad()) fail(errc::io, "{}: cannot be read: {}; name a file with one vertex id a line", name, std::strerror(errno));
-  if (sources.empty()) fail(errc::input, "{}: names no source; say one vertex id a line", name);
-  return sources;
-}
-
-struct sources_chosen {
-  std::vector<std::uint64_t> ids;
-  std::string how;
-};
-
-sources_chosen choose_sources(bfs_arguments const& a, graph const& g) {
-  sources_chosen chosen;
-  if (a.source) chosen = {{*a.source}, "named"};
-  else if (!a.sources_file.empty()) chosen = {read_sources(a.sources_file), "from " + a.sources_file};
-  else {
-    chosen = {pick_sources(g, a.trials.value_or(1), a.seed), fmt::format("picked among vertices with edges, seed {}", a.seed)};
-    if (chosen.ids.empty())
-      fail(errc::input, "{}: no source can be picked, since no vertex has an edge that leaves it; name one with --source", a.file);
-  }
-  for (std::uint64_t const id : chosen.ids) g.internal_id(id);  // before the first search, not at the last
-  return chosen;
-}
-
-// Whether requests cross a link, and whether they took the time that was measured.
-struct link_shown {
-  bool crosses, timed;
-};
-link_shown what_crosses(bfs_options const& o) {
-  if (o.where.kind == place_kind::traced) return {true, false};
-  // The driver moves managed pages and tells nobody how many.
-  return {o.where.kind == place_kind::device && *o.edges == tier::host, true};
-}
-std::optional<double> gb_per_s(bfs_level const& level, link_shown link) {
-  if (!link.crosses || !link.timed || level.ms <= 0) return std::nullopt;
-  return static_cast<double>(level.bytes_link) / level.ms / 1e6;
-}
-
-template <class T>
-json or_null(bool there, T value) {
-  return there ? json(value) : json(nullptr);
-}
 
 json to_json(bfs_run const& r, graph_info const& info, link_shown link) {
   json levels = json::array();
   for (bfs_level const& l : r.levels) {
-    auto const rate = gb_per_s(l, link);
+    auto const rate = gb_per_s(l.bytes_link, l.ms, link);
     levels.push_back({{"frontier", l.frontier},
                       {"edges", l.edges},
                       {"bytes_link", or_null(link.crosses, l.bytes_link)},
@@ -134,7 +69,7 @@ void say_levels(bfs_run const& r, link_shown link) {
   cli::say("{:>7} {:>14} {:>16} {:>14} {:>10} {:>8}\n", "level", "frontier", "edges", "over the link", "ms", "GB/s");
   for (std::size_t k = 0; k < r.levels.size(); ++k) {
     bfs_level const& l = r.levels[k];
-    auto const rate = gb_per_s(l, link);
+    auto const rate = gb_per_s(l.bytes_link, l.ms, link);
     cli::say("{:>7} {:>14} {:>16} {:>14} {:>10.3f} {:>8}{}\n", k, grouped(l.frontier), grouped(l.edges),
              link.crosses ? format_bytes(l.bytes_link) : "-", l.ms, rate ? fmt::format("{:.2f}", *rate) : "-",
              l.bottom_up ? " bottom-up" : "");
@@ -203,12 +138,6 @@ void write_tree(bfs_job& job, graph const& g, std::uint64_t source, std::string 
   out.commit();
 }
 
-void write_sources(std::vector<std::uint64_t> const& sources, std::string const& name) {
-  pending_file out(name);
-  for (std::uint64_t const s : sources) out.write(fmt::format("{}\n", s));
-  out.commit();
-}
-
 bool needs_in_lists(bfs_options const& o, graph_info const& info) { return o.variant == bfs_variant::direction && info.directed; }
 
 void check_memory(bfs_arguments const& a, graph_info const& info) {
@@ -244,13 +173,7 @@ void search(bfs_arguments& a) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", o.slice);
   if (a.trials && (*a.trials == 0 || *a.trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *a.trials);
   a.budgets.apply(o.where);
-  for (std::string const& name : {a.out, a.save_sources})
-    if (!name.empty()) {
-      check_target(name);
-      if (std::error_code none; std::filesystem::equivalent(name, a.file, none))
-        fail(errc::usage, "{}: is the graph itself; write to another file", name);
-    }
-  if (!a.out.empty() && a.out == a.save_sources) fail(errc::usage, "{}: --out and --save-sources name the same file; name two", a.out);
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--save-sources", a.save_sources}});
 
   bool const on_device = o.where.kind == place_kind::device;
   graph_info const info = read_header(a.file).info;
@@ -262,10 +185,9 @@ void search(bfs_arguments& a) {
   load.check = !a.no_check;
   load.in_lists = needs_in_lists(o, info);
   graph const g = load_graph(a.file, load);
-  sources_chosen const sources = choose_sources(a, g);
-  if (!a.save_sources.empty()) write_sources(sources.ids, a.save_sources);
+  cli::sources_chosen const sources = cli::choose_sources(a, g);
 
-  link_shown const link = what_crosses(o);
+  link_shown const link = cli::what_crosses(o.where, *o.edges);
   bool const many = sources.ids.size() > 1;
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(info));
@@ -275,7 +197,7 @@ void search(bfs_arguments& a) {
              (on_device ? ", device budget " + format_bytes(device_limit) : "") +
                  (host_budget().limit() == budget::unlimited ? "" : ", host budget " + format_bytes(host_budget().limit())));
     cli::say("source  {}, {}\n\n", many ? grouped(sources.ids.size()) + " of them" : std::to_string(sources.ids[0]), sources.how);
-    if (many && !a.levels) say_row_head();
+    if (many && !a.steps) say_row_head();
     cli::flush_out();
   }
 
@@ -287,7 +209,7 @@ void search(bfs_arguments& a) {
       runs.push_back(job.run(source));
       bar.advance(1);
       if (a.json) continue;
-      if (many && !a.levels) {
+      if (many && !a.steps) {
         say_row(runs.back(), info, link);
       } else {
         if (many) cli::say("source  {}\n", source);
@@ -372,7 +294,7 @@ void add_bfs(CLI::App& app) {
   verb->add_flag("--verify", a->how.check_certificate, "check the result against the graph");
   verb->add_option("--out", a->out, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source")
       ->type_name("FILE");
-  verb->add_flag("--levels", a->levels, "a line a level also where there are many sources");
+  verb->add_flag("--levels", a->steps, "a line a level also where there are many sources");
   verb->add_flag("--json", a->json, "print one JSON object");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
   a->budgets.add(*verb, true);

@@ -7,17 +7,16 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "graph/convert.hpp"
 #include "memory/budget.hpp"
-#if __has_include("memory/self_test.hpp")
 #include "memory/self_test.hpp"
-#else
-static void self_test(int) {}
-#endif
 
 namespace garner::cli {
 
@@ -132,6 +131,19 @@ void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint
   if (device_bytes > there)
     fail(errc::memory, "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget or {}", what,
          format_bytes(device_bytes), device_bytes, to_string(where), format_bytes(there), there, instead);
+}
+
+void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file) {
+  for (std::size_t i = 0; i < option_and_file.size(); ++i) {
+    auto const& [option, name] = option_and_file[i];
+    if (name.empty()) continue;
+    check_target(name);
+    if (std::error_code none; std::filesystem::equivalent(name, input, none))
+      fail(errc::usage, "{}: is the graph itself; write to another file", name);
+    for (std::size_t k = 0; k < i; ++k)
+      if (option_and_file[k].second == name)
+        fail(errc::usage, "{}: {} and {} name the same file; name two", name, option_and_file[k].first, option);
+  }
 }
 
 void show_progress(bool wanted) {

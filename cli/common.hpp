@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "garner/graph.hpp"
 
@@ -62,6 +64,10 @@ std::uint64_t device_limit(place where);
 // errc::memory with the byte counts and what to try, before anything is taken.
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
                     char const* instead = "say --place host");
+
+// Files a verb will write, before it starts: each can be written, none is its input, no two are the same. errc::usage or errc::io
+// otherwise.
+void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file);
 
 // What drawing a bar takes: only on a terminal, never with --quiet.
 void show_progress(bool wanted);

@@ -111,7 +111,7 @@ void find(components_arguments& a) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbours {}: say 0 to 64", o.first_neighbours);
   a.job.resolve(o);
-  if (!a.out.empty()) check_target(a.out);
+  cli::check_outputs(a.job.file, {{"--out", a.out}});
 
   bool const on_device = o.where.kind == place_kind::device;
   graph_info const info = read_header(a.job.file).info;

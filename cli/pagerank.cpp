@@ -111,7 +111,7 @@ void rank_vertices(pagerank_arguments& a) {
   if (o.l2_bytes && o.where.kind != place_kind::traced)
     fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", a.l2);
   a.budgets.apply(o.where);
-  if (!a.out.empty()) check_target(a.out);
+  cli::check_outputs(a.file, {{"--out", a.out}});
   if (!a.personal.empty()) o.personal = read_personal(a.personal);
 
   graph_info const info = read_header(a.file).info;

@@ -110,10 +110,9 @@ void search_arguments::check(garner::place where, std::uint64_t l2_bytes) const 
     fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", l2);
   if (vertices_per_team < 1 || vertices_per_team > 1024) fail(errc::usage, "--vertices-per-team {}: say 1 to 1024", vertices_per_team);
   if (slice < 64 || slice % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", slice);
-  if (trials && *trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
+  if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *trials);
   budgets.apply(where);
-  for (std::string const& name : {out, save_sources})
-    if (!name.empty()) check_target(name);
+  check_outputs(file, {{"--out", out}, {"--save-sources", save_sources}});
 }
 
 void search_arguments::check_memory(graph_info const& info, garner::place where, garner::tier edges, std::uint64_t arc_bytes,
