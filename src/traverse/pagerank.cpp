@@ -261,7 +261,7 @@ struct pagerank_job::impl {
 template <class Id>
 struct pagerank_job::impl::pull : pagerank_job::impl {
   cutter cut;
-  buffer<std::uint64_t> near_in_offsets, first_item;
+  buffer<std::uint64_t> first_item;
   buffer<frontier_item<Id>> items;
   buffer<float> given, sum, jump;
   buffer<double> head, tail;
@@ -290,19 +290,13 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     items = near(all_items, "pieces");
     head = buffer<double>(x.near(), items.size(), x.device(), "pieces");
     tail = buffer<double>(x.near(), items.size(), x.device(), "pieces");
-    if (g.info.in_lists && x.on_device()) {
-      near_in_offsets = buffer<std::uint64_t>(x.near(), n + 1, x.device(), "offsets");
-      x.copy(near_in_offsets.data(), offsets, near_in_offsets.bytes());
-    }
     if (!o.personal.empty()) set_jump();
     x.wait();
   }
 
   // An undirected graph's lists are both; so are those of a graph without edges.
   edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
-  std::uint64_t const* in_offsets() const {
-    return !job.g.info.in_lists ? job.offsets() : x.on_device() ? near_in_offsets.data() : job.g.in.offsets.data();
-  }
+  std::uint64_t const* in_offsets() const { return job.template in_view<Id>().offsets; }
   template <class T>
   buffer<T> near(std::vector<T> const& from, char const* what) {
     buffer<T> to(x.near(), from.size(), x.device(), what);
