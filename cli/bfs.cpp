@@ -17,6 +17,7 @@
 #include "memory/budget.hpp"
 #include "search.hpp"
 #include "traverse/bfs.hpp"
+#include "traverse/job.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -29,7 +30,7 @@ using json = nlohmann::ordered_json;
 using cli::gb_per_s, cli::link_shown, cli::or_null;
 
 struct bfs_arguments : cli::search_arguments {
-  std::string variant = "levels";
+  std::string variant;
   bfs_options how;
 };
 
@@ -158,10 +159,10 @@ void search(bfs_arguments& a) {
   o.access = parse_access(a.access);
   o.edges = a.tier.empty() ? default_tier(o.where, o.access) : parse_tier(a.tier);
   require_combination(o.where, *o.edges, o.access);
-  if (a.variant != "levels" && a.variant != "direction") fail(errc::usage, "--variant {}: say levels or direction", a.variant);
-  o.variant = a.variant == "direction" ? bfs_variant::direction : bfs_variant::levels;
-  if (o.hints > 2) fail(errc::usage, "--hints {}: say 0, 1 or 2", o.hints);
-  if (o.hints && o.variant != bfs_variant::direction) fail(errc::usage, "--hints {}: only --variant direction asks them", o.hints);
+  if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
+  if (o.hints.value_or(0) > 4) fail(errc::usage, "--hints {}: say 0 to 4", *o.hints);
+  if (o.hints && o.variant.value_or(bfs_variant::direction) != bfs_variant::direction)
+    fail(errc::usage, "--hints {}: only --variant direction asks them", *o.hints);
   o.split_hubs = !a.no_split;
   // Said for the output; unset would mean the same.
   o.join_lists = a.join || (!a.no_join && o.access == access_mode::aligned && o.vertices_per_team == 1);
@@ -177,6 +178,7 @@ void search(bfs_arguments& a) {
 
   bool const on_device = o.where.kind == place_kind::device;
   graph_info const info = read_header(a.file).info;
+  if (!o.variant) o.variant = bfs_job::default_variant(info, o);
   check_memory(a, info);
   std::uint64_t const device_limit = on_device ? cli::device_limit(o.where) : 0;
   load_options load;
@@ -229,6 +231,8 @@ void search(bfs_arguments& a) {
   }
   if (!a.json) return;
 
+  json copies = json::array();
+  for (kept_copy const& c : job.setting().copies) copies.push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
   json all{{"file", a.file},
            {"vertices", info.vertices},
            {"edges", info.edges},
@@ -236,10 +240,9 @@ void search(bfs_arguments& a) {
            {"place", to_string(o.where)},
            {"tier", to_string(*o.edges)},
            {"access", to_string(o.access)},
-           {"variant", a.variant},
-           {"hints", o.hints},
-           {"hints_bytes", o.hints * info.vertices * info.id_bytes},
-           {"hints_ms", job.hints_ms()},
+           {"variant", to_string(*o.variant)},
+           {"hints", job.hints()},
+           {"copies", copies},
            {"id_bytes", info.id_bytes},
            {"vertices_per_team", o.vertices_per_team},
            {"split_hubs", o.split_hubs},
@@ -277,12 +280,12 @@ void add_bfs(CLI::App& app) {
   verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
   verb->add_option("--variant", a->variant,
                    "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
-                   "looks for it (of directed graphs this needs in-lists)")
-      ->capture_default_str()
+                   "looks for it (of directed graphs this needs in-lists); emogi: the paper's program (default: direction where it can)")
       ->type_name("VARIANT");
-  cli::add_number(*verb, "--hints", a->how.hints,
-                  "with direction: 0, 1 or 2 best neighbours of every vertex are kept near and asked first; made when the job starts")
-      ->capture_default_str();
+  cli::add_number(
+      *verb, "--hints", a->how.hints,
+      "with direction: 0 to 4 best neighbours of every vertex are kept near and asked first; made when the job starts (default: "
+      "as many as a tenth of the edge list's bytes allows)");
   cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
       ->capture_default_str();
   verb->add_flag("--no-split", a->no_split, "a long list is walked by one team, not by several");

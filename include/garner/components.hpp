@@ -18,7 +18,10 @@ struct components_options {
   place where;
   components_variant variant = components_variant::afforest;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
+  std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
+  // Bytes of copies of far data kept on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
+  // arcs, in this order. Unset: a tenth of the plain edge list. Place host and emogi keep none.
+  std::optional<std::uint64_t> device_budget;
   std::uint32_t first_neighbours = 2;   // afforest: of each list, linked before the largest component is looked for; at most 64
   std::uint64_t seed = 1;               // afforest: of the sample that finds the largest component; the result does not depend on it
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8

@@ -23,6 +23,7 @@ struct graph_info {
   bool in_lists = false;      // a directed graph that also holds its in-neighbours
   bool id_map = false;        // internal ids differ from the user's by a table
   std::uint64_t id_base = 0;  // user id = internal id + id_base, where there is no table
+  bool packed = false;        // targets and weights are compressed, in blocks that a team decodes as it reads
 };
 
 // How an edge list becomes a graph. The defaults are printed by `garner convert`.

@@ -24,6 +24,9 @@ struct pagerank_options {
   place where;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
+  // Bytes of copies of far data kept on the device: directories of packed lists, the first arcs. Unset: a tenth of the plain edge list.
+  // Place host and emogi keep none.
+  std::optional<std::uint64_t> device_budget;
   pagerank_variant variant = pagerank_variant::pull;
   double damping = 0.85;
   // pull: of the L1 change of an iteration, 1e-4; emogi: of the residual of a vertex, absolute, 0.001

@@ -18,7 +18,10 @@ struct sssp_options {
   place where;
   sssp_variant variant = sssp_variant::near_far;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;    // where edge list and weights lie; unset: host, managed for paged
+  std::optional<tier> edges;  // where edge list and weights lie; unset: host, managed for paged
+  // Bytes of copies of far data kept on the device: directories of packed lists and weights, the first arcs with their weights. Unset: a
+  // tenth of the plain edge list. Place host and emogi keep none.
+  std::optional<std::uint64_t> device_budget;
   std::optional<double> delta;  // near_far: how far beyond the least open distance is near; unset: from weights, then as the work goes
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other
   bool split_hubs = true;               // near_far: a long list is walked by several teams, `slice` elements each

@@ -14,13 +14,18 @@ inline constexpr std::uint32_t unreached = 0xffffffffu;  // the depth of a verte
 
 // How BFS goes through a level. `levels` looks at every arc that leaves the frontier: the paper's way. `direction` turns round where the
 // frontier is large: each vertex that is not reached yet looks for one neighbour in the frontier and stops at the first (Beamer, Asanovic,
-// Patterson, SC 2012); of directed graphs it needs the in-lists.
-enum class bfs_variant : std::uint8_t { levels, direction };
+// Patterson, SC 2012); of directed graphs it needs the in-lists. `emogi`: the paper's program: levels, a list a team, none split, none
+// joined, nothing kept near.
+enum class bfs_variant : std::uint8_t { levels, direction, emogi };
 
 struct bfs_options {
   place where;
-  bfs_variant variant = bfs_variant::levels;
-  std::uint32_t hints = 0;  // direction: the 0, 1 or 2 in-neighbours of highest degree of every vertex, kept near and asked first
+  std::optional<bfs_variant> variant;  // unset: direction where the graph allows it and access is aligned or merged, else levels
+  // Bytes of copies of far data kept on the device: directories of packed lists, hints, the first arcs, in this order. Unset: a tenth of
+  // the plain edge list. Place host keeps none.
+  std::optional<std::uint64_t> device_budget;
+  std::optional<std::uint32_t> hints;  // direction: in-neighbours of highest degree of every vertex, kept near and asked first; at most 4;
+                                       // unset: as many as the budget allows
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8

@@ -152,11 +152,30 @@ struct found {
 namespace lanes {
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
+inline constexpr std::uint64_t packed_step = 4;                          // packed blocks that a warp fetches at once
+inline constexpr std::uint64_t stage_words = packed_step * 34 + 32 + 8;  // of them and the line they begin in, in shared memory
 
 // sweep_lists by one thread. Four sums side by side, so that an addition need not wait for the one before.
 template <class T, class F, class Done>
 GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) {
   std::uint64_t begin = larger(r.begin, offsets[0]);
+  if constexpr (run<T>::may_be_packed) {
+    if (r.is_packed()) {
+      std::uint32_t list = 0;
+      decltype(f(T{})) total{};
+      each_in_turn(r.packed, begin, smaller(r.end, offsets[count]), [&](T e, std::uint64_t i) {
+        while (i >= offsets[list + 1]) {
+          if (larger(r.begin, offsets[list]) < offsets[list + 1]) done(list, total);
+          total = {};
+          ++list;
+        }
+        total += f(e);
+        return false;
+      });
+      if (list < count && larger(r.begin, offsets[list]) < smaller(r.end, offsets[list + 1])) done(list, total);
+      return;
+    }
+  }
   for (std::uint32_t k = 0; k < count; ++k) {
     std::uint64_t const end = smaller(r.end, offsets[k + 1]);
     if (begin >= end) continue;
@@ -169,21 +188,58 @@ GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, 
   }
 }
 
+// f(element, index) in turn, packed or not, until it returns true.
+template <class T, class F>
+GARNER_HD inline bool until(run<T> const& r, F f) {
+  if constexpr (run<T>::may_be_packed)
+    if (r.is_packed()) return each_in_turn(r.packed, r.begin, r.end, f);
+  for (std::uint64_t i = r.begin; i < r.end; ++i)
+    if (f(r.data[i], i)) return true;
+  return false;
+}
+// The same of two arrays side by side, to the end. Packed ones are decoded a block at a time.
+template <class T, class U, class F>
+GARNER_HD inline void both(run<T> const& r, run<U> const& beside, F f) {
+  if (!r.is_packed() && !beside.is_packed()) {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], beside.data[i], i);
+    return;
+  }
+  for (std::uint64_t i = r.begin; i < r.end;) {
+    std::uint64_t const end = smaller(r.end, i / 32 * 32 + 32);
+    U values[32];
+    run<U> part = beside;
+    part.begin = i, part.end = end;
+    until(part, [&](U w, std::uint64_t j) { return values[j % 32] = w, false; });
+    run<T> here = r;
+    here.begin = i, here.end = end;
+    until(here, [&](T e, std::uint64_t j) { return f(e, values[j % 32], j), false; });
+    i = end;
+  }
+}
+template <class T, class P>
+GARNER_HD inline found<T> first_of(run<T> const& r, P pred) {
+  found<T> hit{T{}, ~std::uint64_t{0}};
+  until(r, [&](T e, std::uint64_t i) {
+    if (!pred(e)) return false;
+    hit = {e, i};
+    return true;
+  });
+  return hit;
+}
+
 struct host {
   static constexpr int width = 1;
   template <class T, class F>
   void sweep(run<T> r, std::uint64_t, F f) const {
-    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], i);
+    until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
   }
   template <class T, class U, class F>
-  void sweep(run<T> r, U const* beside, std::uint64_t, F f) const {
-    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], beside[i], i);
+  void sweep(run<T> r, run<U> beside, std::uint64_t, F f) const {
+    both(r, beside, f);
   }
   template <class T, class P>
   found<T> find(run<T> r, std::uint64_t, P pred) const {
-    for (std::uint64_t i = r.begin; i < r.end; ++i)
-      if (pred(r.data[i])) return {r.data[i], i};
-    return {T{}, ~std::uint64_t{0}};
+    return first_of(r, pred);
   }
   template <class T, class F, class Done>
   void sweep_lists(run<T> r, std::uint64_t, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
@@ -208,11 +264,28 @@ struct traced {
   bool aligned;
 
   template <class T>
-  void ask(run<T> r, std::uint64_t a, std::uint64_t b) const {
-    reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
+  void ask(run<T> const& r, std::uint64_t a, std::uint64_t b) const {
+    if (!r.near) reads->push_back({reinterpret_cast<std::uint64_t>(r.data + a), reinterpret_cast<std::uint64_t>(r.data + b)});
+  }
+  // The words of packed elements [a, b): as wide teams ask for them, whole lines of four blocks at a time; a single lane takes what it
+  // needs word by word, of which the block's words are told.
+  template <class T>
+  void ask_packed(run<T> const& r, std::uint64_t a, std::uint64_t b) const {
+    constexpr std::uint64_t blocks = Width == 32 ? packed_step : 1;
+    for (std::uint64_t k = a / 32 / blocks * blocks; k * 32 < b; k += blocks) {
+      std::uint64_t const from = std::max(k, a / 32), to = std::min(k + blocks, (b + 31) / 32);
+      run<std::uint32_t> const words{r.packed.words, r.packed.at.word_of(from), r.packed.at.word_of(to), r.near};
+      for (std::uint64_t w = words.begin / 32 * 32; w < words.end; w += 32)
+        ask(words, std::max(w, words.begin), std::min(w + 32, words.end));
+    }
   }
   template <class T, class F>
   void sweep(run<T> r, std::uint64_t first, F f) const {
+    if (r.is_packed()) {
+      ask_packed(r, r.begin, r.end);
+      until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
+      return;
+    }
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
       if (a >= b) continue;
@@ -221,17 +294,28 @@ struct traced {
     }
   }
   template <class T, class U, class F>
-  void sweep(run<T> r, U const* beside, std::uint64_t first, F f) const {
+  void sweep(run<T> r, run<U> beside, std::uint64_t first, F f) const {
+    if (r.is_packed() || beside.is_packed()) {
+      sweep(r, first, [](T, std::uint64_t) {});
+      sweep(beside, first, [](U, std::uint64_t) {});
+      both(r, beside, f);
+      return;
+    }
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
       if (a >= b) continue;
       ask(r, a, b);
-      ask(run<U>{beside, a, b}, a, b);
-      for (std::uint64_t i = a; i < b; ++i) f(r.data[i], beside[i], i);
+      ask(beside, a, b);
+      for (std::uint64_t i = a; i < b; ++i) f(r.data[i], beside.data[i], i);
     }
   }
   template <class T, class P>
   found<T> find(run<T> r, std::uint64_t first, P pred) const {
+    if (r.is_packed()) {
+      found<T> const hit = first_of(r, pred);
+      ask_packed(r, r.begin, hit ? hit.index + 1 : r.end);
+      return hit;
+    }
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const a = std::max(s, r.begin), b = std::min<std::uint64_t>(s + Width, r.end);
       if (a >= b) continue;
@@ -279,41 +363,124 @@ struct device {
     if constexpr (Width == 1) return *p;
     else return __ldcs(p);
   }
+  // Elements s + k * Width + lane of the run, which are known to lie in it; what lies outside is not touched.
+  template <class T>
+  __device__ void fetch(run<T> const& r, std::uint64_t s, T (&v)[in_flight]) const {
+    if constexpr (run<T>::may_be_packed && Width == 32) {
+      if (r.is_packed()) return unpack(r, s, v);
+    }
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      std::uint64_t const j = s + k * Width + lane();
+      if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
+    }
+  }
+  // The same of a packed run, s a multiple of 32: whole lines of codes come to shared memory, from where each lane takes its bits.
+  __device__ void unpack(run<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight]) const {
+    static_assert(Width != 32 || in_flight == packed_step);
+    extern __shared__ std::uint32_t stages[];
+    std::uint32_t* const stage = stages + threadIdx.x / 32 * stage_words;
+    std::uint64_t const b = s / 32;
+    auto const blocks = static_cast<std::uint32_t>(smaller((r.end + 31) / 32 - b, packed_step));
+    auto const me = static_cast<std::uint32_t>(lane());
+    std::uint64_t const mine = b + smaller(me, blocks);
+    std::uint32_t const code = r.packed.at.blocks[mine];
+    std::uint64_t const word = r.packed.at.groups[mine / packed_directory::blocks_a_group] + (code & 0x3ffff);
+    std::uint64_t const begin = __shfl_sync(mask(), word, 0), end = __shfl_sync(mask(), word, static_cast<int>(blocks)),
+                        line = begin / 32 * 32;
+    constexpr int lines = (packed_step * 34 + 31 + 31) / 32;
+    std::uint32_t w[lines];
+#pragma unroll
+    for (int k = 0; k < lines; ++k) {
+      std::uint64_t const j = line + k * 32 + me;
+      if (j >= begin && j < end) w[k] = load(r.packed.words + j);
+    }
+    __syncwarp();  // who still decodes what lay here
+#pragma unroll
+    for (int k = 0; k < lines; ++k) {
+      std::uint64_t const j = line + k * 32 + me;
+      if (j >= begin && j < end) stage[k * 32 + me] = w[k];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (static_cast<std::uint32_t>(k) >= blocks) break;
+      std::uint32_t const e = __shfl_sync(mask(), code, k);
+      std::uint64_t const at = __shfl_sync(mask(), word, k);
+      packed_block const block = packed_block::open(stage + (at - line), {0, e >> 18 & 63, e >> 24 & 63, e >> 30 != 0});
+      v[k] = decode(block, me, 0).value;
+    }
+  }
+  // Element number e of a block, where the lanes of a team have elements next to each other and `before` is what the last lane got for
+  // the elements before these.
+  struct decoded {
+    std::uint32_t value, gaps, shift;  // value == gaps + shift: the sum of gaps so far, and what the last start adds to it
+  };
+  __device__ decoded decode(packed_block const& block, std::uint32_t e, std::uint32_t gaps, std::uint32_t shift = 0) const {
+    std::uint32_t const field = block.field(e);
+    bool const start = block.starts_at(e);
+    std::uint32_t sum = start ? 0 : field;
+    if (block.starts == ~0u) return {block.base + field, 0, block.base + field};
+#pragma unroll
+    for (int d = 1; d < Width; d *= 2) {
+      std::uint32_t const other = __shfl_up_sync(mask(), sum, d, Width);
+      if (lane() >= d) sum += other;
+    }
+    sum += gaps;
+    if (block.starts == 1) return {block.base + sum, sum, block.base};
+    std::uint32_t mine = start ? block.base + field - sum : 0;
+    std::uint32_t const first = e - static_cast<std::uint32_t>(lane()), until_me = block.starts & (~0u >> (31 - e)) & (~0u << first);
+    int const from = until_me ? 31 - __clz(static_cast<int>(until_me)) - static_cast<int>(first) : 0;
+    std::uint32_t const theirs = __shfl_sync(mask(), mine, from, Width);
+    mine = until_me ? theirs : shift;
+    return {sum + mine, sum, mine};
+  }
   template <class T, class F>
   __device__ void sweep(run<T> r, std::uint64_t first, F f) const {
-    for (std::uint64_t i = first + lane(); i < r.end; i += in_flight * Width) {
-      T v[in_flight];
-#pragma unroll
-      for (int k = 0; k < in_flight; ++k) {
-        std::uint64_t const j = i + k * Width;
-        if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
+    if constexpr (run<T>::may_be_packed && Width != 32) {
+      if (r.is_packed()) {
+        if (leads()) until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
+        return;
       }
+    }
+    for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
+      T v[in_flight];
+      fetch(r, s, v);
 #pragma unroll
       for (int k = 0; k < in_flight; ++k) {
-        std::uint64_t const j = i + k * Width;
+        std::uint64_t const j = s + k * Width + lane();
         if (j >= r.begin && j < r.end) f(v[k], j);
       }
     }
   }
   template <class T, class U, class F>
-  __device__ void sweep(run<T> r, U const* beside, std::uint64_t first, F f) const {
-    for (std::uint64_t i = first + lane(); i < r.end; i += in_flight * Width) {
+  __device__ void sweep(run<T> r, run<U> beside, std::uint64_t first, F f) const {
+    if constexpr (Width != 32) {
+      if (r.is_packed() || beside.is_packed()) {
+        if (leads()) both(r, beside, f);
+        return;
+      }
+    }
+    for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
       T v[in_flight];
       U w[in_flight];
+      fetch(r, s, v);
+      fetch(beside, s, w);
 #pragma unroll
       for (int k = 0; k < in_flight; ++k) {
-        std::uint64_t const j = i + k * Width;
-        if (j >= r.begin && j < r.end) v[k] = load(r.data + j), w[k] = load(beside + j);
-      }
-#pragma unroll
-      for (int k = 0; k < in_flight; ++k) {
-        std::uint64_t const j = i + k * Width;
+        std::uint64_t const j = s + k * Width + lane();
         if (j >= r.begin && j < r.end) f(v[k], w[k], j);
       }
     }
   }
   template <class T, class P>
   __device__ found<T> find(run<T> r, std::uint64_t first, P pred) const {
+    if constexpr (run<T>::may_be_packed) {
+      if (r.is_packed()) {
+        if constexpr (Width == 1) return first_of(r, pred);
+        else return find_packed(r, pred);
+      }
+    }
     for (std::uint64_t s = first; s < r.end; s += Width) {
       std::uint64_t const j = s + lane();
       T element{};
@@ -334,6 +501,25 @@ struct device {
     }
     return {T{}, ~std::uint64_t{0}};
   }
+  // A block at a time, Width elements a step; lanes load the words they need, which the first-level cache keeps for the next step.
+  template <class P>
+  __device__ found<std::uint32_t> find_packed(run<std::uint32_t> const& r, P pred) const {
+    for (std::uint64_t b = r.begin / 32; b * 32 < r.end; ++b) {
+      packed_directory::entry const e = r.packed.at[b];
+      packed_block const block = packed_block::open(r.packed.words + e.word, e);
+      decoded last{0, 0, 0};
+      for (std::uint32_t s = 0; s < 32 && b * 32 + s < r.end; s += Width) {
+        decoded const mine = decode(block, s + lane(), last.gaps, last.shift);
+        last = {0, __shfl_sync(mask(), mine.gaps, Width - 1, Width), __shfl_sync(mask(), mine.shift, Width - 1, Width)};
+        std::uint64_t const j = b * 32 + s + lane();
+        unsigned const hits = __ballot_sync(mask(), j >= r.begin && j < r.end && pred(mine.value)) & mask();
+        if (!hits) continue;
+        int const winner = (__ffs(static_cast<int>(hits)) - 1) % Width;
+        return {__shfl_sync(mask(), mine.value, winner, Width), b * 32 + s + winner};
+      }
+    }
+    return {0, ~std::uint64_t{0}};
+  }
   // Lane k keeps the sum of list k. A step finds for each element which list owns it, adds up within the stretches of equal owner (a scan
   // by shuffles), and each lane takes what the last element of its list's stretch holds.
   template <class T, class F, class Done>
@@ -353,11 +539,7 @@ struct device {
       for (std::uint32_t s = 0; s < length; s += in_flight * 32) {
         T v[in_flight];
         value c[in_flight];
-#pragma unroll
-        for (int k = 0; k < in_flight; ++k) {
-          std::uint64_t const j = first + s + k * 32 + me;
-          if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
-        }
+        fetch(r, first + s, v);
 #pragma unroll
         for (int k = 0; k < in_flight; ++k) {
           std::uint64_t const j = first + s + k * 32 + me;
@@ -415,10 +597,6 @@ struct device {
 }  // namespace lanes
 
 // --- the team: what a body may ask for, written once over the lanes ---
-struct indices {  // of near memory
-  std::uint64_t begin, end;
-};
-
 template <class Lanes>
 class team {
  public:
@@ -430,10 +608,11 @@ class team {
   GARNER_HD void each(run<T> r, F f) const {
     lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t i) { call(f, e, i); });
   }
-  // The same for two far arrays at the same indices (an edge list and its weights): f(element, beside[index], index).
+  // The same for two far arrays at the same indices (an edge list and its weights): f(element, element beside it, index).
   template <class T, class U, class F>
-  GARNER_HD void each(run<T> r, U const* beside, F f) const {
-    lanes_.sweep(r, beside, start<lanes::line_bytes>(r), f);
+  GARNER_HD void each(run<T> r, run<U> beside, F f) const {
+    std::uint64_t const first = beside.is_packed() ? r.begin / 32 * 32 : start<lanes::line_bytes>(r);
+    lanes_.sweep(r, beside, first, f);
   }
   // Calls f(i) for each index of near memory.
   template <class F>
@@ -491,6 +670,7 @@ class team {
  private:
   template <std::uint64_t Grain, class T>
   GARNER_HD std::uint64_t start(run<T> r) const {
+    if (r.is_packed()) return r.begin / 32 * 32;
     return lanes_.aligns() ? r.begin / (Grain / sizeof(T)) * (Grain / sizeof(T)) : r.begin;
   }
   template <class F, class T>
@@ -513,6 +693,10 @@ __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
 }
 
 namespace detail {
+// Shared memory of a block: where each warp decodes packed lists.
+constexpr std::size_t stage_bytes(int width, unsigned threads) {
+  return width == 32 ? threads / 32 * lanes::stage_words * sizeof(std::uint32_t) : 0;
+}
 // Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
 template <int Width, class Body>
 int resident_blocks(unsigned threads) {
@@ -520,7 +704,8 @@ int resident_blocks(unsigned threads) {
   std::uint64_t const kept = known.load(std::memory_order_relaxed);
   if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
   int blocks = 0;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads), 0) != cudaSuccess)
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads),
+                                                    stage_bytes(Width, threads)) != cudaSuccess)
     cudaGetLastError();
   blocks = std::max(1, blocks);
   known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
@@ -572,7 +757,7 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
   auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, most));
-  run_teams<Width><<<blocks, threads, 0, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
+  run_teams<Width><<<blocks, threads, detail::stage_bytes(Width, threads), static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
          cudaGetErrorString(status));

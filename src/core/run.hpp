@@ -1,13 +1,30 @@
 // Contiguous elements that one team reads: a neighbour list, a feature row. Often far: only a team may read it.
-// Invariant: data is aligned to 128 bytes, so that the lines of the run can be told from its indices.
+// Invariant: data is aligned to 128 bytes, so that the lines of the run can be told from its indices. A packed run has no data but codes
+// (core/packed.hpp); its elements are 32-bit integers.
 #pragma once
 #include <cstdint>
+#include <type_traits>
+
+#include "core/packed.hpp"
 
 namespace garner {
 
 template <class T>
 struct run {
   T const* data;
+  std::uint64_t begin, end;
+  bool near = false;  // a copy near the place that runs: a traced run does not count it
+  packed_view packed{};
+
+  // For compilers: whether such a run can be packed at all.
+  static constexpr bool may_be_packed = std::is_same_v<T, std::uint32_t>;
+  GARNER_HD bool is_packed() const {
+    if constexpr (may_be_packed) return packed.words != nullptr;
+    else return false;
+  }
+};
+
+struct indices {  // of near memory, or of a run that is still to be made
   std::uint64_t begin, end;
 };
 

@@ -12,22 +12,51 @@
 
 namespace garner {
 
+// An array with an element an arc, plain or packed; its first `kept` elements may have a copy near the place that runs.
+template <class T>
+struct arc_array {
+  T const* data = nullptr;  // far: only a team reads it; null where it is packed
+  packed_view packed{};
+  T const* near_data = nullptr;
+  std::uint32_t const* near_words = nullptr;  // of a packed one
+  std::uint64_t kept = 0;
+
+  GARNER_HD run<T> part(std::uint64_t begin, std::uint64_t end) const {
+    if (end > kept) return {data, begin, end, false, packed};
+    return {near_data, begin, end, true, {packed.at, near_words}};
+  }
+};
+
 template <class Id>
 struct csr_view {
   std::uint64_t const* offsets = nullptr;  // near: on the place that runs
-  Id const* targets = nullptr;             // far: only a team reads it
-  std::uint32_t const* weights = nullptr;  // far; u32 or the bits of f32; null where there are none
+  arc_array<Id> targets;
+  arc_array<std::uint32_t> weights;  // u32 or the bits of f32; empty where there are none
   std::uint64_t vertices = 0, edges = 0;
 
   GARNER_HD std::uint64_t degree(std::uint64_t v) const { return offsets[v + 1] - offsets[v]; }
-  GARNER_HD run<Id> list(std::uint64_t v) const { return {targets, offsets[v], offsets[v + 1]}; }
+  GARNER_HD run<Id> list(std::uint64_t v) const { return targets.part(offsets[v], offsets[v + 1]); }
+  GARNER_HD run<Id> arcs(indices i) const { return targets.part(i.begin, i.end); }
+  GARNER_HD run<std::uint32_t> weights_of(run<Id> const& r) const { return weights.part(r.begin, r.end); }
+};
+
+// An array of 32-bit values in packed blocks (core/packed.hpp), and its directory, which the host can read.
+struct packed_array {
+  memory_block words;  // one word more than the blocks have
+  buffer<std::uint32_t> blocks;
+  buffer<std::uint64_t> groups;
+
+  bool empty() const { return blocks.empty(); }
+  std::uint64_t bytes() const { return words.bytes() + blocks.bytes() + groups.bytes(); }
+  packed_view view() const { return {{blocks.data(), groups.data()}, static_cast<std::uint32_t const*>(words.data())}; }
 };
 
 // One direction of the edges.
 struct edge_lists {
   buffer<std::uint64_t> offsets;  // always readable by the host
-  memory_block targets;           // edges x id_bytes
+  memory_block targets;           // edges x id_bytes; empty where they are packed
   memory_block weights;           // edges x 4 bytes, or empty
+  packed_array packed_targets, packed_weights;
 };
 
 struct graph {
@@ -41,8 +70,14 @@ struct graph {
 
   template <class Id>
   csr_view<Id> view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
-    return {offsets ? offsets : lists.offsets.data(), static_cast<Id const*>(lists.targets.data()),
-            static_cast<std::uint32_t const*>(lists.weights.data()), info.vertices, info.edges};
+    csr_view<Id> v;
+    v.offsets = offsets ? offsets : lists.offsets.data();
+    v.targets.data = static_cast<Id const*>(lists.targets.data());
+    v.weights.data = static_cast<std::uint32_t const*>(lists.weights.data());
+    v.targets.packed = lists.packed_targets.view();
+    v.weights.packed = lists.packed_weights.view();
+    v.vertices = info.vertices, v.edges = info.edges;
+    return v;
   }
 };
 

@@ -17,6 +17,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "traverse/frontier.hpp"
+#include "traverse/hints.hpp"
 #include "traverse/job.hpp"
 #include "traverse/verify.hpp"
 
@@ -68,37 +69,6 @@ struct newly_visited {
 // What bottom-up levels ask for.
 struct probes {
   std::uint64_t requests, useful;  // of one sector each; bytes
-};
-
-// The two best of what is added; larger is better, 0 is none.
-struct best_two {
-  std::uint64_t first, second;
-  GARNER_HD friend best_two operator+(best_two a, best_two b) {
-    std::uint64_t const top = larger(a.first, b.first), other = smaller(a.first, b.first);
-    return {top, larger(other, larger(a.second, b.second))};
-  }
-};
-
-// Once a job: each vertex's in-neighbours of highest degree (of equals the smallest id). One read of the edges.
-template <class Id>
-struct find_hints {
-  csr_view<Id> in;
-  std::uint64_t const* out_offsets;
-  std::uint32_t per_vertex;
-  Id* hints;  // per_vertex for each vertex; all ones where there are fewer neighbours
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    best_two const best = t.sum(in.list(v), [&](Id u) {
-      std::uint64_t const degree = out_offsets[u + 1] - out_offsets[u];  // at least 1; ids are below 2^32 (see build)
-      return best_two{smaller(degree, std::uint64_t{0xffffffff}) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u)), 0};
-    });
-    t.once([&] {
-      for (std::uint32_t k = 0; k < per_vertex; ++k) {
-        std::uint64_t const key = k ? best.second : best.first;
-        hints[v * per_vertex + k] = key ? static_cast<Id>(0xffffffffu - static_cast<std::uint32_t>(key)) : static_cast<Id>(~Id{0});
-      }
-    });
-  }
 };
 
 // Bottom-up: each vertex that nobody reached looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to
@@ -165,8 +135,14 @@ struct search_parents {
 };
 
 frontier_options frontier_of(bfs_options const& o) {
-  bool const join = o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
-  return {o.access, o.split_hubs, join, o.slice, o.vertices_per_team, arcs_cross(o.where, o.access, o.edges)};
+  bool const paper = o.variant == bfs_variant::emogi;
+  bool const join = !paper && o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
+  return {o.access, o.split_hubs && !paper, join, o.slice, o.vertices_per_team};
+}
+
+// The paper's program keeps nothing near; without bottom-up levels hints are of no use, and the first arcs are as good as any.
+std::optional<std::uint64_t> copies_of(bfs_options const& o) {
+  return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.device_budget;
 }
 
 }  // namespace
@@ -174,7 +150,8 @@ frontier_options frontier_of(bfs_options const& o) {
 struct bfs_job::impl {
   virtual ~impl() = default;
   virtual bfs_run run(std::uint64_t user_source) = 0;
-  double hints_ms = 0;
+  virtual job_setting const& setting() const = 0;
+  virtual std::uint32_t hints_a_vertex() const = 0;
   virtual std::vector<std::uint32_t> depths() = 0;
   virtual std::vector<std::uint64_t> parents() = 0;
   template <class Id>
@@ -184,32 +161,36 @@ struct bfs_job::impl {
 template <class Id>
 struct bfs_job::impl::over : bfs_job::impl {
   bfs_options options;
+  bool const turns = options.variant == bfs_variant::direction;
   job_setting job;
   executor& x = job.x;
+  std::uint32_t const hints_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
   buffer<Id> parent, hints;
   buffer<probes> probed;
+  csr_view<Id> out;
   frontier<Id> front;
 
   over(graph const& g, bfs_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
+        hints_per_vertex(turns ? o.hints.value_or(hints_within(g.info, job.left())) : 0),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
         known(x.near(), visited.size(), x.device(), "visited bitmap"),
         depth(x.near(), g.info.vertices, x.device(), "depths"),
-        current(x.near(), o.variant == bfs_variant::direction ? visited.size() : 0, x.device(), "frontier bitmap"),
+        current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
-        hints(x.near(), o.variant == bfs_variant::direction ? o.hints * g.info.vertices : 0, x.device(), "hints"),
+        hints(make_hints<Id>(job, hints_per_vertex)),
         probed(x.near(), 1, x.device(), "counters"),
-        front(x, g.info, job.offsets(), frontier_of(o)) {
-    if (hints.empty()) return;
-    phase const timed{"bfs.hints"};
-    job.start_afresh();
-    auto const start = std::chrono::steady_clock::now();
-    for_each_item<32>(x, g.info.vertices, find_hints<Id>{job.in_view<Id>(), job.offsets(), o.hints, hints.data()});
-    x.wait();
-    hints_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+        out(first_arcs_kept()),
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out)) {}
+
+  csr_view<Id> first_arcs_kept() {
+    job.keep_first_arcs(false, false);
+    return job.view<Id>();
   }
+  job_setting const& setting() const override { return job; }
+  std::uint32_t hints_a_vertex() const override { return hints_per_vertex; }
 
   bfs_run run(std::uint64_t user_source) override {
     using clock = std::chrono::steady_clock;
@@ -236,7 +217,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       unexplored -= size.edges;
       if (!current.empty()) bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > unexplored / over_above;
       if (bottom_up) search();
-      else front.for_each_arc(job.view<Id>(), expand<Id>{job.offsets(), visited.data(), parent.data()});
+      else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       if (bottom_up && x.on_device() && job.edges == tier::host) {
@@ -279,7 +260,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(probed.data(), 0, probed.bytes());
     for_each_item<8>(x, (visited.size() + search_parents<Id>::block - 1) / search_parents<Id>::block,
                      search_parents<Id>{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), hints.data(),
-                                        options.hints, probed.data()});
+                                        hints_per_vertex, probed.data()});
   }
 
   template <class T>
@@ -299,30 +280,45 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
 };
 
-bfs_job::bfs_job(graph const& g, bfs_options const& o) {
+bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
+  bfs_options o = asked;
+  if (!o.variant) o.variant = default_variant(g.info, o);
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
-  if (o.hints > 2) fail(errc::usage, "{} hints a vertex: say 0, 1 or 2", o.hints);
+  if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
   if (o.variant == bfs_variant::direction && g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
          g.name);
   with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
 }
+bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
+  bool const can = !info.directed || info.in_lists, far_lists = o.access == access_mode::aligned || o.access == access_mode::merged;
+  return can && far_lists ? bfs_variant::direction : bfs_variant::levels;
+}
 bfs_job::~bfs_job() = default;
 bfs_job::bfs_job(bfs_job&&) noexcept = default;
 
-double bfs_job::hints_ms() const { return impl_->hints_ms; }
+job_setting const& bfs_job::setting() const { return impl_->setting(); }
+std::uint32_t bfs_job::hints() const { return impl_->hints_a_vertex(); }
 bfs_run bfs_job::run(std::uint64_t source) { return impl_->run(source); }
 std::vector<std::uint32_t> bfs_job::depths() { return impl_->depths(); }
 std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }
 
 std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o) {
-  bool const direction = o.variant == bfs_variant::direction;
+  bool const direction = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) +
-         info.vertices * (4 + info.id_bytes + (direction ? o.hints * info.id_bytes : 0)) + frontier_bytes;
+  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes;
+}
+
+std::string_view to_string(bfs_variant v) {
+  return v == bfs_variant::levels ? "levels" : v == bfs_variant::direction ? "direction" : "emogi";
+}
+bfs_variant parse_bfs_variant(std::string_view text) {
+  for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi})
+    if (text == to_string(v)) return v;
+  fail(errc::usage, "variant '{}': say levels, direction or emogi", text);
 }
 
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed) {

@@ -2,6 +2,7 @@
 // What it gives: the depth of every vertex, and a parent on some shortest path.
 #pragma once
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -9,6 +10,8 @@
 #include "graph/graph.hpp"
 
 namespace garner {
+
+struct job_setting;
 
 // One graph, many sources: the state (a few bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier
 // and place do not go together, errc::memory where the state does not fit. The graph must outlive the job, its edges must lie in the tier
@@ -21,18 +24,23 @@ class bfs_job {
 
   bfs_run run(std::uint64_t source);  // the user's id; errc::input when there is no such vertex
 
-  double hints_ms() const;  // what making the hints took, once; 0 without
+  job_setting const& setting() const;  // what is kept near, and what it took to make
+  std::uint32_t hints() const;         // a vertex
 
   // Of the last run, by internal id.
   std::vector<std::uint32_t> depths();
   std::vector<std::uint64_t> parents();  // internal ids; the source is its own; ~0 where unreached
 
-  static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // near memory
+  static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // near memory, without copies of far data
+  static bfs_variant default_variant(graph_info const& info, bfs_options const& options);
 
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
 };
+
+std::string_view to_string(bfs_variant v);
+bfs_variant parse_bfs_variant(std::string_view text);  // errc::usage names the variants
 
 // `count` sources among the vertices with out-edges, a pure function of the seed: user ids, may repeat. Empty if no vertex has edges.
 std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std::uint64_t seed);

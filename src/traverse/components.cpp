@@ -18,6 +18,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "traverse/frontier.hpp"
+#include "traverse/hints.hpp"
 #include "traverse/job.hpp"
 #include "traverse/verify_components.hpp"
 
@@ -69,6 +70,21 @@ struct link_first {
     run<Id> list = g.list(v);
     list.end = smaller(list.end, list.begin + most);
     t.each(list, [&](Id u) { unite(label, static_cast<Id>(v), u); });
+  }
+};
+
+// The same with hints, which are near.
+template <class Id>
+struct link_hints {
+  Id const* hints;
+  std::uint64_t vertices, per_vertex;
+  Id* label;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    for (std::uint64_t k = 0; k < per_vertex; ++k) {
+      Id const u = hints[v * per_vertex + k];
+      if (u != static_cast<Id>(~Id{0})) unite(label, static_cast<Id>(v), u);
+    }
   }
 };
 
@@ -242,7 +258,7 @@ bool is_emogi(components_options const& o) { return o.variant == components_vari
 frontier_options frontier_of(components_options const& o) {
   // A thread of the host gains nothing from joined lists, and would look up whose arc it holds.
   bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
-  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team, arcs_cross(o.where, o.access, o.edges)};
+  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team};
 }
 
 }  // namespace
@@ -251,6 +267,7 @@ struct components_job::impl {
   virtual ~impl() = default;
   virtual components_run run() = 0;
   virtual std::vector<std::uint64_t> labels() = 0;
+  virtual job_setting const& setting() const = 0;
   template <class Id>
   struct over;
 };
@@ -265,22 +282,31 @@ struct components_job::impl::over : components_job::impl {
   buffer<Id> label, members, drawn;
   buffer<std::uint32_t> active;
   buffer<census> counted;
+  buffer<Id> hints;  // of afforest, instead of first neighbours
+  csr_view<Id> out;
   frontier<Id> front;
   first_reads first;  // what linking the first neighbours looks at; the same in every run
   clock::time_point before;
 
   over(graph const& g, components_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        job(g, o.where, o.access, o.edges, o.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.device_budget),
         n(g.info.vertices),
         label(x.near(), n, x.device(), "labels"),
         members(x.near(), n, x.device(), "sizes of components"),
         drawn(x.near(), samples, x.device(), "sample of labels"),
         active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
         counted(x.near(), 1, x.device(), "counters"),
-        front(x, g.info, job.offsets(), frontier_of(o)) {
-    if (samples_first()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
+        hints(samples_first() ? make_hints<Id>(job, std::min(options.first_neighbours, hints_within(g.info, job.left()))) : buffer<Id>()),
+        out(first_arcs_kept()),
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out)) {
+    if (samples_first() && hints.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
   }
+  csr_view<Id> first_arcs_kept() {
+    job.keep_first_arcs(false, false);
+    return job.view<Id>();
+  }
+  job_setting const& setting() const override { return job; }
 
   bool samples_first() const { return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0; }
 
@@ -321,7 +347,7 @@ struct components_job::impl::over : components_job::impl {
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(job.view<Id>(), spread<Id>{label.data(), active.data()});
+      front.for_each_arc(out, spread<Id>{label.data(), active.data()});
       front.gather(flagged{active.data()});
       if (job.g.info.directed && front.size().vertices) front.gather(every_vertex{n});
       book(r, components_phase::kind::round, size);
@@ -330,19 +356,20 @@ struct components_job::impl::over : components_job::impl {
 
   void run_afforest(components_run& r) {
     if (samples_first()) {
-      // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
-      for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id>{job.view<Id>(), label.data(), options.first_neighbours}, access_mode::strided);
+      std::uint64_t const linked = hints.empty() ? options.first_neighbours : hints.size() / n;
+      if (!hints.empty()) for_each_item<1>(x, n, link_hints<Id>{hints.data(), n, linked, label.data()});
+      else  // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
+        for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id>{out, label.data(), linked}, access_mode::strided);
       flatten_all();
       Id const largest = most_common();
       book(r, components_phase::kind::first_neighbours, first);
       check_interrupted();
-      for_each_item<32>(x, active.size(),
-                        flag_others<Id>{label.data(), largest, job.offsets(), n, options.first_neighbours, active.data()});
+      for_each_item<32>(x, active.size(), flag_others<Id>{label.data(), largest, job.offsets(), n, linked, active.data()});
       front.gather(flagged{active.data()});
     } else {
       front.gather(every_vertex{n});
     }
-    front.for_each_arc(job.view<Id>(), link_arc<Id>{job.offsets(), label.data()});
+    front.for_each_arc(out, link_arc<Id>{job.offsets(), label.data()});
     flatten_all();
     x.wait();
     book(r, samples_first() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
@@ -413,6 +440,7 @@ components_job::components_job(graph const& g, components_options const& o) {
 components_job::~components_job() = default;
 components_job::components_job(components_job&&) noexcept = default;
 
+job_setting const& components_job::setting() const { return impl_->setting(); }
 components_run components_job::run() { return impl_->run(); }
 std::vector<std::uint64_t> components_job::labels() { return impl_->labels(); }
 

@@ -10,6 +10,8 @@
 
 namespace garner {
 
+struct job_setting;
+
 // One graph, as many runs as one likes: the state is made once. Throws errc::usage where options do not go together, errc::memory where
 // the state does not fit. The graph must outlive the job, its edges must lie in the tier that the options say.
 class components_job {
@@ -19,6 +21,7 @@ class components_job {
   components_job(components_job&&) noexcept;
 
   components_run run();
+  job_setting const& setting() const;   // what is kept near, and what it took to make
   std::vector<std::uint64_t> labels();  // of the last run: internal ids, by internal id
 
   static std::uint64_t state_bytes(graph_info const& info, components_options const& options);  // near memory

@@ -18,8 +18,6 @@ struct frontier_options {
   bool split = true, join = true;
   std::uint32_t slice = 1024;           // elements; a multiple of 32, 64 or more
   std::uint32_t vertices_per_team = 1;  // items that one team walks one after the other
-  bool crosses = true;                  // the arcs come over the link: requests are counted
-  bool weighted = false;                // the arcs' weights are read beside them, and count in what is asked for
 };
 
 // What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
@@ -58,10 +56,9 @@ struct cutter {
   GARNER_HD std::uint32_t pieces(std::uint64_t begin, std::uint64_t end) const {
     return begin == end ? 0 : static_cast<std::uint32_t>((end - base(begin) + slice - 1) / slice);
   }
-  template <class T>
-  GARNER_HD run<T> piece(run<T> list, std::uint32_t k) const {
-    std::uint64_t const from = base(list.begin) + k * slice;
-    return {list.data, larger(list.begin, from), smaller(list.end, from + slice)};
+  GARNER_HD indices piece(std::uint64_t begin, std::uint64_t end, std::uint32_t k) const {
+    std::uint64_t const from = base(begin) + k * slice;
+    return {larger(begin, from), smaller(end, from + slice)};
   }
 };
 
@@ -73,15 +70,33 @@ struct frontier_size {
   }
 };
 
-namespace detail {
+// What a team asks for over the link when it reads a run of arcs, in closed form, as traffic_of_run: the targets, the weights beside them,
+// or the words that they were packed into; nothing of what is kept near.
+struct arc_costs {
+  access_mode how = access_mode::aligned;
+  std::uint32_t id_bytes = 4;
+  bool crosses = true, weighted = false;
+  std::uint64_t kept = 0;
+  packed_directory targets{}, weights{};  // no blocks: plain
 
-// traffic_of_run for weights of 4 bytes that are read beside targets of `id_bytes`: steps begin where those of the targets do, which for
-// ids of 8 bytes may be in the middle of a line of weights.
-GARNER_HD inline run_traffic traffic_of_weights(std::uint64_t begin, std::uint64_t end, std::uint64_t id_bytes, access_mode how) {
-  if (id_bytes == 4 || how == access_mode::strided || how == access_mode::merged) return traffic_of_run(begin, end, 4, how);
-  std::uint64_t const first_step_ends = smaller(end, begin / 16 * 16 + 32);
-  return traffic_of_run(begin, first_step_ends, 4, access_mode::merged) + traffic_of_run(first_step_ends, end, 4, access_mode::merged);
-}
+  GARNER_HD static run_traffic of_blocks(packed_directory const& at, std::uint64_t begin, std::uint64_t end) {
+    return traffic_of_run(at.word_of(begin / 32), at.word_of((end + 31) / 32), 4, access_mode::aligned);
+  }
+  // Steps of weights begin where those of the targets do, which for ids of 8 bytes may be in the middle of a line of weights.
+  GARNER_HD run_traffic of_weights(std::uint64_t begin, std::uint64_t end) const {
+    if (id_bytes == 4 || how == access_mode::strided || how == access_mode::merged) return traffic_of_run(begin, end, 4, how);
+    std::uint64_t const first_step_ends = smaller(end, begin / 16 * 16 + 32);
+    return traffic_of_run(begin, first_step_ends, 4, access_mode::merged) + traffic_of_run(first_step_ends, end, 4, access_mode::merged);
+  }
+  GARNER_HD run_traffic operator()(std::uint64_t begin, std::uint64_t end) const {
+    if (begin >= end || end <= kept) return {};
+    run_traffic t = targets.blocks ? of_blocks(targets, begin, end) : traffic_of_run(begin, end, id_bytes, how);
+    if (weighted) t = t + (weights.blocks ? of_blocks(weights, begin, end) : of_weights(begin, end));
+    return t;
+  }
+};
+
+namespace detail {
 
 // Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
 // neighbours in the edge list (between which only vertices without arcs may stand).
@@ -109,9 +124,8 @@ struct measure_frontier {
   std::uint64_t const* offsets;
   std::uint64_t words;
   cutter cut;
-  std::uint32_t id_bytes;
-  access_mode how;
-  bool join, weighted, count_traffic;
+  arc_costs costs;
+  bool join;
   std::uint32_t* items_of_word;
   frontier_size* total;
   std::uint64_t block;  // words a team sums up before it adds them to the total
@@ -125,8 +139,7 @@ struct measure_frontier {
       each_stretch(bits, w, offsets, join, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         size.edges += end - begin;
         size.items += cut.pieces(begin, end);
-        if (count_traffic) size.asked = size.asked + traffic_of_run(begin, end, id_bytes, how);
-        if (count_traffic && weighted) size.asked = size.asked + traffic_of_weights(begin, end, id_bytes, how);
+        if (costs.crosses) size.asked = size.asked + costs(begin, end);
       });
       items_of_word[w] = static_cast<std::uint32_t>(size.items);
       return size;
@@ -136,7 +149,7 @@ struct measure_frontier {
       atomic_add(&total->vertices, mine.vertices);
       atomic_add(&total->edges, mine.edges);
       atomic_add(&total->items, mine.items);
-      if (!count_traffic) return;
+      if (!costs.crosses) return;
       for (int k = 0; k < 4; ++k)
         if (mine.asked.requests[k]) atomic_add(&total->asked.requests[k], mine.asked.requests[k]);
       atomic_add(&total->asked.useful, mine.asked.useful);
@@ -183,8 +196,9 @@ struct walk {
     std::uint64_t const last = smaller(count, (i + 1) * per_team);
     for (std::uint64_t k = i * per_team; k < last; ++k) {
       frontier_item<Id> const at = items[k];
-      run<Id> const arcs = cut.piece(run<Id>{g.targets, g.offsets[at.first], g.offsets[at.first + at.length()]}, at.piece());
-      if constexpr (Visit::weighted) t.each(arcs, g.weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
+      run<Id> const arcs = g.arcs(cut.piece(g.offsets[at.first], g.offsets[at.first + at.length()], at.piece()));
+      if constexpr (Visit::weighted)
+        t.each(arcs, g.weights_of(arcs), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
       else t.each(arcs, [&](Id u, std::uint64_t arc) { visit(t, at, u, arc); });
     }
   }
@@ -196,8 +210,10 @@ struct walk {
 template <class Id>
 class frontier {
  public:
-  frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options)
-      : x_(x), info_(info), offsets_(offsets), options_(options), cut_(options, info.id_bytes) {
+  // `costs` of an arc are counted on the device, where they cross.
+  frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs)
+      : x_(x), info_(info), offsets_(offsets), options_(options), costs_(costs), cut_(options, info.id_bytes) {
+    costs_.crosses = costs.crosses && x.on_device();
     if (options.split && info.edges / options.slice >= frontier_item<Id>::most_pieces)
       fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", options.slice, info.edges,
            info.edges / frontier_item<Id>::most_pieces / 32 * 32 + 64);
@@ -222,8 +238,7 @@ class frontier {
     std::uint64_t const block = words < 65536 ? 32 : 128;
     for_each_item<32>(
         x_, (words + block - 1) / block,
-        detail::measure_frontier<Active>{active, offsets_, words, cut_, info_.id_bytes, options_.access, options_.join, options_.weighted,
-                                         x_.on_device() && options_.crosses, items_of_word_.data(), total, block});
+        detail::measure_frontier<Active>{active, offsets_, words, cut_, costs_, options_.join, items_of_word_.data(), total, block});
     scan(x_, items_of_word_.data(), first_item_.data(), words);
     for_each_item<1>(
         x_, words,
@@ -266,6 +281,7 @@ class frontier {
   graph_info info_;
   std::uint64_t const* offsets_;
   frontier_options options_;
+  arc_costs costs_;
   cutter cut_;
   frontier_size size_{};
   std::uint64_t slot_ = 0;

@@ -61,7 +61,7 @@ struct pull_lists {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     frontier_item<Id> const at = items[i];
     std::uint64_t const* const offsets = in.offsets + at.first;
-    run<Id> const piece = cut.piece(run<Id>{in.targets, offsets[0], offsets[at.length()]}, at.piece());
+    run<Id> const piece = in.arcs(cut.piece(offsets[0], offsets[at.length()], at.piece()));
     t.sum_lists(
         piece, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return static_cast<double>(given[u]); },
         [&](std::uint32_t k, double part) {
@@ -173,7 +173,6 @@ frontier_options cut_options(pagerank_options const& o) {
   frontier_options f;
   f.access = o.access;
   f.slice = slice;
-  f.crosses = arcs_cross(o.where, o.access, o.edges);
   f.split = f.join = o.variant == pagerank_variant::pull;
   return f;
 }
@@ -197,7 +196,7 @@ struct pagerank_job::impl {
 
   impl(graph const& g, pagerank_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.device_budget),
         n(g.info.vertices),
         blocks(blocks_of(n)),
         rank(x.near(), n, x.device(), "ranks"),
@@ -266,10 +265,15 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   buffer<float> given, sum, jump;
   buffer<double> head, tail;
   traffic a_sweep;  // in closed form
+  csr_view<Id> in;
 
   pull(graph const& g, pagerank_options const& o)
       : impl(g, o), cut(cut_options(o), g.info.id_bytes), given(x.near(), n, x.device(), "ranks"), sum(x.near(), n, x.device(), "ranks") {
+    job.keep_first_arcs(true, false);
+    in = job.template in_view<Id>();
     std::uint64_t const* const offsets = lists().offsets.data();
+    arc_costs costs = job.costs(in);
+    if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // counted here, by the host
     std::vector<std::uint64_t> first;
     std::vector<frontier_item<Id>> all_items;
     all_items.reserve(most_pieces(g.info));
@@ -280,8 +284,8 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
       std::uint32_t const pieces = cut.pieces(offsets[v], offsets[end]);
       for (std::uint32_t p = 0; p < pieces; ++p) {
         all_items.push_back(frontier_item<Id>::of(v, end - v, p));
-        garner::run<Id> const piece = cut.piece(garner::run<Id>{nullptr, offsets[v], offsets[end]}, p);
-        asked = asked + traffic_of_run(piece.begin, piece.end, g.info.id_bytes, o.access);
+        indices const piece = cut.piece(offsets[v], offsets[end], p);
+        asked = asked + costs(piece.begin, piece.end);
       }
     }
     a_sweep.bytes_useful = asked.useful;
@@ -296,7 +300,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
 
   // An undirected graph's lists are both; so are those of a graph without edges.
   edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
-  std::uint64_t const* in_offsets() const { return job.template in_view<Id>().offsets; }
+  std::uint64_t const* in_offsets() const { return in.offsets; }
   template <class T>
   buffer<T> near(std::vector<T> const& from, char const* what) {
     buffer<T> to(x.near(), from.size(), x.device(), what);
@@ -339,8 +343,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     for_each_item<32>(x, blocks, body);
     fold_blocks();
     body.start = false;
-    pull_lists<Id> const gather{
-        job.g.template view<Id>(lists(), in_offsets()), cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
+    pull_lists<Id> const gather{in, cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
     double const tolerance = options.tolerance.value_or(1e-4);
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
@@ -371,6 +374,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
 template <class Id>
 struct pagerank_job::impl::push : pagerank_job::impl {
   buffer<float> residual, delta;
+  csr_view<Id> out;
   frontier<Id> front;
   double residual_most = 0;
 
@@ -378,7 +382,8 @@ struct pagerank_job::impl::push : pagerank_job::impl {
       : impl(g, o),
         residual(x.near(), n, x.device(), "residuals"),
         delta(x.near(), n, x.device(), "residuals"),
-        front(x, g.info, job.offsets(), cut_options(o)) {}
+        out(job.template view<Id>()),
+        front(x, g.info, job.offsets(), cut_options(o), job.costs(out)) {}
 
   float tolerance() const { return static_cast<float>(options.tolerance.value_or(0.001)); }
 
@@ -393,7 +398,7 @@ struct pagerank_job::impl::push : pagerank_job::impl {
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(job.view<Id>(), push_residual<Id>{delta.data(), residual.data()});
+      front.for_each_arc(out, push_residual<Id>{delta.data(), residual.data()});
       // After the last round nothing is taken that would not be pushed.
       if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
       front.gather(take);
@@ -437,6 +442,7 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
 pagerank_job::~pagerank_job() = default;
 pagerank_job::pagerank_job(pagerank_job&&) noexcept = default;
 
+job_setting const& pagerank_job::setting() const { return impl_->job; }
 pagerank_run pagerank_job::run() { return impl_->run(); }
 std::vector<float> pagerank_job::ranks() { return impl_->ranks(); }
 

@@ -10,6 +10,8 @@
 
 namespace garner {
 
+struct job_setting;
+
 // The state (some 12 bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier and place do not go
 // together or an option is out of range, errc::input where the in-lists are missing (pull on a directed graph) or a personal id is none,
 // errc::memory where the state does not fit. The graph must outlive the job, its edges (pull: and its in-lists) must lie in the tier that
@@ -20,6 +22,7 @@ class pagerank_job {
   ~pagerank_job();
   pagerank_job(pagerank_job&&) noexcept;
 
+  job_setting const& setting() const;  // what is kept near, and what it took to make
   pagerank_run run();
   std::vector<float> ranks();  // of the last run, by internal id
 

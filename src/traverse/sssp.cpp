@@ -163,13 +163,13 @@ GARNER_HD inline bool is_length(double weight) { return weight >= 0 && weight <=
 
 template <class Measure>
 struct tally_weights {
-  std::uint32_t const* weights;
+  arc_array<std::uint32_t> weights;
   std::uint64_t edges;
   weight_tally* of_block;
   static constexpr std::uint64_t block = 16384;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    weight_tally const mine = t.sum(run<std::uint32_t>{weights, b * block, smaller(edges, (b + 1) * block)}, [](std::uint32_t bits) {
+    weight_tally const mine = t.sum(weights.part(b * block, smaller(edges, (b + 1) * block)), [](std::uint32_t bits) {
       double const weight = Measure::weight(bits);
       return is_length(weight) ? weight_tally{weight, weight, weight, 0} : weight_tally{0, 0, 1e300, 1};
     });
@@ -179,26 +179,34 @@ struct tally_weights {
 
 template <class Measure>
 struct find_bad_weight {
-  std::uint32_t const* weights;
+  arc_array<std::uint32_t> weights;
   std::uint64_t edges, *first;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
     using blocks = tally_weights<Measure>;
-    t.each(run<std::uint32_t>{weights, b * blocks::block, smaller(edges, (b + 1) * blocks::block)},
-           [&](std::uint32_t bits, std::uint64_t i) {
-             if (!is_length(Measure::weight(bits))) atomic_min(first, i);
-           });
+    t.each(weights.part(b * blocks::block, smaller(edges, (b + 1) * blocks::block)), [&](std::uint32_t bits, std::uint64_t i) {
+      if (!is_length(Measure::weight(bits))) atomic_min(first, i);
+    });
+  }
+};
+
+// One arc, whatever its lists are packed into.
+template <class Id>
+struct read_arc {
+  csr_view<Id> g;
+  std::uint64_t arc, *target_and_weight;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t) const {
+    run<Id> const one = g.arcs({arc, arc + 1});
+    t.each(one, g.weights_of(one), [&](Id u, std::uint32_t bits, std::uint64_t) {
+      target_and_weight[0] = u;
+      target_and_weight[1] = bits;
+    });
   }
 };
 
 frontier_options frontier_of(sssp_options const& o) {
-  return {o.access,
-          o.split_hubs && o.variant != sssp_variant::emogi,
-          sssp_job::joins_lists(o),
-          o.slice,
-          o.vertices_per_team,
-          arcs_cross(o.where, o.access, o.edges),
-          true};
+  return {o.access, o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team};
 }
 
 template <class T>
@@ -211,28 +219,29 @@ std::vector<T> home(executor& x, buffer<T> const& near) {
 
 // The sum and the largest of all weights, each of which must be a length. An executor of its own: a traced job counts nothing of it.
 template <class Id, class Measure>
-weight_tally check_weights(graph const& g, place where, access_mode how) {
+weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how) {
   phase const timed{"sssp.weights"};
   executor x(where);
-  auto const* const weights = static_cast<std::uint32_t const*>(g.out.weights.data());
   using body = tally_weights<Measure>;
   std::uint64_t const blocks = (g.info.edges + body::block - 1) / body::block;
   buffer<weight_tally> of_block(x.near(), blocks, x.device(), "sums of weights");
-  for_each_item<32>(x, blocks, body{weights, g.info.edges, of_block.data()}, how);
+  for_each_item<32>(x, blocks, body{view.weights, g.info.edges, of_block.data()}, how);
   weight_tally all;
   for (weight_tally const& t : home(x, of_block)) all = all + t;
   if (all.bad) {
     buffer<std::uint64_t> first(x.near(), 1, x.device(), "sums of weights");
     x.fill(first.data(), 0xff, sizeof(std::uint64_t));
-    for_each_item<32>(x, blocks, find_bad_weight<Measure>{weights, g.info.edges, first.data()}, how);
+    for_each_item<32>(x, blocks, find_bad_weight<Measure>{view.weights, g.info.edges, first.data()}, how);
     std::uint64_t const arc = x.read(first.data());
     std::uint64_t const* const offsets = g.out.offsets.data();
     auto const from = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + g.info.vertices + 1, arc) - offsets) - 1;
-    std::uint64_t const to = x.read(static_cast<Id const*>(g.out.targets.data()) + arc);
+    buffer<std::uint64_t> found(x.near(), 2, x.device(), "sums of weights");
+    for_each_item<32>(x, 1, read_arc<Id>{view, arc, found.data()}, how);
+    std::vector<std::uint64_t> const to = home(x, found);
     fail(errc::input,
          "{}: edge {} -> {} has weight {}; shortest paths need finite weights from 0 up: mend the file or draw others with "
          "garner convert --weights 1:255",
-         g.name, g.user_id(from), g.user_id(to), Measure::weight(x.read(weights + arc)));
+         g.name, g.user_id(from), g.user_id(to[0]), Measure::weight(static_cast<std::uint32_t>(to[1])));
   }
   if (std::is_same_v<Measure, real_distance> && all.largest * static_cast<double>(g.info.vertices) > 1.7e38)
     fail(errc::input, "{}: weights up to {} over {} vertices could add up to more than f32 holds; scale them down", g.name, all.largest,
@@ -277,6 +286,7 @@ struct sssp_job::impl {
   virtual std::vector<std::uint64_t> distances() = 0;
   virtual std::vector<float> real_distances() = 0;
   virtual std::vector<std::uint64_t> parents() = 0;
+  virtual job_setting const& setting() const = 0;
   double delta = 0;
   template <class Id, class Measure>
   struct over;
@@ -292,22 +302,30 @@ struct sssp_job::impl::over : sssp_job::impl {
   buffer<std::uint32_t> near, far;
   buffer<word> distance, nearest;
   buffer<tally> of_block;
+  csr_view<Id> out;
   frontier<Id> front;
   near_width width{{}, {}, {}};
 
   over(graph const& g, sssp_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes),
+        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
         nearest(x.near(), 1, x.device(), "counters"),
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
-        front(x, g.info, job.offsets(), frontier_of(o)) {
-    weight_tally const weights = check_weights<Id, Measure>(g, o.where, o.access);
+        out(first_arcs_kept()),
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out, true)) {
+    weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access);
     width = near_width(g.info, weights, o.delta);
     delta = width.start();
   }
+
+  csr_view<Id> first_arcs_kept() {
+    job.keep_first_arcs(false, true);
+    return job.view<Id>();
+  }
+  job_setting const& setting() const override { return job; }
 
   static std::uint64_t tally_blocks(graph_info const& info) {
     return (info.vertices + tally_distances<Measure>::block - 1) / tally_distances<Measure>::block;
@@ -348,7 +366,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(job.view<Id>(), relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
+      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
       front.gather(near_pile{near.data()});
       arcs += size.edges;
       if (front.size().vertices == 0 && below < Measure::infinity) {
@@ -437,6 +455,7 @@ sssp_job::sssp_job(graph const& g, sssp_options const& o) {
 sssp_job::~sssp_job() = default;
 sssp_job::sssp_job(sssp_job&&) noexcept = default;
 
+job_setting const& sssp_job::setting() const { return impl_->setting(); }
 sssp_run sssp_job::run(std::uint64_t source) { return impl_->run(source); }
 std::vector<std::uint64_t> sssp_job::distances() { return impl_->distances(); }
 std::vector<float> sssp_job::real_distances() { return impl_->real_distances(); }

@@ -10,6 +10,8 @@
 
 namespace garner {
 
+struct job_setting;
+
 // One graph, many sources, as bfs_job. Reads all weights once when it is made: errc::input names an edge whose weight is negative or no
 // number, says when there are no weights, or when f32 weights are so large that a path could add up to infinity.
 class sssp_job {
@@ -18,6 +20,7 @@ class sssp_job {
   ~sssp_job();
   sssp_job(sssp_job&&) noexcept;
 
+  job_setting const& setting() const;  // what is kept near, and what it took to make
   sssp_run run(std::uint64_t source);  // the user's id; errc::input when there is no such vertex
 
   // Of the last run, by internal id. Distances are those of the graph's kind of weight, the other kind is errc::usage.

@@ -41,7 +41,8 @@ struct check_arcs {
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     auto const d = result.distance[v];
     if (d == Measure::infinity) return;
-    t.each(result.g.list(v), result.g.weights, [&](Id u, std::uint32_t weight, std::uint64_t) {
+    run<Id> const list = result.g.list(v);
+    t.each(list, result.g.weights_of(list), [&](Id u, std::uint32_t weight, std::uint64_t) {
       auto const sum = Measure::add(d, weight), there = result.distance[u];
       if (sum < there) report(first_fault, u, fault::relaxes);
       if (sum == there && d < there && t.claim(proven, u) && parent) parent[u] = static_cast<Id>(v);
@@ -146,7 +147,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
     x.fill(known.data(), 0, known.bytes());
     frontier_options o;
     o.access = how;
-    frontier<Id> front(x, g.info, result.g.offsets, o);
+    frontier<Id> front(x, g.info, result.g.offsets, o, arc_costs{.crosses = false});
     while (front.gather(newly_proven{proven.data(), known.data()}).vertices) {
       check_interrupted();
       front.for_each_arc(result.g, prove_level<Id, Measure>{result.g.offsets, result.distance, proven.data(), parent});

@@ -91,6 +91,8 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
 TEST_P(bfs, parents_counts_and_levels) {
   bfs_options o;
   o.where = where();
+  o.variant = bfs_variant::levels;
+  o.device_budget = 0;
   o.check_certificate = true;
   for (std::uint64_t seed : {1u, 2u}) {
     graph const original = random_graph(seed, true, 4);
@@ -253,6 +255,8 @@ TEST(bfs_traffic, traced_requests_of_one_level_are_the_closed_form) {
   for (access_mode how : {access_mode::merged, access_mode::aligned}) {
     o.access = how;
     o.join_lists = false;
+    o.variant = bfs_variant::levels;
+    o.device_budget = 0;
     bfs_job job(g, o);
     bfs_run const r = job.run(5);
     auto const depth = job.depths();
@@ -272,6 +276,7 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   graph const g = generate(here, gen, report);
   bfs_options o;
   o.where = {place_kind::traced, 0};
+  o.variant = bfs_variant::levels;
   std::uint64_t count[3];
   for (int k = 0; k < 3; ++k) {
     o.access = std::array{access_mode::strided, access_mode::merged, access_mode::aligned}[static_cast<std::size_t>(k)];
@@ -291,6 +296,8 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   bfs_options o;
   o.where = {place_kind::traced, 0};
   o.check_certificate = true;
+  o.variant = bfs_variant::levels;
+  o.device_budget = 0;
   bfs_run const joined = bfs_job(g, o).run(1);
   o.join_lists = false;
   bfs_run const apart = bfs_job(g, o).run(1);
@@ -310,6 +317,8 @@ TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   bfs_options o;
   o.where = {place_kind::traced, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
+  o.variant = bfs_variant::levels;
+  o.device_budget = 0;
   bfs_run const levels = bfs_job(g, o).run(source);
   o.variant = bfs_variant::direction;
   bfs_run const both = bfs_job(g, o).run(source);

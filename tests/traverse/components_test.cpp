@@ -122,6 +122,7 @@ TEST_P(components, any_number_of_first_neighbours_and_any_sample) {
       for (std::uint64_t seed : {1u, 2u}) {
         components_options o;
         o.where = where();
+        o.device_budget = 0;
         o.first_neighbours = first;
         o.seed = seed;
         o.check_certificate = true;
@@ -301,6 +302,7 @@ TEST(components_traffic, of_the_first_neighbours_is_traced) {
   graph const g = random_graph(3, true, 4);
   components_options o;
   o.where = {place_kind::traced, 0};
+  o.device_budget = 0;
   o.first_neighbours = 2;
   components_run const r = components_job(g, o).run();
   // Lane by lane, with plain sets: what a warp's lanes hold after a step they do not ask for again.

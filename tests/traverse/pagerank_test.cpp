@@ -314,6 +314,7 @@ TEST(pagerank_traffic, a_traced_sweep_is_the_closed_form) {
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
       pagerank_options o;
       o.where = {place_kind::traced, 0};
+      o.device_budget = 0;
       o.access = how;
       o.iterations = 2;
       pagerank_run const r = pagerank_job(g, o).run();

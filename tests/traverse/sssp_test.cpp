@@ -188,6 +188,7 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
 TEST_P(sssp, sums_rounds_and_parents) {
   sssp_options o;
   o.where = where();
+  o.device_budget = 0;
   for (std::uint64_t seed : {1u, 2u, 3u})
     for (sssp_variant variant : {sssp_variant::near_far, sssp_variant::emogi}) {
       o.variant = variant;
@@ -345,7 +346,7 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
         o.variant = sssp_variant::emogi;
         sssp_run const r = sssp_job(g, o).run(source);
         std::uint64_t const begin = g.out.offsets[source], end = g.out.offsets[source + 1];
-        run_traffic const want = traffic_of_run(begin, end, id_bytes, how) + detail::traffic_of_weights(begin, end, id_bytes, how);
+        run_traffic const want = arc_costs{how, id_bytes, true, true}(begin, end);
         ASSERT_EQ(r.rounds[0].bytes_link, want.sectors() * 32) << to_string(how) << " ids " << id_bytes << " source " << source;
       }
 }

@@ -1,0 +1,236 @@
+// Packing: each block of 32 values is measured (three ways to code it, the smallest wins), a scan says where blocks go, then they are
+// written. Invariant: unpack_values(pack_values(v)) == v for any values; a last block of fewer than 32 is filled up with gaps of zero.
+// Cost: two reads of the values and one write of the codes, by all threads of the crew.
+#include "graph/pack.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "core/crew.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/stats.hpp"
+
+namespace garner {
+
+namespace {
+
+using directory = packed_directory;
+constexpr std::uint64_t per_block = directory::values_a_block, per_group = directory::blocks_a_group;
+
+std::uint32_t width_of(std::uint32_t value) { return static_cast<std::uint32_t>(std::bit_width(value)); }
+
+// One block, taken apart.
+struct block_plan {
+  std::uint32_t values[per_block];
+  std::uint32_t starts = 1, base = 0, gap_bits = 0, start_bits = 0;
+  bool mixed = false;
+
+  std::uint32_t words() const {
+    auto const n = static_cast<std::uint32_t>(std::popcount(starts));
+    std::uint32_t const gaps = gap_bits == directory::all_start ? 0 : gap_bits;
+    return (mixed ? 2 : 1) + (n * start_bits + (per_block - n) * gaps + 31) / 32;
+  }
+};
+
+class block_reader {
+ public:
+  block_reader(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices)
+      : values_(values), count_(count), offsets_(offsets), vertices_(vertices) {}
+
+  // Blocks must be asked for in rising order.
+  block_plan plan(std::uint64_t b) {
+    block_plan p;
+    std::uint64_t const begin = b * per_block, end = std::min(count_, begin + per_block);
+    std::uint32_t starts = 1;
+    if (offsets_) {
+      if (!placed_) {
+        next_ = static_cast<std::uint64_t>(std::upper_bound(offsets_, offsets_ + vertices_ + 1, begin) - offsets_);
+        placed_ = true;
+      }
+      for (; next_ <= vertices_ && offsets_[next_] < end; ++next_)
+        if (offsets_[next_] >= begin) starts |= 1u << (offsets_[next_] - begin);
+    }
+    std::uint32_t low = values_[begin], high = low, start_low = low, start_high = low, gap_high = 0;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::uint32_t const v = values_[i], k = static_cast<std::uint32_t>(i - begin);
+      p.values[k] = v;
+      low = std::min(low, v), high = std::max(high, v);
+      if (k && v < values_[i - 1]) starts |= 1u << k;
+      if (starts >> k & 1) start_low = std::min(start_low, v), start_high = std::max(start_high, v);
+      else gap_high = std::max(gap_high, v - values_[i - 1]);
+    }
+    for (std::uint64_t k = end - begin; k < per_block; ++k) p.values[k] = p.values[k - 1];
+    // Every value a start of its own, which needs no mask.
+    block_plan all = p;
+    all.starts = ~0u, all.base = low, all.gap_bits = directory::all_start, all.start_bits = width_of(high - low);
+    p.starts = starts, p.base = start_low, p.gap_bits = width_of(gap_high), p.start_bits = width_of(start_high - start_low);
+    p.mixed = starts != 1;
+    return offsets_ && p.words() < all.words() ? p : all;
+  }
+
+ private:
+  std::uint32_t const* values_;
+  std::uint64_t count_;
+  std::uint64_t const* offsets_;
+  std::uint64_t vertices_, next_ = 0;
+  bool placed_ = false;
+};
+
+void write_block(block_plan const& p, std::uint32_t* to) {
+  *to++ = p.base;
+  if (p.mixed) *to++ = p.starts;
+  std::uint64_t held = 0;
+  std::uint32_t bits = 0;
+  auto const put = [&](std::uint32_t value, std::uint32_t width) {
+    held |= std::uint64_t{value} << bits;
+    for (bits += width; bits >= 32; bits -= 32, held >>= 32) *to++ = static_cast<std::uint32_t>(held);
+  };
+  for (std::uint32_t k = 0; k < per_block; ++k)
+    if (p.starts >> k & 1) put(p.values[k] - p.base, p.start_bits);
+  for (std::uint32_t k = 0; k < per_block; ++k)
+    if (!(p.starts >> k & 1)) put(p.values[k] - p.values[k - 1], p.gap_bits);
+  if (bits) *to = static_cast<std::uint32_t>(held);
+}
+
+std::uint64_t blocks_of(std::uint64_t count) { return (count + per_block - 1) / per_block; }
+
+}  // namespace
+
+packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices, tier where,
+                         int device) {
+  phase const timed{"pack"};
+  packed_array to;
+  std::uint64_t const blocks = blocks_of(count), groups = blocks / per_group + 1;
+  to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of packed lists");
+  to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of packed lists");
+  // A group of blocks at a time; the words of each are counted first, so that all can be written at once.
+  shared_crew().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t g = first; g < last; ++g) {
+      check_interrupted();
+      block_reader reader(values, count, offsets, vertices);
+      std::uint64_t at = 0;
+      for (std::uint64_t b = g * per_group; b < std::min(blocks, (g + 1) * per_group); ++b) {
+        block_plan const p = reader.plan(b);
+        to.blocks[b] = directory::make(at, p.gap_bits, p.start_bits, p.mixed);
+        at += p.words();
+      }
+      to.groups[g] = at;
+    }
+  });
+  std::uint64_t all = 0;
+  for (auto& g : to.groups) all += std::exchange(g, all);
+  to.blocks[blocks] = static_cast<std::uint32_t>(all - to.groups[blocks / per_group]);
+  to.words = memory_block(where, (all + 1) * 4, device, "packed lists");
+  auto* const words = static_cast<std::uint32_t*>(to.words.data());
+  words[all] = 0;
+  shared_crew().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t g = first; g < last; ++g) {
+      check_interrupted();
+      block_reader reader(values, count, offsets, vertices);
+      for (std::uint64_t b = g * per_group; b < std::min(blocks, (g + 1) * per_group); ++b)
+        write_block(reader.plan(b), words + to.view().at.word_of(b));
+    }
+  });
+  return to;
+}
+
+void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to) {
+  shared_crew().run(blocks_of(count), 4096, [&](std::uint64_t first, std::uint64_t last) {
+    check_interrupted();
+    each_in_turn(from.view(), first * per_block, std::min(count, last * per_block), [&](std::uint32_t v, std::uint64_t i) {
+      to[i] = v;
+      return false;
+    });
+  });
+}
+
+std::uint64_t most_packed_bytes(std::uint64_t count) {
+  return blocks_of(count) * (per_block + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
+}
+
+void check_directory(packed_array const& a, std::uint64_t count, std::string const& where) {
+  std::uint64_t const blocks = blocks_of(count), words = a.words.bytes() / 4;
+  auto const bad = [&](std::uint64_t b, std::string const& what) {
+    fail(errc::input, "{}: block {} (edges {} to {}) {}; convert the graph again", where, b, b * per_block,
+         std::min(count, (b + 1) * per_block), what);
+  };
+  if (a.blocks.size() != blocks + 1 || a.groups.size() != blocks / per_group + 1 || words == 0)
+    fail(errc::input, "{}: a directory of {} blocks for {} edges; convert the graph again", where, a.blocks.size(), count);
+  packed_directory const at = a.view().at;
+  for (std::uint64_t g = 0; g < a.groups.size(); ++g)  // so that no sum below overflows
+    if (a.groups[g] >= words || (g && a.groups[g] < a.groups[g - 1]))
+      bad(g * per_group, fmt::format("begins at word {} of {}", a.groups[g], words));
+  auto const* const codes = static_cast<std::uint32_t const*>(a.words.data());
+  if (at.word_of(0) != 0) bad(0, fmt::format("begins at word {}", at.word_of(0)));
+  if (at.word_of(blocks) != words - 1)
+    bad(blocks, fmt::format("begins at word {}, but the codes end at {}", at.word_of(blocks), words - 1));
+  for (std::uint64_t b = 0; b < blocks; ++b) {
+    packed_directory::entry const e = at[b];
+    std::uint64_t const next = at.word_of(b + 1);
+    if (e.start_bits > 32 || (e.gap_bits > 32 && e.gap_bits != directory::all_start) || a.blocks[b] >> 31 || next <= e.word ||
+        next >= words)
+      bad(b, "is damaged");
+    block_plan p;
+    p.mixed = e.mixed, p.gap_bits = e.gap_bits, p.start_bits = e.start_bits;
+    if (e.mixed && next - e.word < 2) bad(b, "is damaged");
+    p.starts = e.mixed ? codes[e.word + 1] | 1 : e.gap_bits == directory::all_start ? ~0u : 1u;
+    if (p.words() != next - e.word) bad(b, fmt::format("has {} words where its widths ask for {}", next - e.word, p.words()));
+  }
+}
+
+namespace {
+
+void pack_lists(graph_info const& info, edge_lists& lists) {
+  int const device = lists.targets.device();
+  if (lists.targets.where() == tier::device)
+    fail(errc::usage, "lists that lie on a device cannot be packed; load the graph into host memory");
+  std::vector<std::uint32_t> narrow;
+  auto const* targets = static_cast<std::uint32_t const*>(lists.targets.data());
+  if (info.id_bytes == 8) {
+    narrow.resize(info.edges);
+    auto const* const wide = static_cast<std::uint64_t const*>(lists.targets.data());
+    std::transform(wide, wide + info.edges, narrow.begin(), [](std::uint64_t u) { return static_cast<std::uint32_t>(u); });
+    targets = narrow.data();
+  }
+  lists.packed_targets = pack_values(targets, info.edges, lists.offsets.data(), info.vertices, lists.targets.where(), device);
+  lists.targets.reset();
+  if (info.weights == weight_kind::none) return;
+  lists.packed_weights = pack_values(static_cast<std::uint32_t const*>(lists.weights.data()), info.edges, nullptr, info.vertices,
+                                     lists.weights.where(), device);
+  lists.weights.reset();
+}
+
+void unpack_lists(graph_info const& info, edge_lists& lists) {
+  auto const plain = [&](packed_array& from, memory_block& to, char const* what) {
+    if (from.empty()) return;
+    to = memory_block(from.words.where(), info.edges * 4, from.words.device(), what);
+    unpack_values(from, info.edges, static_cast<std::uint32_t*>(to.data()));
+    from = {};
+  };
+  plain(lists.packed_targets, lists.targets, "edge list");
+  plain(lists.packed_weights, lists.weights, "weights");
+}
+
+}  // namespace
+
+void pack(graph& g) {
+  if (g.info.packed) return;
+  if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
+    fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
+  pack_lists(g.info, g.out);
+  if (g.info.in_lists) pack_lists(g.info, g.in);
+  g.info.id_bytes = 4;
+  g.info.packed = true;
+}
+
+void unpack(graph& g) {
+  if (!g.info.packed) return;
+  unpack_lists(g.info, g.out);
+  if (g.info.in_lists) unpack_lists(g.info, g.in);
+  g.info.packed = false;
+}
+
+}  // namespace garner

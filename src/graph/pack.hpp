@@ -1,0 +1,27 @@
+// Packed lists (core/packed.hpp): made from plain ones, checked, and made plain again. Once a graph; the file keeps them.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "graph/graph.hpp"
+
+namespace garner {
+
+// Packs targets and weights of both directions in place of the plain arrays, into memory of the same tier, which the host must be able to
+// read (errc::usage where they lie on a device). Ids become 4 bytes wide: packed values are below 2^32 (errc::input where a graph has more
+// vertices). No change where they are packed already. Host memory: the packed arrays beside the plain ones of one direction.
+void pack(graph& g);
+void unpack(graph& g);  // the reverse; ids of info.id_bytes
+
+// One array: `offsets` are where lists begin (values rise within a list); null: no lists, every value is a start (weights).
+packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices, tier where,
+                         int device);
+// The inverse: `count` values into `to`.
+void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to);
+
+// Bytes a packed array of so many values takes at the most, before it is known.
+std::uint64_t most_packed_bytes(std::uint64_t count);
+// Throws errc::input with what is wrong where a read of a block could leave `words`. `where` names file and section.
+void check_directory(packed_array const& a, std::uint64_t count, std::string const& where);
+
+}  // namespace garner

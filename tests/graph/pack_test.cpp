@@ -1,0 +1,131 @@
+// Packed lists against the values they were made of.
+#include "graph/pack.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/exec.hpp"
+#include "core/random.hpp"
+#include "graph/generate.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+
+using namespace testing;
+
+// Lists of many lengths and spreads; kind chooses.
+struct lists {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> values;
+};
+lists random_lists(std::uint64_t seed) {
+  lists l;
+  std::uint64_t const n = 1 + random_bits(seed, 1, 0) % 300;
+  for (std::uint64_t v = 0; v < n; ++v) {
+    std::uint64_t const kind = random_bits(seed, 2, v) % 6;
+    std::uint64_t const length = kind == 0 ? 0 : kind == 1 ? 1 : kind < 4 ? random_bits(seed, 3, v) % 7 : random_bits(seed, 3, v) % 400;
+    std::uint32_t const spread = kind == 5 ? ~0u : 1u << random_bits(seed, 4, v) % 31;
+    std::vector<std::uint32_t> list;
+    for (std::uint64_t k = 0; k < length; ++k) list.push_back(static_cast<std::uint32_t>(random_bits(seed, 100 + v, k)) % spread);
+    if (seed % 7) std::sort(list.begin(), list.end());
+    l.values.insert(l.values.end(), list.begin(), list.end());
+    l.offsets.push_back(l.values.size());
+  }
+  return l;
+}
+
+TEST(pack, gives_back_what_was_packed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    lists const l = random_lists(seed);
+    for (bool with_lists : {true, false}) {
+      packed_array const p =
+          pack_values(l.values.data(), l.values.size(), with_lists ? l.offsets.data() : nullptr, l.offsets.size() - 1, tier::host, -1);
+      check_directory(p, l.values.size(), "a test");
+      EXPECT_LE(p.bytes(), most_packed_bytes(l.values.size()));
+      std::vector<std::uint32_t> back(l.values.size());
+      unpack_values(p, back.size(), back.data());
+      ASSERT_EQ(back, l.values) << "seed " << seed << " lists " << with_lists;
+    }
+  }
+}
+
+TEST(pack, more_blocks_than_a_group_holds) {
+  std::vector<std::uint32_t> values(packed_directory::blocks_a_group * 32 * 2 + 77);
+  for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(random_bits(3, 0, i));
+  packed_array const p = pack_values(values.data(), values.size(), nullptr, 0, tier::host, -1);
+  check_directory(p, values.size(), "a test");
+  std::vector<std::uint32_t> back(values.size());
+  unpack_values(p, back.size(), back.data());
+  EXPECT_EQ(back, values);
+}
+
+TEST(pack, a_kronecker_graph_shrinks) {
+  executor here({place_kind::host, 0});
+  generate_options gen;
+  gen.scale = 14;
+  gen.build.draw_weights = build_options::random_weights{weight_kind::u32, 8, 72, 1};
+  build_report report;
+  graph g = generate(here, gen, report);
+  std::uint64_t const plain = g.out.targets.bytes(), plain_weights = g.out.weights.bytes();
+  pack(g);
+  EXPECT_TRUE(g.info.packed);
+  EXPECT_LT(g.out.packed_targets.bytes() * 5, plain * 3);
+  EXPECT_LT(g.out.packed_weights.bytes() * 3, plain_weights);
+}
+
+// What a team of the place reads of a packed run is what it was made of: every element once, by its index.
+struct copy_runs {
+  arc_array<std::uint32_t> from, beside;
+  std::uint64_t const* offsets;
+  std::uint32_t *to, *to_beside;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    run<std::uint32_t> const list = from.part(offsets[v], offsets[v + 1]);
+    t.each(list, [&](std::uint32_t e, std::uint64_t i) { atomic_add(to + i, e); });
+    t.each(list, beside.part(list.begin, list.end),
+           [&](std::uint32_t e, std::uint32_t w, std::uint64_t i) { atomic_add(to_beside + i, e ^ w); });
+  }
+};
+
+TEST(pack, teams_read_runs_that_begin_anywhere) {
+  for (place_kind kind : {place_kind::host, place_kind::traced})
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      lists const l = random_lists(seed);
+      std::uint64_t const m = l.values.size(), n = l.offsets.size() - 1;
+      packed_array const p = pack_values(l.values.data(), m, l.offsets.data(), n, tier::host, -1);
+      executor x({kind, 0});
+      std::vector<std::uint32_t> to(m), both(m), plain(l.values);
+      plain.push_back(0);
+      arc_array<std::uint32_t> packed, beside;
+      packed.packed = p.view();
+      beside.data = plain.data();
+      for_each_item<32>(x, n, copy_runs{packed, beside, l.offsets.data(), to.data(), both.data()});
+      EXPECT_EQ(to, l.values);
+      EXPECT_TRUE(std::all_of(both.begin(), both.end(), [](std::uint32_t b) { return b == 0; }));
+    }
+}
+
+TEST(pack, a_damaged_directory_is_an_error) {
+  lists const l = random_lists(9);
+  auto const damaged = [&](auto damage) {
+    packed_array p = pack_values(l.values.data(), l.values.size(), l.offsets.data(), l.offsets.size() - 1, tier::host, -1);
+    damage(p);
+    errc code{};
+    std::string const what = error_of([&] { check_directory(p, l.values.size(), "f.gnr: out words"); }, &code);
+    EXPECT_EQ(code, errc::input);
+    EXPECT_NE(what.find("f.gnr: out words"), std::string::npos) << what;
+    EXPECT_NE(what.find("convert the graph again"), std::string::npos) << what;
+  };
+  damaged([](packed_array& p) { p.blocks[1] ^= 1u << 18; });
+  damaged([](packed_array& p) { p.blocks[1] ^= 1u << 24; });
+  damaged([](packed_array& p) { p.blocks[1] += 1; });
+  damaged([](packed_array& p) { p.blocks[0] += 1; });
+  damaged([](packed_array& p) { p.groups[0] = ~std::uint64_t{0}; });
+  damaged([](packed_array& p) { p.blocks[p.blocks.size() - 1] -= 1; });
+}
+
+}  // namespace
+}  // namespace garner
