@@ -8,6 +8,7 @@
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "memory/budget.hpp"
+#include "pack_options.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -19,6 +20,7 @@ struct generate_arguments {
   generate_options how;
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
+  cli::pack_arguments pack;
 };
 
 void make_graph(generate_arguments& a) {
@@ -31,6 +33,7 @@ void make_graph(generate_arguments& a) {
   if (to == file_format::snap || to == file_format::csv || to == file_format::gr ||
       (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
+  a.pack.require_container(a.out, to == file_format::gnr);
   if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
   if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
@@ -52,9 +55,10 @@ void make_graph(generate_arguments& a) {
 
   executor x(where);
   build_report report;
-  graph const g = generate(x, o, report);
+  graph g = generate(x, o, report);
   cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
            cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
+  a.pack.apply(g, where);
   for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
   cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info), cli::grouped(report.isolated),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -77,6 +81,7 @@ void add_generate(CLI::App& app) {
   verb->add_flag("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
   verb->add_option("--to", a->to, "format of OUT, whatever its ending says: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
   a->weights.add(*verb);
+  a->pack.add(*verb);
   a->budgets.add(*verb, true);
   verb->footer("Example: garner generate kron --scale 20 kron20.gnr");
   verb->callback([a] { make_graph(*a); });

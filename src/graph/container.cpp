@@ -26,6 +26,7 @@
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
+#include "graph/pack.hpp"
 
 namespace garner {
 
@@ -40,9 +41,30 @@ constexpr std::uint64_t batch = 16u << 20;  // what goes through a bounce buffer
 constexpr std::uint32_t max_sections = 61;
 // A byte that is no text, both kinds of line end and an end-of-file mark: what a transfer as text would change.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flags_known = 7;
-constexpr std::array<char const*, 8> section_names{"",           "out offsets", "out targets", "out weights",
-                                                   "in offsets", "in targets",  "in weights",  "ids"};
+constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_packed = 16, flag_hints = 32, flags_known = 55;
+constexpr std::array<char const*, 22> section_names{"",
+                                                    "out offsets",
+                                                    "out targets",
+                                                    "out weights",
+                                                    "in offsets",
+                                                    "in targets",
+                                                    "in weights",
+                                                    "ids",
+                                                    "",
+                                                    "out target codes",
+                                                    "out target directory",
+                                                    "out target groups",
+                                                    "out weight codes",
+                                                    "out weight directory",
+                                                    "out weight groups",
+                                                    "in target codes",
+                                                    "in target directory",
+                                                    "in target groups",
+                                                    "in weight codes",
+                                                    "in weight directory",
+                                                    "in weight groups",
+                                                    "hints"};
+constexpr std::uint32_t most_hints_kept = 4;
 
 struct raw_section {
   std::uint32_t kind, element_bytes;
@@ -53,7 +75,9 @@ struct raw_header {
   std::uint32_t version, header_bytes;
   std::uint64_t file_bytes, vertices, edges;
   std::uint32_t id_bytes, weights, flags, sections;
-  std::uint64_t id_base, reserved[8];
+  std::uint64_t id_base;
+  packed_words words;
+  std::uint64_t hints, reserved[3];
   raw_section table[max_sections];
   std::uint64_t unused[7], checksum;
 };
@@ -67,23 +91,37 @@ std::uint64_t header_checksum(raw_header const& raw) { return XXH3_64bits(&raw, 
 std::uint64_t tree_checksum(std::vector<std::uint64_t> const& of_blocks) { return XXH3_64bits(of_blocks.data(), of_blocks.size() * 8); }
 
 // Where the sections of such a graph lie; the end of the last is the size of the file. The counts must not overflow: see parse().
-std::vector<container_section> layout(graph_info const& info) {
+std::vector<container_section> layout(graph_info const& info, packed_words const& words, std::uint64_t hints) {
   std::vector<container_section> all;
   std::uint64_t at = page;
   auto const add = [&](section_kind kind, std::uint64_t elements, std::uint64_t element_bytes) {
     all.push_back({kind, section_names[static_cast<std::size_t>(kind)], at, elements * element_bytes, element_bytes, 0});
     at = on_page(at + elements * element_bytes);
   };
-  bool const weighted = info.weights != weight_kind::none;
+  bool const weighted = info.weights != weight_kind::none, plain = !info.packed;
   add(section_kind::out_offsets, info.vertices + 1, 8);
-  add(section_kind::out_targets, info.edges, info.id_bytes);
-  if (weighted) add(section_kind::out_weights, info.edges, 4);
+  if (plain) add(section_kind::out_targets, info.edges, info.id_bytes);
+  if (plain && weighted) add(section_kind::out_weights, info.edges, 4);
   if (info.in_lists) {
     add(section_kind::in_offsets, info.vertices + 1, 8);
-    add(section_kind::in_targets, info.edges, info.id_bytes);
-    if (weighted) add(section_kind::in_weights, info.edges, 4);
+    if (plain) add(section_kind::in_targets, info.edges, info.id_bytes);
+    if (plain && weighted) add(section_kind::in_weights, info.edges, 4);
   }
   if (info.id_map) add(section_kind::ids, info.vertices, 8);
+  if (info.packed) {
+    auto const add_packed = [&](section_kind first, std::uint64_t codes) {
+      auto const kind = static_cast<std::uint32_t>(first);
+      std::uint64_t const blocks = (info.edges + packed_directory::values_a_block - 1) / packed_directory::values_a_block;
+      add(first, codes, 4);
+      add(static_cast<section_kind>(kind + 1), blocks + 1, 4);
+      add(static_cast<section_kind>(kind + 2), blocks / packed_directory::blocks_a_group + 1, 8);
+    };
+    add_packed(section_kind::out_target_words, words.out_targets);
+    if (weighted) add_packed(section_kind::out_weight_words, words.out_weights);
+    if (info.in_lists) add_packed(section_kind::in_target_words, words.in_targets);
+    if (info.in_lists && weighted) add_packed(section_kind::in_weight_words, words.in_weights);
+  }
+  if (hints) add(section_kind::hints, info.vertices * hints, 4);
   return all;
 }
 std::uint64_t end_of(std::vector<container_section> const& sections) { return on_page(sections.back().offset + sections.back().bytes); }
@@ -167,8 +205,22 @@ container_header parse(input_file const& file) {
   // These two bounds keep every product and sum in layout() far below 2^64.
   if (raw.vertices >= raw.file_bytes / 8)
     bad(offsetof(raw_header, vertices), fmt::format("{} vertices are more than a file of {} bytes can hold", raw.vertices, raw.file_bytes));
-  if (raw.edges > raw.file_bytes / raw.id_bytes)
+  bool const packed = raw.flags & flag_packed;
+  if (!packed && raw.edges > raw.file_bytes / raw.id_bytes)
     bad(offsetof(raw_header, edges), fmt::format("{} edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
+  if (packed && raw.edges / 8 > raw.file_bytes)  // a directory of 4 bytes for 32 edges
+    bad(offsetof(raw_header, edges), fmt::format("{} packed edges are more than a file of {} bytes can hold", raw.edges, raw.file_bytes));
+  if (packed && raw.id_bytes != 4) bad(offsetof(raw_header, id_bytes), fmt::format("packed ids of {} bytes; 4 are possible", raw.id_bytes));
+  bool const weighted = raw.weights != 0;
+  std::uint64_t const* const words = &raw.words.out_targets;
+  for (std::size_t k = 0; k < 4; ++k) {
+    bool const there = packed && (k < 2 || in_lists) && (k % 2 == 0 || weighted);
+    if (words[k] > raw.file_bytes / 4 || there != (words[k] != 0))
+      bad(offsetof(raw_header, words) + k * 8, fmt::format("{} words of codes do not go with the flags or the file's size", words[k]));
+  }
+  if (raw.hints > most_hints_kept || (raw.flags & flag_hints ? raw.hints == 0 : raw.hints != 0))
+    bad(offsetof(raw_header, hints),
+        fmt::format("{} hints a vertex do not go with the flags; 1 to {} are possible", raw.hints, most_hints_kept));
   if (raw.edges && !raw.vertices) bad(offsetof(raw_header, edges), fmt::format("{} edges but no vertex", raw.edges));
   if (raw.id_bytes == 4 && raw.vertices > std::numeric_limits<std::uint32_t>::max())
     bad(offsetof(raw_header, id_bytes), fmt::format("{} vertices need ids of 8 bytes", raw.vertices));
@@ -177,10 +229,13 @@ container_header parse(input_file const& file) {
         fmt::format("the first id {} does not go with {}", raw.id_base, id_map ? "an id map" : "so many vertices"));
 
   container_header header;
-  header.info = {raw.vertices, raw.edges, raw.id_bytes, static_cast<weight_kind>(raw.weights), directed, in_lists, id_map, raw.id_base};
+  header.info = {raw.vertices, raw.edges,   raw.id_bytes, static_cast<weight_kind>(raw.weights), directed, in_lists,
+                 id_map,       raw.id_base, packed};
+  header.words = raw.words;
+  header.hints = static_cast<std::uint32_t>(raw.hints);
   header.version = raw.version;
   header.file_bytes = raw.file_bytes;
-  header.sections = layout(header.info);
+  header.sections = layout(header.info, header.words, header.hints);
   if (raw.sections != header.sections.size()) {
     for (std::uint32_t i = 0; i < std::min(raw.sections, max_sections); ++i)
       if (std::uint32_t const kind = raw.table[i].kind; kind == 0 || kind >= section_names.size())
@@ -425,12 +480,69 @@ class section_reader {
       bool const far = keep && how.edges == tier::device;
       read(s, far ? nullptr : to.data(), how.check, look, far ? how.device : -1, to.data());
     };
+    if (info.packed) {
+      read_packed(lists, in, how, keep);
+      return lists;
+    }
     container_section const& targets = *find(kind(section_kind::out_targets));
     target_check check(info, lists.offsets.data(), &targets);
     load(targets, lists.targets, std::ref(check));
     check.finish(where(targets));
     if (how.weights) load(*find(kind(section_kind::out_weights)), lists.weights, {});
     return lists;
+  }
+  // Codes and their directory; unless they are kept, they are released after the check, which needs them whole.
+  void read_packed(edge_lists& lists, bool in, load_options const& how, bool keep) {
+    auto const kind = [&](section_kind out, int k) {
+      return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 6 : 0) + static_cast<std::uint32_t>(k));
+    };
+    bool const far = keep && how.edges == tier::device;
+    auto const load = [&](packed_array& to, section_kind first) {
+      container_section const &words = *find(kind(first, 0)), &blocks = *find(kind(first, 1)), &groups = *find(kind(first, 2));
+      to.blocks = buffer<std::uint32_t>(tier::host, blocks.bytes / 4, how.device, blocks.name.c_str());
+      to.groups = buffer<std::uint64_t>(tier::host, groups.bytes / 8, how.device, groups.name.c_str());
+      to.words = memory_block(keep && !far ? how.edges : tier::host, words.bytes, how.device, words.name.c_str());
+      read(blocks, to.blocks.data(), how.check);
+      read(groups, to.groups.data(), how.check);
+      read(words, to.words.data(), how.check);
+      check_directory(to, header.info.edges, where(words));
+      return &words;
+    };
+    container_section const* const codes = load(lists.packed_targets, section_kind::out_target_words);
+    target_check check(header.info, lists.offsets.data(), nullptr);
+    std::uint64_t const step = block / 4;
+    shared_crew().run(blocks_of(header.info.edges * 4), 1, [&](std::uint64_t first, std::uint64_t last) {
+      std::vector<std::uint32_t> values(step);
+      for (std::uint64_t k = first; k < last; ++k) {
+        check_interrupted();
+        std::uint64_t const begin = k * step, end = std::min(header.info.edges, begin + step);
+        each_in_turn(lists.packed_targets.view(), begin, end,
+                     [&](std::uint32_t v, std::uint64_t i) { return values[i - begin] = v, false; });
+        check(k, values.data(), (end - begin) * 4);
+      }
+    });
+    check.finish(where(*codes));
+    if (how.weights) load(lists.packed_weights, section_kind::out_weight_words);
+    if (!far) return;
+    for (packed_array* p : {&lists.packed_targets, &lists.packed_weights}) {
+      if (p->empty()) continue;
+      memory_block there(tier::device, p->words.bytes(), how.device, "packed lists");
+      void* const stream = device::make_stream(how.device);
+      device::copy(how.device, stream, there.data(), p->words.data(), there.bytes());
+      device::wait(how.device, stream);
+      device::free_stream(how.device, stream);
+      p->words = std::move(there);
+    }
+  }
+  buffer<std::uint32_t> read_hints(bool check) {
+    container_section const& s = *find(section_kind::hints);
+    buffer<std::uint32_t> hints(tier::host, s.bytes / 4, -1, "hints");
+    read(s, hints.data(), check);
+    for (std::uint64_t i = 0; i < hints.size(); ++i)
+      if (hints[i] >= header.info.vertices && hints[i] != ~0u)
+        fail(errc::input, "{}: hint {} (byte {}) is vertex {} but there are {} vertices; convert the graph again", where(s), i,
+             s.offset + i * 4, hints[i], header.info.vertices);
+    return hints;
   }
   buffer<std::uint64_t> read_offsets(container_section const& s, bool check) {
     buffer<std::uint64_t> offsets(tier::host, s.bytes / 8, -1, "offsets");
@@ -471,9 +583,10 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   g.info.in_lists = g.info.in_lists && how.in_lists;
   if (!how.weights) g.info.weights = weight_kind::none;
   std::uint64_t wanted = 0;
-  for (auto const& s : layout(g.info)) wanted += s.bytes;
+  for (auto const& s : layout(g.info, reader.header.words, reader.header.hints)) wanted += s.bytes;
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
+  if (reader.header.hints) g.hints = reader.read_hints(how.check), g.hints_per_vertex = reader.header.hints;
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
   return g;
@@ -493,13 +606,17 @@ void check_container(std::filesystem::path const& file) {
   load_options how;
   how.weights = reader.header.info.weights != weight_kind::none;
   if (reader.header.info.id_map) reader.read_ids(true);
+  if (reader.header.hints) reader.read_hints(true);
   reader.read_lists(false, how, false);
   if (reader.header.info.in_lists) reader.read_lists(true, how, false);
 }
 
 void save_graph(graph const& g, std::filesystem::path const& file) {
   phase const timed{"container.save"};
-  std::vector<container_section> sections = layout(g.info);
+  auto const words_of = [](packed_array const& a) { return a.words.bytes() / 4; };
+  packed_words const words{words_of(g.out.packed_targets), words_of(g.out.packed_weights), words_of(g.in.packed_targets),
+                           words_of(g.in.packed_weights)};
+  std::vector<container_section> sections = layout(g.info, words, g.hints_per_vertex);
   // In the order of section_kind, which is that of the file.
   struct source {
     void const* data;
@@ -507,8 +624,12 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     tier where;
   };
   auto const of = [](auto const& b) { return source{b.data(), b.bytes(), b.where()}; };
-  std::array<source, 8> const sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights),
-                                      of(g.in.offsets), of(g.in.targets),  of(g.in.weights),  of(g.ids)};
+  std::array<source, section_names.size()> sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights),
+                                                   of(g.in.offsets), of(g.in.targets),  of(g.in.weights),  of(g.ids)};
+  auto at = static_cast<std::size_t>(section_kind::out_target_words);
+  for (packed_array const* p : {&g.out.packed_targets, &g.out.packed_weights, &g.in.packed_targets, &g.in.packed_weights})
+    sources[at++] = of(p->words), sources[at++] = of(p->blocks), sources[at++] = of(p->groups);
+  sources[static_cast<std::size_t>(section_kind::hints)] = of(g.hints);
   for (auto const& s : sections) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)
@@ -544,7 +665,10 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   raw.edges = g.info.edges;
   raw.id_bytes = g.info.id_bytes;
   raw.weights = static_cast<std::uint32_t>(g.info.weights);
-  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0);
+  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0) |
+              (g.info.packed ? flag_packed : 0) | (g.hints_per_vertex ? flag_hints : 0);
+  raw.words = words;
+  raw.hints = g.hints_per_vertex;
   raw.sections = static_cast<std::uint32_t>(sections.size());
   raw.id_base = g.info.id_map ? 0 : g.info.id_base;
   for (std::size_t i = 0; i < sections.size(); ++i) {

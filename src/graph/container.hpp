@@ -19,14 +19,42 @@ struct load_options {
 };
 
 // Header and section table only.
-enum class section_kind : std::uint32_t { out_offsets = 1, out_targets, out_weights, in_offsets, in_targets, in_weights, ids };
+enum class section_kind : std::uint32_t {
+  out_offsets = 1,
+  out_targets,
+  out_weights,
+  in_offsets,
+  in_targets,
+  in_weights,
+  ids,
+  // Of a packed graph, instead of targets and weights: the codes, and the two levels of their directory (core/packed.hpp).
+  out_target_words = 9,
+  out_target_blocks,
+  out_target_groups,
+  out_weight_words,
+  out_weight_blocks,
+  out_weight_groups,
+  in_target_words,
+  in_target_blocks,
+  in_target_groups,
+  in_weight_words,
+  in_weight_blocks,
+  in_weight_groups,
+  hints = 21,
+};
 struct container_section {
   section_kind kind{};
   std::string name;  // "out offsets", "out targets", "out weights", "in offsets", ..., "ids"
   std::uint64_t offset = 0, bytes = 0, element_bytes = 0, checksum = 0;
 };
+// Sizes that do not follow from the counts of a graph.
+struct packed_words {
+  std::uint64_t out_targets = 0, out_weights = 0, in_targets = 0, in_weights = 0;
+};
 struct container_header {
   graph_info info;
+  packed_words words;
+  std::uint32_t hints = 0;  // a vertex
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
   std::vector<container_section> sections;  // in the order of the file

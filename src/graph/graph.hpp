@@ -61,7 +61,9 @@ struct edge_lists {
 
 struct graph {
   graph_info info;
-  edge_lists out, in;         // in.offsets is empty unless info.in_lists
+  edge_lists out, in;           // in.offsets is empty unless info.in_lists
+  buffer<std::uint32_t> hints;  // of each vertex the in-neighbours of highest degree (traverse/hints.hpp), hints_per_vertex each, or empty
+  std::uint32_t hints_per_vertex = 0;
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending; empty unless info.id_map
   std::string name;           // of the file, for messages
 

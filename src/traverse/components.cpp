@@ -297,7 +297,7 @@ struct components_job::impl::over : components_job::impl {
         drawn(x.near(), samples, x.device(), "sample of labels"),
         active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
         counted(x.near(), 1, x.device(), "counters"),
-        hints(samples_first() ? make_hints<Id>(job, std::min(options.first_neighbours, hints_within(g.info, job.left()))) : buffer<Id>()),
+        hints(samples_first() ? make_hints<Id>(job, std::min(options.first_neighbours, hints_within(g, job.left()))) : buffer<Id>()),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out)) {
     if (samples_first() && hints.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);

@@ -60,17 +60,34 @@ struct find_hints {
 
 }  // namespace detail
 
-// How many a vertex the bytes allow.
-inline std::uint32_t hints_within(graph_info const& info, std::uint64_t bytes) {
-  std::uint64_t const each = info.vertices * info.id_bytes;
+// How many a vertex the bytes allow; those that the file keeps, where they fit.
+inline std::uint32_t hints_within(graph const& g, std::uint64_t bytes) {
+  std::uint64_t const each = g.info.vertices * g.info.id_bytes;
+  if (g.info.id_bytes == 4 && g.hints_per_vertex && g.hints_per_vertex * each <= bytes) return g.hints_per_vertex;
   return each ? static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes / each, most_hints)) : 0;
 }
 
-// Made now, and booked as a copy of the job.
+// Makes hints that save_graph writes with the graph. errc::input where a directed graph has no in-lists.
+void keep_hints(graph& g, place where, std::uint32_t per_vertex);
+
+// Those of the file, which wait in host memory.
+inline buffer<std::uint32_t> kept_hints(job_setting& job) {
+  buffer<std::uint32_t> hints(job.x.near(), job.g.hints.size(), job.x.device(), "hints");
+  auto const start = std::chrono::steady_clock::now();
+  job.x.copy(hints.data(), job.g.hints.data(), hints.bytes());
+  job.x.wait();
+  job.took(fmt::format("{} best neighbours of every vertex, from the file", job.g.hints_per_vertex), hints.bytes(),
+           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return hints;
+}
+
+// Made now, or taken from the file, and booked as a copy of the job.
 template <class Id>
 buffer<Id> make_hints(job_setting& job, std::uint32_t per_vertex) {
   if (per_vertex > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", per_vertex, most_hints);
   executor& x = job.x;
+  if constexpr (sizeof(Id) == 4)
+    if (per_vertex && job.g.hints_per_vertex == per_vertex) return kept_hints(job);
   buffer<Id> hints(x.near(), per_vertex * job.g.info.vertices, x.device(), "hints");
   if (hints.empty()) return hints;
   phase const timed{"hints"};

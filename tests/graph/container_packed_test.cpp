@@ -1,0 +1,123 @@
+// Containers of packed graphs and of hints: what is saved comes back, what was damaged is told.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/random.hpp"
+#include "graph/container.hpp"
+#include "graph/pack.hpp"
+#include "support.hpp"
+#include "traverse/hints.hpp"
+
+namespace garner {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+struct packed_container : ::testing::Test {
+  fs::path folder;
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "garner_packed.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder = name;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  static graph sample(bool directed, bool weighted) {
+    edge_list e;
+    e.vertices = 2000;
+    e.undirected = !directed;
+    e.source = "a test";
+    if (weighted) e.weights_are = weight_kind::u32;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      e.arcs.push_back({i % 4 ? random_bits(1, 0, i) % 2000 : 7, random_bits(1, 1, i) % 2000});
+      if (weighted) e.weights.push_back(static_cast<std::uint32_t>(random_bits(1, 2, i) % 65 + 8));
+    }
+    build_options o;
+    o.in_lists = directed;
+    build_report report;
+    return build_graph(std::move(e), o, report);
+  }
+  static std::vector<std::uint32_t> words(memory_block const& b) {
+    auto const* p = static_cast<std::uint32_t const*>(b.data());
+    return {p, p + b.bytes() / 4};
+  }
+};
+
+TEST_F(packed_container, holds_what_was_saved) {
+  for (bool directed : {false, true})
+    for (bool weighted : {false, true}) {
+      graph const plain = sample(directed, weighted);
+      graph g = sample(directed, weighted);
+      keep_hints(g, {place_kind::host, 0}, 3);
+      pack(g);
+      fs::path const file = folder / "g.gnr";
+      save_graph(g, file);
+      check_container(file);
+      container_header const h = read_header(file);
+      EXPECT_TRUE(h.info.packed);
+      EXPECT_EQ(h.hints, 3u);
+      load_options how;
+      how.weights = weighted;
+      how.in_lists = directed;
+      graph back = load_graph(file, how);
+      EXPECT_EQ(back.hints_per_vertex, 3u);
+      EXPECT_TRUE(std::equal(g.hints.begin(), g.hints.end(), back.hints.begin(), back.hints.end()));
+      EXPECT_EQ(words(back.out.packed_targets.words), words(g.out.packed_targets.words));
+      unpack(back);
+      EXPECT_EQ(words(back.out.targets), words(plain.out.targets));
+      EXPECT_EQ(words(back.out.weights), words(plain.out.weights));
+      EXPECT_EQ(words(back.in.targets), words(plain.in.targets));
+      EXPECT_EQ(words(back.in.weights), words(plain.in.weights));
+    }
+}
+
+TEST_F(packed_container, every_damaged_byte_is_told) {
+  graph g = sample(true, true);
+  keep_hints(g, {place_kind::host, 0}, 1);
+  pack(g);
+  fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
+  save_graph(g, file);
+  std::ifstream in(file, std::ios::binary);
+  std::vector<char> const all{std::istreambuf_iterator<char>(in), {}};
+  load_options how;
+  how.weights = how.in_lists = true;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    std::vector<char> data = all;
+    std::size_t const at = i < 100 ? i * 2 : random_bits(5, 0, i) % data.size();
+    data[at] = static_cast<char>(data[at] ^ 1 << i % 8);
+    std::ofstream(bad, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
+    errc code{};
+    error_of([&] { load_graph(bad, how); }, &code);
+    EXPECT_EQ(code, errc::input) << "byte " << at;
+  }
+}
+
+// Behind right checksums, as a writer at fault would leave it: a target out of range inside a packed list, a list that goes down.
+TEST_F(packed_container, codes_that_lead_astray_are_told) {
+  fs::path const file = folder / "g.gnr";
+  auto const told = [&](auto damage) {
+    graph g = sample(false, false);
+    damage(g);
+    pack(g);
+    save_graph(g, file);
+    errc code{};
+    std::string const what = error_of([&] { load_graph(file); }, &code);
+    EXPECT_EQ(code, errc::input);
+    return what;
+  };
+  std::string const far = told([](graph& g) { static_cast<std::uint32_t*>(g.out.targets.data())[g.info.edges - 1] = 2000; });
+  EXPECT_NE(far.find("leads to vertex 2000 but there are 2000 vertices"), std::string::npos) << far;
+  std::string const down = told([](graph& g) {
+    auto* t = static_cast<std::uint32_t*>(g.out.targets.data()) + g.out.offsets[7];
+    std::swap(t[0], t[g.out.offsets[8] - g.out.offsets[7] - 1]);
+  });
+  EXPECT_NE(down.find("breaks the ascending order"), std::string::npos) << down;
+}
+
+}  // namespace
+}  // namespace garner
