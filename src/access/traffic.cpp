@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/link.hpp"
+
 namespace garner {
 
 namespace {
@@ -78,5 +80,28 @@ std::uint32_t traffic_model::missing(std::uint64_t line, std::uint32_t sectors) 
 }
 
 traffic traffic_model::take() { return std::exchange(seen_, {}); }
+
+link_rates link_rates::of(double gbs) {
+  link_rates r;
+  r.line_ns = 128 / gbs;
+  r.sector_ns = r.line_ns * (32.0 + 192) / (128 + 192);
+  return r;
+}
+
+link_rates rates_of(link_calibration const& link) {
+  link_rates r;
+  if (link.line_requests > 0) r = link_rates::of(128 * link.line_requests);
+  if (link.sector_requests > 0) r.sector_ns = std::min(r.line_ns, 1 / link.sector_requests);
+  r.paged_gbs = link.paged_gbs;
+  return r;
+}
+
+double predicted_ms(traffic const& asked, link_rates const& rates) {
+  double ns = 0;
+  for (std::size_t k = 0; k < 4; ++k)
+    ns += static_cast<double>(asked.requests[k]) * (rates.sector_ns + (rates.line_ns - rates.sector_ns) * static_cast<double>(k) / 3);
+  if (rates.paged_gbs) ns += static_cast<double>(asked.pages) * 4096 / *rates.paged_gbs;
+  return ns / 1e6;
+}
 
 }  // namespace garner
