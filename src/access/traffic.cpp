@@ -7,10 +7,6 @@
 
 namespace garner {
 
-namespace {
-constexpr std::uint64_t none = ~std::uint64_t{0};
-}
-
 void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
   std::size_t steps = 0;
   for (auto const& reads : teams) {
@@ -23,23 +19,18 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
         for (std::uint64_t page = r.first / 4096; page <= (r.last - 1) / 4096; ++page) seen_.pages += pages_.insert(page).second ? 1 : 0;
     return;
   }
-  bool const single =
-      teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sectors; wider ones never come back to one
-  last_sectors_.assign(teams.size(), {none, none});
+  held_by_.assign(teams.size(), {});
   for (std::size_t step = 0; step < steps; ++step) {
     now_.clear();
     for (std::size_t t = 0; t < teams.size(); ++t) {
       if (step >= teams[t].size()) continue;
       far_read const r = teams[t][step];
-      for (std::uint64_t s = r.first / 32; s <= (r.last - 1) / 32; ++s) {
-        auto& [last, other] = last_sectors_[t];
-        if (single && (s == last || s == other)) {
-          if (s == other) std::swap(last, other);
-          continue;
-        }
-        other = std::exchange(last, s);
-        now_.push_back(s);
-      }
+      sectors const asked{r.first / 32, (r.last + 31) / 32};
+      auto& [last, other] = held_by_[t];
+      for (std::uint64_t s = asked.begin; s < asked.end; ++s)
+        if (!last.has(s) && !other.has(s)) now_.push_back(s);
+      if (last.has(asked.begin) && last.has(asked.end - 1)) continue;
+      other = std::exchange(last, asked);  // a read within `other` makes the two change places
     }
     instruction();
   }

@@ -1,6 +1,6 @@
 // The traffic model: what a GPU would send over the link for what its warps ask. docs/traffic.md states it for users.
 //   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours;
-//   a lane keeps the last two sectors it read, so a thread that walks a list, with weights beside it, asks for each sector once;
+//   a team keeps the sectors of its last two reads, so whoever walks a list, with weights beside it, asks for each sector once;
 //   no other cache, or an L2 of a given size (least recently used lines, each with the sectors it holds);
 //   paged: each page of 4 KiB crosses once, when it is first touched (the read-mostly copy stays: no thrashing).
 // Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 20 ns a request, serial; with an L2 about 60 ns.
@@ -35,7 +35,11 @@ class traffic_model : public request_sink {
   std::uint64_t l2_lines_;
   traffic seen_;
   std::vector<std::uint64_t> now_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> last_sectors_;  // of each team, the later first
+  struct sectors {
+    std::uint64_t begin = 0, end = 0;
+    bool has(std::uint64_t s) const { return begin <= s && s < end; }
+  };
+  std::vector<std::pair<sectors, sectors>> held_by_;  // what each team read last and before that
   std::unordered_set<std::uint64_t> pages_;
   struct cached {
     std::uint64_t line;
@@ -88,12 +92,15 @@ GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t e
     detail::add_stretch(t, first, last);
     return t;
   }
-  // Merged: steps of 32 elements from `first`, all with the same offset in the line, then what is left.
-  std::uint64_t const whole = (last - first) / step;
+  // Merged: steps of 32 elements from `first`, all with the same offset in the line, then what is left. A sector that a step shares with
+  // the one before is held already.
+  std::uint64_t const whole = (last - first) / step, second = (first + step + 31) / 32 * 32, left = first + whole * step;
+  if (whole) detail::add_stretch(t, first, first + step);
   run_traffic one;
-  if (whole) detail::add_stretch(one, first, first + step);
-  for (int k = 0; k < 4; ++k) t.requests[k] += whole * one.requests[k];
-  if (first + whole * step < last) detail::add_stretch(t, first + whole * step, last);
+  if (whole > 1) detail::add_stretch(one, second, first + 2 * step);
+  for (int k = 0; k < 4; ++k) t.requests[k] += (whole - 1) * one.requests[k];
+  std::uint64_t const rest = whole ? (left + 31) / 32 * 32 : left;
+  if (rest < last) detail::add_stretch(t, rest, last);
   return t;
 }
 
