@@ -126,7 +126,7 @@ void print(json const& all) {
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   say("job     {}, variant {}, at {}; edges in tier {}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
       text(all["tier"]), text(all["access"]));
-  say("{:<36} {:<8} {:>20} {:>12}\n", "array", "tier", "bytes", "");
+  say("{:<36} {:<8} {:>20}\n", "array", "tier", "bytes");
   for (json const& r : all["memory"])
     say("{:<36} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes_of(r["bytes"]));
   say("host    {} of {} allowed\n", bytes_of(all["host_bytes"]), bytes_of(all["host_allowed"]));

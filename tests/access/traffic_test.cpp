@@ -41,6 +41,10 @@ TEST(traffic, aligned_lines_go_whole) {
 TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c): 96 B and 32 B
   EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{4, 0, 4, 0}));
 }
+TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_share) {
+  EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{3, 0, 2, 1}));
+  EXPECT_EQ(trace<32>({{1, 33}, {33, 65}}, access_mode::merged).requests, (counts{2, 0, 0, 2}));  // two teams share nothing
+}
 TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 lists far apart
   runs lists;
   for (std::uint64_t lane = 0; lane < 32; ++lane) lists.push_back({lane * 1024, lane * 1024 + 64});
