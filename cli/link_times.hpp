@@ -21,11 +21,19 @@ struct named_link {
 };
 inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 24}, {"51", 51}}};
 
-// The link of the device that `where` names (elsewhere of device 0), from the cache or measured now; none without a device.
-inline std::optional<link_rates> link_here(place where) {
+// The link of the device that `where` names (elsewhere of device 0); none without a device. Measured before, else measured now or, where
+// nothing shall run on the device beside what does already, none.
+inline std::optional<link_rates> link_here(place where, bool measure) {
   int const index = where.kind == place_kind::device ? where.index : 0;
   if (index >= device::count()) return std::nullopt;
-  return rates_of(link_of(index));
+  if (measure) return rates_of(link_of(index));
+  std::optional<link_calibration> const known = known_link(index);
+  return known ? std::optional(rates_of(*known)) : std::nullopt;
+}
+inline std::string why_no_link(place where) {
+  if (device::count() == 0) return device::why_none();
+  if (where.kind == place_kind::device && where.index >= device::count()) return to_string(where) + " is not here";
+  return "the link was not measured yet; garner info does";
 }
 
 // `ms(rates)` gives what is predicted, or nothing where that cannot be said.

@@ -68,7 +68,7 @@ json gather(plan_arguments const& a) {
     buffer<std::uint64_t> const offsets = load_offsets(a.file, in);
     p = make_plan(info, o, kept, offsets.data(), offsets.data());
   }
-  std::optional<link_rates> const here = p.crossings.empty() ? std::nullopt : cli::link_here(where);
+  std::optional<link_rates> const here = p.crossings.empty() ? std::nullopt : cli::link_here(where, true);
 
   json all{{"file", a.file},
            {"graph", cli::describe(info)},
@@ -113,7 +113,7 @@ json gather(plan_arguments const& a) {
     if (access == access_mode::paged && !r.paged_gbs) return std::nullopt;
     return p.ms(r);
   });
-  if (crosses && !here) all["no_device"] = device::count() == 0 ? device::why_none() : to_string(where) + " is not here";
+  if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
   all["why_not"] = refusal.empty() ? json() : json(refusal);
   return all;
@@ -147,7 +147,7 @@ void print(json const& all) {
     say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
     say("; the link alone needs, in ms\n");
     json const& ms = all["ms"];
-    say("  here {}{}\n", cli::shown_ms(ms["here"]), all.contains("no_device") ? fmt::format(" ({})", text(all["no_device"])) : "");
+    say("  here {}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "");
     for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}\n", l.name, cli::shown_ms(ms[l.name]));
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0

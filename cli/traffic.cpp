@@ -130,7 +130,7 @@ json gather(traffic_arguments const& a) {
     g.internal_id(source);
   }
 
-  std::optional<link_rates> const here = cli::link_here(where);
+  std::optional<link_rates> const here = cli::link_here(where, false);
   std::uint64_t const data_bytes = target_bytes(info) + (load.weights ? info.edges * 4 : 0);
   json all{{"file", a.file},
            {"graph", cli::describe(info)},
@@ -145,7 +145,7 @@ json gather(traffic_arguments const& a) {
            {"data_bytes", data_bytes},
            {"runs", json::array()}};
   if (auto const* const r = std::get_if<pagerank_options>(&o); r && r->iterations) all["iterations"] = *r->iterations;
-  if (!here) all["no_device"] = device::why_none();
+  if (!here) all["not_here"] = cli::why_no_link(where);
   progress bar("tracing", modes.size());
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
@@ -172,7 +172,7 @@ void print(json const& all) {
         format_bytes(whole(r["bytes_link"])), r["amplification"].get<double>(), r["overfetch"].get<double>(), cli::shown_ms(ms["here"]),
         cli::shown_ms(ms["12.3"]), cli::shown_ms(ms["24"]), cli::shown_ms(ms["51"]));
   }
-  if (all.contains("no_device")) say("\nno time here: {}\n", text(all["no_device"]));
+  if (all.contains("not_here")) say("\nno time here: {}\n", text(all["not_here"]));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST(traffic_program, prints_a_table) {
   EXPECT_EQ(o.code, 0);
   for (char const* word : {"strided", "merged", "aligned", "paged", "12.3 GB/s", "24 GB/s", "51 GB/s", "128 B"})
     EXPECT_NE(o.out.find(word), std::string::npos) << word;
-  EXPECT_EQ(o.out.find("no time here") != std::string::npos, device::count() == 0);
+  EXPECT_NE(o.out.find("no time here"), std::string::npos);  // no link was measured in this folder
 }
 
 }  // namespace
