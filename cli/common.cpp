@@ -120,17 +120,9 @@ void budget_arguments::apply(place where) const {
 std::uint64_t device_limit(place where) { return std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes); }
 
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where, char const* instead) {
-  std::uint64_t const allowed = host_budget().limit();
-  if (host_bytes > allowed)
-    fail(errc::memory,
-         "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget, take a smaller graph or a "
-         "larger machine",
-         what, format_bytes(host_bytes), host_bytes, format_bytes(allowed), allowed);
-  if (device_bytes == 0) return;
-  std::uint64_t const there = device_limit(where);
-  if (device_bytes > there)
-    fail(errc::memory, "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget or {}", what,
-         format_bytes(device_bytes), device_bytes, to_string(where), format_bytes(there), there, instead);
+  bytes_needed const allowed{host_budget().limit(), device_bytes ? device_limit(where) : 0};
+  std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead);
+  if (!refusal.empty()) fail(errc::memory, "{}", refusal);
 }
 
 void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file) {

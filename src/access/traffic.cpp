@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace garner {
+#include "memory/link.hpp"
 
-namespace {
-constexpr std::uint64_t none = ~std::uint64_t{0};
-}
+namespace garner {
 
 void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
   std::size_t steps = 0;
@@ -21,23 +19,18 @@ void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
         for (std::uint64_t page = r.first / 4096; page <= (r.last - 1) / 4096; ++page) seen_.pages += pages_.insert(page).second ? 1 : 0;
     return;
   }
-  bool const single =
-      teams.size() == 32 || how_ == access_mode::strided;  // a team of one lane keeps its sectors; wider ones never come back to one
-  last_sectors_.assign(teams.size(), {none, none});
+  held_by_.assign(teams.size(), {});
   for (std::size_t step = 0; step < steps; ++step) {
     now_.clear();
     for (std::size_t t = 0; t < teams.size(); ++t) {
       if (step >= teams[t].size()) continue;
       far_read const r = teams[t][step];
-      for (std::uint64_t s = r.first / 32; s <= (r.last - 1) / 32; ++s) {
-        auto& [last, other] = last_sectors_[t];
-        if (single && (s == last || s == other)) {
-          if (s == other) std::swap(last, other);
-          continue;
-        }
-        other = std::exchange(last, s);
-        now_.push_back(s);
-      }
+      sectors const asked{r.first / 32, (r.last + 31) / 32};
+      auto& [last, other] = held_by_[t];
+      for (std::uint64_t s = asked.begin; s < asked.end; ++s)
+        if (!last.has(s) && !other.has(s)) now_.push_back(s);
+      if (last.has(asked.begin) && last.has(asked.end - 1)) continue;
+      other = std::exchange(last, asked);  // a read within `other` makes the two change places
     }
     instruction();
   }
@@ -78,5 +71,28 @@ std::uint32_t traffic_model::missing(std::uint64_t line, std::uint32_t sectors) 
 }
 
 traffic traffic_model::take() { return std::exchange(seen_, {}); }
+
+link_rates link_rates::of(double gbs) {
+  link_rates r;
+  r.line_ns = 128 / gbs;
+  r.sector_ns = r.line_ns * (32.0 + 192) / (128 + 192);
+  return r;
+}
+
+link_rates rates_of(link_calibration const& link) {
+  link_rates r;
+  if (link.line_requests > 0) r = link_rates::of(128 * link.line_requests);
+  if (link.sector_requests > 0) r.sector_ns = std::min(r.line_ns, 1 / link.sector_requests);
+  r.paged_gbs = link.paged_gbs;
+  return r;
+}
+
+double predicted_ms(traffic const& asked, link_rates const& rates) {
+  double ns = 0;
+  for (std::size_t k = 0; k < 4; ++k)
+    ns += static_cast<double>(asked.requests[k]) * (rates.sector_ns + (rates.line_ns - rates.sector_ns) * static_cast<double>(k) / 3);
+  if (rates.paged_gbs) ns += static_cast<double>(asked.pages) * 4096 / *rates.paged_gbs;
+  return ns / 1e6;
+}
 
 }  // namespace garner

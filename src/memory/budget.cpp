@@ -133,6 +133,19 @@ std::uint64_t host_memory::free() const {
   return std::min(limit(), installed - std::min(installed, total - std::min(total, available)));
 }
 
+std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
+                    std::string const& instead) {
+  if (needed.host > allowed.host)
+    return fmt::format(
+        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise --host-budget, take a smaller graph or a "
+        "larger machine",
+        what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
+  if (needed.device > allowed.device)
+    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget or {}", what,
+                       format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
+  return "";
+}
+
 // --- bytes as people write them
 // --------------------------------------------------------------------------------------------------------------
 std::uint64_t parse_bytes(std::string const& text) {

@@ -42,6 +42,14 @@ struct host_memory {
 };
 host_memory host_memory_now(std::filesystem::path const& root = "/");  // the root of /proc and /sys; another one in tests
 
+// Why a job that needs so many bytes cannot have them, in the words that a plan and the job itself use alike; empty where it can. `what`
+// needs them, `device` is the device's name, `instead` what else to try where it is too small.
+struct bytes_needed {
+  std::uint64_t host = 0, device = 0;
+};
+std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
+                    std::string const& instead);
+
 std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
 std::string format_bytes(std::uint64_t bytes);       // "8.0 GiB"
 

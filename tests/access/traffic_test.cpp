@@ -4,6 +4,7 @@
 #include "access/matrix.hpp"
 #include "core/exec.hpp"
 #include "core/random.hpp"
+#include "memory/link.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -39,6 +40,10 @@ TEST(traffic, aligned_lines_go_whole) {
 }
 TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c): 96 B and 32 B
   EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{4, 0, 4, 0}));
+}
+TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_share) {
+  EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{3, 0, 2, 1}));
+  EXPECT_EQ(trace<32>({{1, 33}, {33, 65}}, access_mode::merged).requests, (counts{2, 0, 0, 2}));  // two teams share nothing
 }
 TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 lists far apart
   runs lists;
@@ -95,6 +100,40 @@ void closed_form_is_the_trace() {
 TEST(traffic, closed_form_is_the_trace_of_a_run) {
   closed_form_is_the_trace<std::uint32_t>();
   closed_form_is_the_trace<std::uint64_t>();
+}
+
+// The figures of the machine that the model was made for: whole lines 51 GB/s = 0.40 G/s, off by 32 B (half 32, half 96) 0.50 G/s and
+// 32 GB/s, single sectors 0.54 - 0.75 G/s; and PCIe 3 from the dissertation.
+TEST(link_time, is_what_was_measured) {
+  link_rates const pcie5 = link_rates::of(51);
+  auto const giga = [](traffic const& t, link_rates const& r) { return static_cast<double>(t.request_count()) / predicted_ms(t, r) / 1e6; };
+  auto const gbs = [](traffic const& t, link_rates const& r) { return static_cast<double>(t.bytes_link()) / predicted_ms(t, r) / 1e6; };
+  traffic lines, off, sectors;
+  lines.requests = {0, 0, 0, 1000};
+  off.requests = {500, 0, 500, 0};
+  sectors.requests = {1000, 0, 0, 0};
+  EXPECT_NEAR(giga(lines, pcie5), 0.40, 0.005);
+  EXPECT_NEAR(gbs(lines, pcie5), 51, 1e-9);
+  EXPECT_NEAR(giga(off, pcie5), 0.50, 0.01);
+  EXPECT_NEAR(gbs(off, pcie5), 32, 0.5);
+  EXPECT_GT(giga(sectors, pcie5), 0.54);
+  EXPECT_LT(giga(sectors, pcie5), 0.75);
+  EXPECT_NEAR(gbs(sectors, link_rates::of(12.3)), 4.7, 0.4);
+  EXPECT_NEAR(predicted_ms(lines, link_rates::of(25.5)), 2 * predicted_ms(lines, pcie5), 1e-12);
+}
+TEST(link_time, of_a_calibrated_link) {
+  link_calibration link;
+  link.line_requests = 0.4;
+  link.sector_requests = 0.8;
+  link_rates const r = rates_of(link);
+  EXPECT_DOUBLE_EQ(r.line_ns, 2.5);
+  EXPECT_DOUBLE_EQ(r.sector_ns, 1.25);
+  traffic pages;
+  pages.pages = 1000;
+  EXPECT_EQ(predicted_ms(pages, r), 0);
+  link.paged_gbs = 8;
+  EXPECT_DOUBLE_EQ(predicted_ms(pages, rates_of(link)), 1000 * 4096 / 8e6);
+  EXPECT_EQ(predicted_ms({}, r), 0);
 }
 
 TEST(matrix, what_goes_with_what) {

@@ -25,6 +25,10 @@ std::string masked(std::string text) {
       {std::regex(R"~("state_bytes": \d+)~"), "\"state_bytes\": #"},
       {std::regex(R"~(memory  state .*)~"), "memory  state #"},
       {std::regex(R"~(\((with|without) GPU support\))~"), "(# GPU support)"},
+      {std::regex(R"~(of (\S+ .?i?B|an amount not known) allowed\n)~"), "of # allowed\n"},
+      {std::regex(R"~(\n  here .*)~"), "\n  here #"},
+      {std::regex(R"~(\nno time here: .*\n)~"), ""},
+      {std::regex(R"~(\| +(-|[\d.]+) )~"), "| # "},
   };
   for (auto const& [what, with] : masks) text = std::regex_replace(text, what, with);
   return text;
@@ -57,8 +61,8 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
 
 TEST(golden, help) {
   expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner stats --help",
-                         "garner bfs --help", "garner info --help", "garner demo --help", "garner", "garner bsf", "garner --frob",
-                         "garner bfs", "garner bfs g.gnr --frob"});
+                         "garner bfs --help", "garner plan --help", "garner traffic --help", "garner info --help", "garner demo --help",
+                         "garner", "garner bsf", "garner --frob", "garner bfs", "garner bfs g.gnr --frob"});
 }
 
 TEST(golden, generate) {
@@ -132,6 +136,17 @@ TEST(golden, bfs) {
 TEST(golden, stats) {
   expect_golden("stats",
                 {"garner generate kron --scale 8 --edge-factor 4 k.gnr > log", "garner stats k.gnr --check", "garner stats k.gnr --json"});
+}
+
+TEST(golden, plan) {
+  expect_golden(
+      "plan",
+      {"garner generate kron --scale 10 --weights 1:9 k.gnr > log", "garner plan k.gnr --job bfs --place traced",
+       "garner plan k.gnr --job sssp --place traced --access merged", "garner plan k.gnr --job components --place traced --access strided",
+       "garner plan k.gnr --job pagerank --place traced --iterations 20", "garner plan k.gnr --job bfs --place traced --access paged",
+       "garner plan k.gnr --job bfs --place host", "garner plan k.gnr --job bfs --place host --host-budget 100K",
+       "garner plan k.gnr --job components --variant pull", "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1",
+       "garner traffic components k.gnr --variant emogi", "garner traffic pagerank k.gnr --l2-bytes 8K"});
 }
 
 TEST(golden, bad_input) {

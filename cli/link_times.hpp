@@ -1,0 +1,54 @@
+// Predicted times on links, as plan and traffic print them: this machine's calibrated link, and those that carry whole lines at the rates
+// of PCIe 3 and 4 (the dissertation's figure 2.14) and PCIe 5.
+#pragma once
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "access/traffic.hpp"
+#include "core/device.hpp"
+#include "garner/place.hpp"
+#include "memory/link.hpp"
+
+namespace garner::cli {
+
+struct named_link {
+  char const* name;  // GB/s
+  double gbs;
+};
+inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 24}, {"51", 51}}};
+
+// The link of the device that `where` names (elsewhere of device 0); none without a device. Measured before, else measured now or, where
+// nothing shall run on the device beside what does already, none.
+inline std::optional<link_rates> link_here(place where, bool measure) {
+  int const index = where.kind == place_kind::device ? where.index : 0;
+  if (index >= device::count()) return std::nullopt;
+  if (measure) return rates_of(link_of(index));
+  std::optional<link_calibration> const known = known_link(index);
+  return known ? std::optional(rates_of(*known)) : std::nullopt;
+}
+inline std::string why_no_link(place where) {
+  if (device::count() == 0) return device::why_none();
+  if (where.kind == place_kind::device && where.index >= device::count()) return to_string(where) + " is not here";
+  return "the link was not measured yet; garner info does";
+}
+
+// `ms(rates)` gives what is predicted, or nothing where that cannot be said.
+template <class F>
+nlohmann::ordered_json times_of(std::optional<link_rates> const& here, F ms) {
+  auto const or_null = [](std::optional<double> t) { return t ? nlohmann::ordered_json(*t) : nlohmann::ordered_json(nullptr); };
+  nlohmann::ordered_json all{{"here", here ? or_null(ms(*here)) : nlohmann::ordered_json(nullptr)}};
+  for (named_link const& l : named_links) all[l.name] = or_null(ms(link_rates::of(l.gbs)));
+  return all;
+}
+
+inline std::string shown_ms(nlohmann::ordered_json const& ms) {
+  if (ms.is_null()) return "-";
+  double const t = ms.get<double>();
+  return fmt::format("{:.{}f}", t, t < 10 ? 3 : t < 1000 ? 1 : 0);
+}
+
+}  // namespace garner::cli

@@ -1,0 +1,187 @@
+// garner plan: before anything is loaded, what a job will take, what must cross the link and how long that takes, and whether it fits. The
+// text is printed from the JSON object, so that both say the same.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "access/matrix.hpp"
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "graph/container.hpp"
+#include "link_times.hpp"
+#include "memory/budget.hpp"
+#include "traverse/plan.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped, cli::say;
+using json = nlohmann::ordered_json;
+
+struct plan_arguments {
+  std::string file, job, place = "device", access = "aligned", tier, variant;
+  std::optional<std::uint64_t> iterations;
+  bool as_json = false;
+  cli::budget_arguments budgets;
+};
+
+json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
+
+// Limits as the job would set them. A device that is not here is planned for all the same: what it has is what the budget says.
+bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
+  bool const there = where.kind != place_kind::device || where.index < device::count();
+  if (there) {
+    budgets.apply(where);
+    return {host_budget().limit(), where.kind == place_kind::device ? cli::device_limit(where) : 0};
+  }
+  if (!budgets.host.empty()) host_budget().set_limit(parse_bytes(budgets.host));
+  return {host_budget().limit(), budgets.device.empty() ? budget::unlimited : parse_bytes(budgets.device)};
+}
+
+json gather(plan_arguments const& a) {
+  job_options o = default_options(parse_job(a.job));
+  if (!a.variant.empty()) set_variant(o, a.variant);
+  place const where = parse_place(a.place);
+  access_mode const access = parse_access(a.access);
+  tier const edges = a.tier.empty() ? default_tier(where, access) : parse_tier(a.tier);
+  require_combination(where, edges, access);
+  std::visit([&](auto& job) { job.where = where, job.access = access, job.edges = edges; }, o);
+  if (a.iterations) {
+    if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
+    if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
+    std::get<pagerank_options>(o).iterations = a.iterations;
+  }
+  bytes_needed const allowed = allowed_by(a.budgets, where);
+  std::uint64_t const kept = a.budgets.device.empty() ? 0 : parse_bytes(a.budgets.device);
+
+  graph_info const info = read_header(a.file).info;
+  require_runnable(a.file, info, o);
+  job_plan p = make_plan(info, o, kept);
+  std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
+                                      edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  if (refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
+    // The offsets say where each list begins and ends in its lines.
+    bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
+    buffer<std::uint64_t> const offsets = load_offsets(a.file, in);
+    p = make_plan(info, o, kept, offsets.data(), offsets.data());
+  }
+  std::optional<link_rates> const here = p.crossings.empty() ? std::nullopt : cli::link_here(where, true);
+
+  json all{{"file", a.file},
+           {"graph", cli::describe(info)},
+           {"vertices", info.vertices},
+           {"edges", info.edges},
+           {"id_bytes", info.id_bytes},
+           {"job", to_string(kind_of(o))},
+           {"variant", variant_of(o)},
+           {"place", to_string(where)},
+           {"tier", to_string(edges)},
+           {"access", to_string(access)}};
+  all["memory"] = json::array();
+  for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
+  all["copies"] = json::array();
+  for (kept_copy const& c : p.kept)
+    all["copies"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
+  all["host_bytes"] = p.host_bytes();
+  all["host_allowed"] = bytes_or_null(allowed.host);
+  all["device_bytes"] = p.device_bytes();
+  all["device_allowed"] = where.kind == place_kind::device ? bytes_or_null(allowed.device) : json();
+  all["crossings"] = json::array();
+  crossing::bound bound = crossing::bound::exactly;
+  for (crossing const& c : p.crossings) {
+    if (!c.before && c.how != crossing::bound::exactly) bound = c.how;
+    json requests = json::object();
+    for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = c.link.requests[k];
+    requests["pages"] = c.link.pages;
+    all["crossings"].push_back({{"what", c.what},
+                                {"bound", to_string(c.how)},
+                                {"before", c.before},
+                                {"times", c.times ? json(*c.times) : json()},
+                                {"bytes", c.link.bytes_link()},
+                                {"requests", requests}});
+  }
+  bool const crosses = !p.crossings.empty();
+  all["from_offsets"] = p.from_offsets;
+  all["per"] = p.iterations_known ? "a run" : p.per;
+  all["bound"] = crosses ? json(to_string(bound)) : json();
+  all["bytes_link"] = p.bytes_link();
+  all["ms"] = cli::times_of(here, [&](link_rates const& r) -> std::optional<double> {
+    if (!crosses) return 0.0;
+    if (access == access_mode::paged && !r.paged_gbs) return std::nullopt;
+    return p.ms(r);
+  });
+  if (crosses && !here) all["not_here"] = cli::why_no_link(where);
+  all["fits"] = refusal.empty();
+  all["why_not"] = refusal.empty() ? json() : json(refusal);
+  return all;
+}
+
+std::string text(json const& j) { return j.get<std::string>(); }
+std::string bytes_of(json const& j) { return j.is_null() ? "an amount not known" : format_bytes(j.get<std::uint64_t>()); }
+
+void print(json const& all) {
+  say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
+  say("job     {}, variant {}, at {}; edges in tier {}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
+      text(all["tier"]), text(all["access"]));
+  say("{:<36} {:<8} {:>20}\n", "array", "tier", "bytes");
+  for (json const& r : all["memory"])
+    say("{:<36} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes_of(r["bytes"]));
+  say("host    {} of {} allowed\n", bytes_of(all["host_bytes"]), bytes_of(all["host_allowed"]));
+  if (all["place"].get<std::string>().rfind("device", 0) == 0)
+    say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));
+
+  if (all["crossings"].empty()) {
+    say("\nlink    nothing crosses it while the job runs\n");
+  } else {
+    say("\nover the link{}\n", all["from_offsets"].get<bool>() ? ", by where each list begins and ends" : "");
+    for (json const& c : all["crossings"]) {
+      std::string const times = c["before"].get<bool>() ? "once, before the clock starts"
+                                : c["times"].is_null()  ? text(all["per"])
+                                : c["times"] == 1       ? "a run"
+                                                        : fmt::format("{} times", grouped(c["times"].get<std::uint64_t>()));
+      say("  {:<13} {:>11}  {}: {}\n", text(c["bound"]), bytes_of(c["bytes"]), times, text(c["what"]));
+    }
+    say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
+    say("; the link alone needs, in ms\n");
+    json const& ms = all["ms"];
+    say("  here {}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "");
+    for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}\n", l.name, cli::shown_ms(ms[l.name]));
+  }
+  say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
+                                                      ? "the host; of the device nothing is known (--device-budget says what it has)"
+                                                      : "yes"
+                                                : "no");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  auto const a = std::make_shared<plan_arguments>();
+  CLI::App* const verb = app.add_subcommand("plan", "what a job will take, what crosses the link and how long, before it is loaded");
+  verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
+  verb->add_option("--job", a->job, "bfs, sssp, components or pagerank")->required()->type_name("JOB");
+  verb->add_option("--place", a->place, "host, device, device:N or traced; a device need not be there")
+      ->capture_default_str()
+      ->type_name("PLACE");
+  verb->add_option("--access", a->access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
+  verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
+  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: what one of them takes)");
+  verb->add_flag("--json", a->as_json, "print one JSON object");
+  a->budgets.add(*verb, true);
+  verb->footer(
+      "Ends with 1 where the job does not fit, with the words that the job would say.\n"
+      "Example: garner plan kron26.gnr --job pagerank --device-budget 1GiB");
+  verb->callback([a] {
+    json const all = gather(*a);
+    if (a->as_json) say("{}\n", all.dump(2));
+    else print(all);
+    cli::flush_out();
+    if (!all["fits"].get<bool>()) fail(errc::memory, "{}", text(all["why_not"]));
+  });
+}
+
+}  // namespace garner

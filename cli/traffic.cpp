@@ -1,0 +1,203 @@
+// garner traffic: what a job would send over the link in each access mode, counted by a traced run, and how long links would need for it:
+// the dissertation's figures of requests, amplification and link scaling, without its machines.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "access/matrix.hpp"
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "graph/container.hpp"
+#include "graph/graph.hpp"
+#include "link_times.hpp"
+#include "memory/budget.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/plan.hpp"
+#include "traverse/sssp.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped, cli::say;
+using json = nlohmann::ordered_json;
+
+struct traffic_arguments {
+  std::string job, file, access = "all", l2 = "0", variant;
+  std::optional<std::uint64_t> source, iterations;
+  std::uint64_t seed = 1;
+  bool as_json = false, no_check = false;
+  cli::budget_arguments budgets;
+};
+
+// What one job sent, and the arcs it looked at.
+struct counted {
+  access_mode how;
+  traffic link;
+  std::uint64_t edges = 0;
+};
+
+counted count(graph const& g, job_options const& options, std::uint64_t source) {
+  counted c{access_mode::aligned, {}, 0};
+  auto const note = [&](auto const& o, auto const& run) { c = {o.access, run.link, run.edges}; };
+  switch (kind_of(options)) {
+    case job_kind::bfs: {
+      auto const& o = std::get<bfs_options>(options);
+      note(o, bfs_job(g, o).run(source));
+      break;
+    }
+    case job_kind::sssp: {
+      auto const& o = std::get<sssp_options>(options);
+      note(o, sssp_job(g, o).run(source));
+      break;
+    }
+    case job_kind::components: {
+      auto const& o = std::get<components_options>(options);
+      note(o, components_job(g, o).run());
+      break;
+    }
+    case job_kind::pagerank: {
+      auto const& o = std::get<pagerank_options>(options);
+      note(o, pagerank_job(g, o).run());
+    }
+  }
+  return c;
+}
+
+// Pages of an unknown rate take an unknown time.
+std::optional<double> ms_of(traffic const& t, link_rates const& rates) {
+  if (t.pages && !rates.paged_gbs) return std::nullopt;
+  return predicted_ms(t, rates);
+}
+
+json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rates> const& here) {
+  json requests = json::object();
+  for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = c.link.requests[k];
+  return {{"access", to_string(c.how)},
+          {"edges", c.edges},
+          {"requests", requests},
+          {"pages", c.link.pages},
+          {"request_count", c.link.request_count()},
+          {"sectors", c.link.pages ? 0 : c.link.bytes_link() / 32},
+          {"bytes_link", c.link.bytes_link()},
+          {"bytes_useful", c.link.bytes_useful},
+          {"amplification", c.link.amplification(data_bytes)},
+          {"overfetch", c.link.overfetch()},
+          {"ms", cli::times_of(here, [&](link_rates const& r) { return ms_of(c.link, r); })}};
+}
+
+json gather(traffic_arguments const& a) {
+  job_options o = default_options(parse_job(a.job));
+  job_kind const kind = kind_of(o);
+  if (!a.variant.empty()) set_variant(o, a.variant);
+  bool const searches = kind == job_kind::bfs || kind == job_kind::sssp;
+  if (a.source && !searches) fail(errc::usage, "--source goes with bfs and sssp; {} has none", a.job);
+  if (a.iterations && kind != job_kind::pagerank) fail(errc::usage, "--iterations goes with pagerank; {} has none", a.job);
+  if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
+  std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
+  if (a.access != "all") modes = {parse_access(a.access)};
+  place const where{place_kind::traced, 0};
+  for (access_mode const how : modes) require_combination(where, default_tier(where, how), how);
+  std::uint64_t const l2 = parse_bytes(a.l2);
+  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2; }, o);
+  if (auto* const p = std::get_if<pagerank_options>(&o)) {
+    // Every iteration of pull reads the same; rounds of emogi differ, so all of them count.
+    p->iterations = a.iterations;
+    if (!a.iterations && p->variant == pagerank_variant::pull) p->iterations = 1;
+  }
+  a.budgets.apply(where);
+
+  graph_info const info = read_header(a.file).info;
+  require_runnable(a.file, info, o);
+  job_plan const p = make_plan(info, o);
+  cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
+  load_options load;
+  load.check = !a.no_check;
+  load.weights = kind == job_kind::sssp;
+  load.in_lists = reads_in_lists(info, o);
+  graph const g = load_graph(a.file, load);
+  std::uint64_t source = 0;
+  if (searches) {
+    std::vector<std::uint64_t> const picked = a.source ? std::vector<std::uint64_t>{*a.source} : pick_sources(g, 1, a.seed);
+    if (picked.empty())
+      fail(errc::input, "{}: no source can be picked, since no vertex has an edge that leaves it; name one with --source", a.file);
+    source = picked[0];
+    g.internal_id(source);
+  }
+
+  std::optional<link_rates> const here = cli::link_here(where, false);
+  std::uint64_t const data_bytes = target_bytes(info) + (load.weights ? info.edges * 4 : 0);
+  json all{{"file", a.file},
+           {"graph", cli::describe(info)},
+           {"vertices", info.vertices},
+           {"edges", info.edges},
+           {"id_bytes", info.id_bytes},
+           {"job", a.job},
+           {"variant", variant_of(o)},
+           {"source", searches ? json(source) : json()},
+           {"iterations", json()},
+           {"l2_bytes", l2},
+           {"data_bytes", data_bytes},
+           {"runs", json::array()}};
+  if (auto const* const r = std::get_if<pagerank_options>(&o); r && r->iterations) all["iterations"] = *r->iterations;
+  if (!here) all["not_here"] = cli::why_no_link(where);
+  progress bar("tracing", modes.size());
+  for (access_mode const how : modes) {
+    std::visit([&](auto& job) { job.access = how; }, o);
+    all["runs"].push_back(to_json(count(g, o, source), data_bytes, here));
+    bar.advance(1);
+  }
+  return all;
+}
+
+void print(json const& all) {
+  auto const text = [](json const& j) { return j.get<std::string>(); };
+  auto const whole = [](json const& j) { return j.get<std::uint64_t>(); };
+  say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
+  say("job     {}, variant {}", text(all["job"]), text(all["variant"]));
+  if (!all["source"].is_null()) say(", source {}", whole(all["source"]));
+  if (!all["iterations"].is_null()) say(", iterations {}", whole(all["iterations"]));
+  say("; traced, {}\n\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
+  say("{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6} {:>6} |{:>9} {:>9} {:>9} {:>9}\n", "access", "32 B", "64 B", "96 B", "128 B",
+      "pages 4 KiB", "bytes", "ampl.", "overf.", "ms here", "12.3 GB/s", "24 GB/s", "51 GB/s");
+  for (json const& r : all["runs"]) {
+    json const &q = r["requests"], &ms = r["ms"];
+    say("{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6.3f} {:>6.3f} |{:>9} {:>9} {:>9} {:>9}\n", text(r["access"]),
+        grouped(whole(q["32"])), grouped(whole(q["64"])), grouped(whole(q["96"])), grouped(whole(q["128"])), grouped(whole(r["pages"])),
+        format_bytes(whole(r["bytes_link"])), r["amplification"].get<double>(), r["overfetch"].get<double>(), cli::shown_ms(ms["here"]),
+        cli::shown_ms(ms["12.3"]), cli::shown_ms(ms["24"]), cli::shown_ms(ms["51"]));
+  }
+  if (all.contains("not_here")) say("\nno time here: {}\n", text(all["not_here"]));
+}
+
+}  // namespace
+
+void add_traffic(CLI::App& app) {
+  auto const a = std::make_shared<traffic_arguments>();
+  CLI::App* const verb =
+      app.add_subcommand("traffic", "what a job sends over the link in each access mode, and how long links need for it");
+  verb->add_option("JOB", a->job, "bfs, sssp, components or pagerank")->required();
+  verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
+  verb->add_option("--access", a->access, "strided, merged, aligned, paged, or all of them")->capture_default_str()->type_name("ACCESS");
+  verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
+  cli::add_number(*verb, "--source", a->source, "of bfs and sssp, by the user's id (default: one picked)")->type_name("V");
+  cli::add_number(*verb, "--seed", a->seed, "of the picked source")->capture_default_str();
+  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: 1 of pull, which all read the same; all rounds of emogi)");
+  verb->add_option("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
+  verb->add_flag("--json", a->as_json, "print one JSON object");
+  verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
+  a->budgets.add(*verb, false);
+  verb->footer("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
+  verb->callback([a] {
+    json const all = gather(*a);
+    if (a->as_json) say("{}\n", all.dump(2));
+    else print(all);
+  });
+}
+
+}  // namespace garner

@@ -1,0 +1,325 @@
+#include "traverse/plan.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "access/matrix.hpp"
+#include "access/traffic.hpp"
+#include "core/crew.hpp"
+#include "core/fail.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/frontier.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/sssp.hpp"
+
+namespace garner {
+
+namespace {
+
+using bound = crossing::bound;
+
+// What all four have in common.
+struct setting {
+  place where;
+  access_mode access;
+  tier edges;
+};
+setting setting_of(job_options const& o) {
+  return std::visit([](auto const& j) { return setting{j.where, j.access, j.edges.value_or(default_tier(j.where, j.access))}; }, o);
+}
+
+std::uint64_t state_bytes(graph_info const& info, job_options const& o) {
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return bfs_job::state_bytes(info, std::get<bfs_options>(o));
+    case job_kind::sssp:
+      return sssp_job::state_bytes(info, std::get<sssp_options>(o));
+    case job_kind::components:
+      return components_job::state_bytes(info, std::get<components_options>(o));
+    case job_kind::pagerank:
+      break;
+  }
+  return pagerank_job::state_bytes(info, std::get<pagerank_options>(o));
+}
+
+traffic as_traffic(run_traffic const& r) {
+  traffic t;
+  for (std::size_t k = 0; k < 4; ++k) t.requests[k] = r.requests[k];
+  t.bytes_useful = r.useful;
+  return t;
+}
+
+// Reads of the edge list, in closed form over the offsets, or over one long list where they were not read.
+class lists {
+ public:
+  lists(graph_info const& info, std::uint64_t const* offsets, access_mode how, bool weighted)
+      : info_(info), offsets_(offsets), how_(how), weighted_(weighted) {}
+
+  traffic each(std::uint64_t longer_than = 0) const {  // each by itself, of those with more arcs than that
+    if (!offsets_) return together();
+    return over(info_.vertices, [&](std::uint64_t v) {
+      return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
+    });
+  }
+  traffic by_words() const {  // those of 32 neighbouring vertices as one run
+    if (!offsets_) return together();
+    return over((info_.vertices + 31) / 32,
+                [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)]); });
+  }
+
+ private:
+  run_traffic run_of(std::uint64_t begin, std::uint64_t end) const {
+    run_traffic t = traffic_of_run(begin, end, info_.id_bytes, how_);
+    if (weighted_) t = t + detail::traffic_of_weights(begin, end, info_.id_bytes, how_);
+    return t;
+  }
+  traffic together() const {
+    if (how_ == access_mode::paged) return pages();
+    return as_traffic(run_of(0, info_.edges));
+  }
+  traffic pages() const {  // each once
+    traffic t;
+    t.bytes_useful = info_.edges * (info_.id_bytes + (weighted_ ? 4 : 0));
+    t.pages = (info_.edges * info_.id_bytes + 4095) / 4096 + (weighted_ ? (info_.edges * 4 + 4095) / 4096 : 0);
+    return t;
+  }
+  template <class F>
+  traffic over(std::uint64_t n, F f) const {
+    if (how_ == access_mode::paged) return pages();
+    run_traffic all;
+    std::mutex mutex;
+    shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+      run_traffic mine;
+      for (std::uint64_t i = begin; i < end; ++i) mine = mine + f(i);
+      std::lock_guard const hold(mutex);
+      all = all + mine;
+    });
+    return as_traffic(all);
+  }
+
+  graph_info const& info_;
+  std::uint64_t const* offsets_;
+  access_mode how_;
+  bool weighted_;
+};
+
+void plan_bfs(job_plan& p, bfs_options const& o, lists const& out) {
+  p.per = "a run";
+  p.iterations_known = true;
+  bool const turns = o.variant == bfs_variant::direction;  // what it looks at then is known to nobody; it turns where it hopes for less
+  p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", out.each()});
+  if (turns && o.hints) p.crossings.push_back({bound::exactly, "all lists, to find the hints", out.each(), 1, true});
+}
+
+void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
+  p.per = "a run";
+  p.iterations_known = true;
+  p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
+                         sssp_job::joins_lists(o) ? out.by_words() : out.each()});
+  traffic weights;
+  if (o.access == access_mode::paged) weights.pages = (info.edges * 4 + 4095) / 4096;
+  else weights = as_traffic(traffic_of_run(0, info.edges, 4, o.access));
+  weights.bytes_useful = info.edges * 4;
+  p.crossings.push_back({bound::exactly, "all weights, to check them", weights, 1, true});
+}
+
+void plan_components(job_plan& p, graph_info const& info, components_options const& o, lists const& out, std::uint64_t const* offsets) {
+  if (o.variant == components_variant::emogi) {
+    p.per = "a round";
+    p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", out.each(), std::nullopt});
+    return;
+  }
+  p.per = "a run";
+  p.iterations_known = true;
+  if (info.directed || o.first_neighbours == 0) {
+    bool const joined = o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
+    p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
+    return;
+  }
+  crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbours), {}};
+  if (o.access != access_mode::paged) {
+    if (offsets) {
+      executor here({place_kind::host, 0});
+      first.link = measure_first_reads(here, info, offsets, o.first_neighbours).link;
+    } else {  // a sector or two of each list
+      first.how = bound::at_most;
+      first.link.requests[0] = smaller(info.vertices, info.edges) * (1 + o.first_neighbours * info.id_bytes / 32);
+      first.link.bytes_useful = smaller(info.vertices * o.first_neighbours, info.edges) * info.id_bytes;
+    }
+    p.crossings.push_back(first);
+  }
+  p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbours)});
+}
+
+void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
+  bool const pulls = o.variant == pagerank_variant::pull;
+  p.per = pulls ? "an iteration" : "a round";
+  p.iterations = o.iterations.value_or(1);
+  p.iterations_known = o.iterations.has_value();
+  std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
+  if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(), times});
+  else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
+}
+
+}  // namespace
+
+std::string_view to_string(job_kind kind) {
+  switch (kind) {
+    case job_kind::bfs:
+      return "bfs";
+    case job_kind::sssp:
+      return "sssp";
+    case job_kind::components:
+      return "components";
+    case job_kind::pagerank:
+      break;
+  }
+  return "pagerank";
+}
+job_kind parse_job(std::string_view text) {
+  for (job_kind k : {job_kind::bfs, job_kind::sssp, job_kind::components, job_kind::pagerank})
+    if (text == to_string(k)) return k;
+  fail(errc::usage, "job '{}': say bfs, sssp, components or pagerank", text);
+}
+job_options default_options(job_kind kind) {
+  switch (kind) {
+    case job_kind::bfs:
+      return bfs_options{};
+    case job_kind::sssp:
+      return sssp_options{};
+    case job_kind::components:
+      return components_options{};
+    case job_kind::pagerank:
+      break;
+  }
+  return pagerank_options{};
+}
+
+void set_variant(job_options& o, std::string_view name) {
+  auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: say {}", name, to_string(kind_of(o)), choices); };
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      if (name != "levels" && name != "direction") refuse("levels or direction");
+      std::get<bfs_options>(o).variant = name == "levels" ? bfs_variant::levels : bfs_variant::direction;
+      return;
+    case job_kind::sssp:
+      if (name != "near-far" && name != "emogi") refuse("near-far or emogi");
+      std::get<sssp_options>(o).variant = name == "emogi" ? sssp_variant::emogi : sssp_variant::near_far;
+      return;
+    case job_kind::components:
+      if (name != "afforest" && name != "emogi") refuse("afforest or emogi");
+      std::get<components_options>(o).variant = name == "emogi" ? components_variant::emogi : components_variant::afforest;
+      return;
+    case job_kind::pagerank:
+      std::get<pagerank_options>(o).variant = parse_pagerank_variant(name);
+  }
+}
+std::string_view variant_of(job_options const& o) {
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return std::get<bfs_options>(o).variant == bfs_variant::levels ? "levels" : "direction";
+    case job_kind::sssp:
+      return std::get<sssp_options>(o).variant == sssp_variant::emogi ? "emogi" : "near-far";
+    case job_kind::components:
+      return std::get<components_options>(o).variant == components_variant::emogi ? "emogi" : "afforest";
+    case job_kind::pagerank:
+      break;
+  }
+  return to_string(std::get<pagerank_options>(o).variant);
+}
+
+void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
+  if (kind_of(o) == job_kind::sssp && info.weights == weight_kind::none)
+    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
+         name);
+  if (!info.directed || info.in_lists) return;
+  if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
+    fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", name);
+  if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull && info.edges)
+    fail(errc::input,
+         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
+         "emogi",
+         name);
+}
+
+bool reads_in_lists(graph_info const& info, job_options const& o) {
+  if (!info.in_lists) return false;
+  if (kind_of(o) == job_kind::bfs) return std::get<bfs_options>(o).variant == bfs_variant::direction;
+  return kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull;
+}
+
+std::string_view to_string(crossing::bound b) { return b == bound::exactly ? "exactly" : b == bound::at_most ? "at most" : "at least"; }
+
+std::uint64_t target_bytes(graph_info const& info) { return info.edges * info.id_bytes; }
+std::vector<kept_copy> kept_copies(graph_info const&, job_kind, std::uint64_t) { return {}; }
+
+job_plan make_plan(graph_info const& info, job_options const& o, std::uint64_t device_budget, std::uint64_t const* offsets,
+                   std::uint64_t const* in_offsets) {
+  job_plan p;
+  setting const s = setting_of(o);
+  job_kind const kind = kind_of(o);
+  bool const on_device = s.where.kind == place_kind::device, weighted = kind == job_kind::sssp, in = reads_in_lists(info, o);
+  // Elsewhere every tier is host memory, whatever it is called.
+  tier const far = on_device ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
+
+  p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
+  if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
+  if (info.id_map) p.rows.push_back({"ids", tier::host, info.vertices * 8});
+  p.rows.push_back({"targets", far, target_bytes(info)});
+  if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info)});
+  if (weighted) p.rows.push_back({"weights", far, info.edges * 4});
+  std::uint64_t const state = state_bytes(info, o), copies = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
+  if (on_device) p.rows.push_back({"offsets, a copy", near, copies});
+  p.rows.push_back({"state", near, state - std::min(state, copies)});
+  if (on_device && far != tier::device) p.kept = kept_copies(info, kind, device_budget);
+  for (kept_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, tier::device, c.bytes});
+
+  std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
+  p.from_offsets = read && s.access != access_mode::paged;
+  lists const all(info, read, s.access, weighted);
+  switch (kind) {
+    case job_kind::bfs:
+      plan_bfs(p, std::get<bfs_options>(o), all);
+      break;
+    case job_kind::sssp:
+      plan_sssp(p, info, std::get<sssp_options>(o), all);
+      break;
+    case job_kind::components:
+      plan_components(p, info, std::get<components_options>(o), all, read);
+      break;
+    case job_kind::pagerank:
+      plan_pagerank(p, std::get<pagerank_options>(o), all);
+  }
+  if (s.where.kind == place_kind::host || far == tier::device) p.crossings.clear();  // nothing crosses a link
+  return p;
+}
+
+std::uint64_t job_plan::bytes(tier where) const {
+  std::uint64_t sum = 0;
+  for (plan_row const& r : rows) sum += r.where == where ? r.bytes : 0;
+  return sum;
+}
+std::uint64_t job_plan::host_bytes() const { return bytes(tier::host) + bytes(tier::managed); }
+std::uint64_t job_plan::bytes_saved() const {
+  std::uint64_t sum = 0;
+  for (kept_copy const& c : kept) sum += c.bytes_saved_on_link;
+  return sum;
+}
+std::uint64_t job_plan::bytes_link() const {
+  std::uint64_t sum = 0;
+  for (crossing const& c : crossings) sum += c.before ? 0 : c.link.bytes_link() * c.times.value_or(1);
+  return sum - std::min(sum, bytes_saved() * iterations);
+}
+double job_plan::ms(link_rates const& rates) const {
+  double ms = 0;
+  std::uint64_t bytes = 0;
+  for (crossing const& c : crossings) {
+    if (c.before) continue;
+    ms += predicted_ms(c.link, rates) * static_cast<double>(c.times.value_or(1));
+    bytes += c.link.bytes_link() * c.times.value_or(1);
+  }
+  return bytes ? ms * static_cast<double>(bytes_link()) / static_cast<double>(bytes) : 0;  // what is spared, in the same mix
+}
+
+}  // namespace garner

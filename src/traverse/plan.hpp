@@ -1,0 +1,87 @@
+// What a job will take, before anything of the graph but its header (and offsets) is read: which array lies in which tier, what must cross
+// the link, and whether it fits. The figures are the job's own: state_bytes, and the closed form of the traffic model.
+// Invariant: the bytes added up here are those that the verbs of the jobs compare with the budgets, so both refuse alike.
+// Cost: with offsets one pass over them, some 10 ns a vertex and thread; without them nothing.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "garner/components.hpp"
+#include "garner/graph.hpp"
+#include "garner/pagerank.hpp"
+#include "garner/sssp.hpp"
+#include "garner/traffic.hpp"
+#include "garner/traverse.hpp"
+
+namespace garner {
+
+struct link_rates;
+
+enum class job_kind : std::uint8_t { bfs, sssp, components, pagerank };
+std::string_view to_string(job_kind kind);
+job_kind parse_job(std::string_view text);  // errc::usage with the choices otherwise
+
+// What is asked of a job, in its own options; the alternatives stand in the order of job_kind.
+using job_options = std::variant<bfs_options, sssp_options, components_options, pagerank_options>;
+job_options default_options(job_kind kind);
+inline job_kind kind_of(job_options const& o) { return static_cast<job_kind>(o.index()); }
+void set_variant(job_options& o, std::string_view name);  // errc::usage with the choices otherwise
+std::string_view variant_of(job_options const& o);
+// errc::input where the graph lacks what the job needs: weights, in-lists.
+void require_runnable(std::string const& name, graph_info const& info, job_options const& o);
+
+// One array, or all of a job's own state.
+struct plan_row {
+  std::string what;
+  tier where;
+  std::uint64_t bytes;
+};
+
+// A copy of far data that is kept on the device, and what it spares the link in one run (of PageRank: one iteration).
+struct kept_copy {
+  std::string what;
+  std::uint64_t bytes = 0, bytes_saved_on_link = 0;
+};
+// The copies that a device budget of so many bytes is spent on.
+std::vector<kept_copy> kept_copies(graph_info const& info, job_kind kind, std::uint64_t device_budget);
+std::uint64_t target_bytes(graph_info const& info);  // of one direction's targets, as they are stored
+
+// Something that crosses the link, in requests of the job's access.
+struct crossing {
+  enum class bound : std::uint8_t { exactly, at_most, at_least, usually_below } how = bound::at_most;
+  std::string what;
+  traffic link;
+  std::optional<std::uint64_t> times = 1;  // unset: so often in each iteration or round, whose count is not known
+  bool before = false;                     // once when the job is made, before its clock starts
+};
+std::string_view to_string(crossing::bound b);
+
+struct job_plan {
+  std::vector<plan_row> rows;
+  std::vector<kept_copy> kept;
+  std::vector<crossing> crossings;
+  bool from_offsets = false;      // the requests are those of the lists; else of one long list
+  std::string_view per;           // what crosses "an iteration", "a round", or "a run"
+  std::uint64_t iterations = 1;   // how often `per` was asked for
+  bool iterations_known = false;  // false: the totals are those of one
+
+  std::uint64_t bytes(tier where) const;
+  std::uint64_t host_bytes() const;  // what the host budget pays: the tiers host and managed
+  std::uint64_t device_bytes() const { return bytes(tier::device); }
+  std::uint64_t bytes_saved() const;
+  // While the clock runs: of all iterations where they are known, else of one.
+  std::uint64_t bytes_link() const;
+  double ms(link_rates const& rates) const;  // of the link alone; unset rates of `paged` give 0
+};
+
+// `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
+job_plan make_plan(graph_info const& info, job_options const& o, std::uint64_t device_budget = 0, std::uint64_t const* offsets = nullptr,
+                   std::uint64_t const* in_offsets = nullptr);
+// Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
+bool reads_in_lists(graph_info const& info, job_options const& o);
+
+}  // namespace garner

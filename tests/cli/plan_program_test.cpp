@@ -1,0 +1,163 @@
+// `garner plan` and `garner traffic`: their JSON, that a plan refuses in the words of the job, that traffic counts what the job counts.
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "core/device.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+char const* const jobs[] = {"bfs", "sssp", "components", "pagerank"};
+
+void generate(folder const& at) {
+  outcome const o = at.shell("garner generate kron --scale 12 --weights 1:9 k.gnr");
+  ASSERT_EQ(o.code, 0) << o.err;
+}
+json run(folder const& at, std::string const& line) {
+  outcome const o = at.shell("garner " + line + " --json");
+  EXPECT_EQ(o.code, 0) << line << ": " << o.err;
+  return o.code ? json() : json::parse(o.out);
+}
+
+TEST(plan_program, its_json_has_these_keys) {
+  folder const at;
+  generate(at);
+  for (std::string const job : jobs)
+    for (std::string const place : {"device", "host", "traced"}) {
+      SCOPED_TRACE(job + " " + place);
+      json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
+      for (char const* key :
+           {"file",      "graph",        "vertices", "edges",  "id_bytes",   "job",          "variant",      "place",
+            "tier",      "access",       "memory",   "copies", "host_bytes", "host_allowed", "device_bytes", "device_allowed",
+            "crossings", "from_offsets", "per",      "bound",  "bytes_link", "ms",           "fits",         "why_not"})
+        EXPECT_TRUE(j.contains(key)) << key;
+      std::map<std::string, std::uint64_t> by_tier;
+      for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();
+      EXPECT_EQ(by_tier["host"], j.at("host_bytes"));
+      EXPECT_EQ(by_tier["device"], j.at("device_bytes"));
+      EXPECT_EQ(by_tier["device"] > 0, place == "device");
+      EXPECT_TRUE(j.at("fits"));
+      EXPECT_TRUE(j.at("why_not").is_null());
+      for (char const* link : {"here", "12.3", "24", "51"}) EXPECT_TRUE(j.at("ms").contains(link)) << link;
+      EXPECT_EQ(j.at("crossings").empty(), place == "host");
+      if (place == "host") continue;
+      EXPECT_GT(j.at("bytes_link"), 0);
+      EXPECT_NEAR(j.at("ms").at("12.3").get<double>() / j.at("ms").at("24").get<double>(), 24 / 12.3, 1e-9);
+      EXPECT_EQ(j.at("ms").at("here").is_null(), device::count() == 0);
+    }
+}
+
+TEST(plan_program, refuses_in_the_words_of_the_job) {
+  folder const at;
+  generate(at);
+  for (std::string const job : jobs)
+    for (std::string const place : {"host", "traced"})
+      for (std::string const variant : {"", " --variant emogi"}) {
+        if (job == "bfs" && !variant.empty()) continue;
+        std::string const setting = " --host-budget 100K --place " + place + variant;
+        SCOPED_TRACE(job + setting);
+        outcome const planned = at.shell("garner plan k.gnr --job " + job + setting);
+        outcome const refused = at.shell("garner " + job + " k.gnr" + setting);
+        EXPECT_EQ(planned.code, 1);
+        EXPECT_EQ(refused.code, 1);
+        expect_one_line(planned.err);
+        EXPECT_EQ(planned.err, refused.err);
+        EXPECT_NE(planned.err.find("are allowed"), std::string::npos);
+        EXPECT_NE(planned.out.find("fits    no"), std::string::npos) << planned.out;
+      }
+  // What the job needs is what the plan says: with it the job runs, with a byte less it does not.
+  json const j = run(at, "plan k.gnr --job bfs --place host");
+  auto const needed = j.at("host_bytes").get<std::uint64_t>();
+  EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed + needed / 50)).code, 0);
+  EXPECT_EQ(at.shell("garner bfs k.gnr --host-budget " + std::to_string(needed - 1)).code, 1);
+  // In JSON too.
+  outcome const o = at.shell("garner plan k.gnr --job pagerank --place host --host-budget 100K --json");
+  EXPECT_EQ(o.code, 1);
+  json const refused = json::parse(o.out);
+  EXPECT_FALSE(refused.at("fits"));
+  EXPECT_EQ("garner: " + refused.at("why_not").get<std::string>() + "\n", o.err);
+}
+
+TEST(plan_program, refuses_what_no_device_holds) {
+  folder const at;
+  generate(at);
+  outcome const o = at.shell("garner plan k.gnr --job bfs --device-budget 8K");
+  EXPECT_EQ(o.code, 1);
+  expect_one_line(o.err);
+  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise --device-budget or say --place host"),
+            std::string::npos)
+      << o.err;
+  if (device::count() == 0) return;
+  EXPECT_EQ(at.shell("garner bfs k.gnr --place device --device-budget 8K").err, o.err);
+}
+
+TEST(plan_program, refuses_what_the_job_refuses) {
+  folder const at;
+  generate(at);
+  ASSERT_EQ(at.shell("printf '0 1\\n1 2\\n' > d.el && garner convert d.el d.gnr").code, 0);
+  for (std::string const pair : {"sssp d.gnr", "pagerank d.gnr"}) {
+    std::string const job = pair.substr(0, pair.find(' '));
+    EXPECT_EQ(at.shell("garner plan d.gnr --job " + job).err, at.shell("garner " + pair).err);
+  }
+  for (std::string const line :
+       {"plan k.gnr", "plan k.gnr --job tour", "plan k.gnr --job bfs --variant pull", "plan k.gnr --job bfs --iterations 3",
+        "plan k.gnr --job pagerank --iterations 0", "plan k.gnr --job bfs --access paged --tier host", "plan k.gnr --job bfs --place moon",
+        "traffic tour k.gnr", "traffic bfs k.gnr --iterations 2", "traffic components k.gnr --source 1",
+        "traffic bfs k.gnr --access bulk"}) {
+    outcome const o = at.shell("garner " + line);
+    EXPECT_EQ(o.code, 2) << line;
+    expect_one_line(o.err);
+  }
+}
+
+TEST(traffic_program, counts_what_the_job_counts) {
+  folder const at;
+  generate(at);
+  std::map<std::string, std::string> const same{{"bfs", "bfs k.gnr --source 5"},
+                                                {"sssp", "sssp k.gnr --source 5"},
+                                                {"components", "components k.gnr"},
+                                                {"pagerank", "pagerank k.gnr --iterations 1"}};
+  for (std::string const l2 : {"0", "64KiB"})
+    for (std::string const job : jobs) {
+      SCOPED_TRACE(job + " " + l2);
+      bool const searches = job == "bfs" || job == "sssp";
+      json const all = run(at, "traffic " + job + " k.gnr --l2-bytes " + l2 + (searches ? " --source 5" : ""));
+      for (char const* key :
+           {"file", "graph", "vertices", "edges", "id_bytes", "job", "variant", "source", "iterations", "l2_bytes", "data_bytes", "runs"})
+        EXPECT_TRUE(all.contains(key)) << key;
+      ASSERT_EQ(all.at("runs").size(), 4u);
+      for (json const& r : all.at("runs")) {
+        std::string const access = r.at("access");
+        json const own = run(at, same.at(job) + " --place traced --l2-bytes " + l2 + " --access " + access);
+        json const& seen = own.contains("runs") ? own.at("runs").at(0) : own;
+        EXPECT_EQ(r.at("bytes_link"), seen.at("bytes_link")) << access;
+        for (char const* size : {"32", "64", "96", "128"}) EXPECT_EQ(r.at("requests").at(size), seen.at("requests").at(size)) << access;
+        EXPECT_EQ(r.at("pages"), seen.at("requests").at("pages"));
+        EXPECT_EQ(r.at("overfetch"), seen.at("overfetch"));
+        bool const paged = access == "paged";
+        EXPECT_EQ(r.at("ms").at("51").is_null(), paged);
+        if (paged) continue;
+        EXPECT_GT(r.at("ms").at("12.3"), r.at("ms").at("51"));
+        EXPECT_EQ(r.at("sectors").get<std::uint64_t>() * 32, r.at("bytes_link"));
+      }
+    }
+  json const one = run(at, "traffic pagerank k.gnr --access merged --iterations 3");
+  ASSERT_EQ(one.at("runs").size(), 1u);
+  EXPECT_EQ(one.at("runs").at(0).at("edges"), 3 * one.at("edges").get<std::uint64_t>());
+}
+
+TEST(traffic_program, prints_a_table) {
+  folder const at;
+  generate(at);
+  outcome const o = at.shell("garner traffic bfs k.gnr --source 5");
+  EXPECT_EQ(o.code, 0);
+  for (char const* word : {"strided", "merged", "aligned", "paged", "12.3 GB/s", "24 GB/s", "51 GB/s", "128 B"})
+    EXPECT_NE(o.out.find(word), std::string::npos) << word;
+  EXPECT_NE(o.out.find("no time here"), std::string::npos);  // no link was measured in this folder
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,64 @@
+#!/bin/bash
+# The step `traffic` of tools/prove_gpu, rehearsed at place host with an ncu that counts what the model counts, but for the strided searches,
+# where it counts half as much again: the differences in traffic.json must be 0 there and a third here.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+garner=${GARNER_PROGRAM:-$PWD/garner}
+[[ -x $garner ]] || { echo "no program at $garner; run this in the build folder or set GARNER_PROGRAM"; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/bundle/bin" "$work/path" "$work/store"
+cp "$garner" "$work/bundle/bin/garner"
+
+# Takes the options of ncu and a run of garner; writes two kernels as ncu does with --csv. Application replay is refused for pagerank.
+cat > "$work/path/ncu" << 'NCU'
+#!/bin/bash
+mode=kernel
+while [[ $1 == -* ]]; do
+  [[ $1 == --replay-mode ]] && mode=$2
+  case $1 in --csv) shift ;; *) shift 2 ;; esac
+done
+program=$1 job=$2 file=$3
+shift 3
+args=()
+while (($#)); do
+  case $1 in --place) shift 2 ;; *) args+=("$1"); shift ;; esac
+done
+echo "==PROF== Connected to process 1 ($program)"
+[[ $job == pagerank && $mode == application ]] && { echo "==ERROR== no such mode"; exit 1; }
+"$program" traffic "$job" "$file" "${args[@]}" --json | python3 -c "
+import json, sys
+r = json.load(sys.stdin)['runs'][0]
+more = 1.5 if r['access'] == 'strided' and '$job' == 'bfs' else 1
+print('\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"')
+for id in 0, 1:
+    for name, unit, value in (('lts__t_requests_srcunit_tex_aperture_sysmem_op_read.sum', 'request', r['request_count']), ('lts__t_sectors_srcunit_tex_aperture_sysmem_op_read.sum', 'sector', r['sectors']),
+                              ('lts__d_sectors_fill_sysmem.sum', 'sector', r['sectors']), ('pcie__read_bytes.sum', 'Mbyte', r['sectors'] * 32e-6)):
+        print(f'\"{id}\",\"k\",\"{name}\",\"{unit}\",\"{value * more / 2:,.6f}\"')
+"
+NCU
+chmod +x "$work/path/ncu"
+
+PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/proof" > "$work/said" 2>&1 ||
+  { cat "$work/said"; exit 1; }
+python3 - "$work/proof/traffic.json" << 'PY' || { cat "$work/said" "$work/proof/proof.log"; exit 1; }
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert len(rows) == 2 * 2 * 3, len(rows)
+for r in rows:
+    assert r["kernels"] == 2 and set(r["modelled"]) == {"0", "1MiB"}, r
+    m, c, a = r["modelled"]["0"], r["counted"], r["apart"]["0"]
+    less = r["access"] == "strided" and r["job"] == "bfs"
+    for name in "requests", "sectors": assert abs(a[name] - (1 / 1.5 - 1 if less else 0)) < 1e-3, r
+    assert abs(c["pcie_read_bytes"] - c["sectors"] * 32) < 100, r
+    assert r["modelled"]["1MiB"]["sectors"] <= m["sectors"] and r["apart"]["1MiB"]["fill_sectors"] <= 1e-3, r
+    assert m["sectors"] * 32 >= 0.7 * r["edge_list_bytes"], r
+PY
+grep -q "no counters: ==ERROR== no such mode" "$work/said"
+grep -q " 9 pagerank  strided " "$work/said"
+[[ -z $(ls "$work/store") ]] || { echo "left behind: $(ls "$work/store")"; exit 1; }
+
+# Out of time it leaves out what is left, and says so.
+PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
+[[ $(grep -c "left out, no time" "$work/said") == 6 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
+echo "prove_gpu: the step traffic compares counters with the model"
