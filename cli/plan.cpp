@@ -55,9 +55,9 @@ json gather(plan_arguments const& a) {
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
   bytes_needed const allowed = allowed_by(a.budgets, where);
-  std::uint64_t const kept = a.budgets.device.empty() ? 0 : parse_bytes(a.budgets.device);
-
-  graph_info const info = read_header(a.file).info;
+  container_header const header = read_header(a.file);
+  graph_info const& info = header.info;
+  stored const kept{header.words, header.hints};
   require_runnable(a.file, info, o);
   job_plan p = make_plan(info, o, kept);
   std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
@@ -83,7 +83,7 @@ json gather(plan_arguments const& a) {
   all["memory"] = json::array();
   for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
   all["copies"] = json::array();
-  for (kept_copy const& c : p.kept)
+  for (planned_copy const& c : p.kept)
     all["copies"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
   all["host_bytes"] = p.host_bytes();
   all["host_allowed"] = bytes_or_null(allowed.host);

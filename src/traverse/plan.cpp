@@ -10,6 +10,8 @@
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
 #include "traverse/frontier.hpp"
+#include "traverse/hints.hpp"
+#include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/sssp.hpp"
 
@@ -53,8 +55,8 @@ traffic as_traffic(run_traffic const& r) {
 // Reads of the edge list, in closed form over the offsets, or over one long list where they were not read.
 class lists {
  public:
-  lists(graph_info const& info, std::uint64_t const* offsets, access_mode how, bool weighted)
-      : info_(info), offsets_(offsets), how_(how), weighted_(weighted) {}
+  lists(graph_info const& info, std::uint64_t packed_bytes, std::uint64_t const* offsets, access_mode how, bool weighted)
+      : info_(info), packed_(info.packed ? packed_bytes : 0), offsets_(offsets), how_(how), weighted_(weighted) {}
 
   traffic each(std::uint64_t longer_than = 0) const {  // each by itself, of those with more arcs than that
     if (!offsets_) return together();
@@ -70,9 +72,11 @@ class lists {
 
  private:
   run_traffic run_of(std::uint64_t begin, std::uint64_t end) const {
-    run_traffic t = traffic_of_run(begin, end, info_.id_bytes, how_);
-    if (weighted_) t = t + detail::traffic_of_weights(begin, end, info_.id_bytes, how_);
-    return t;
+    if (!packed_) return arc_costs{how_, info_.id_bytes, true, weighted_}(begin, end);
+    // Codes are some part of what they stand for; where each block begins is not known before the directory is read.
+    double const part = static_cast<double>(packed_) / static_cast<double>(info_.edges * 4);
+    auto const word = [&](std::uint64_t i) { return static_cast<std::uint64_t>(static_cast<double>(i) * part); };
+    return traffic_of_run(word(begin / 32 * 32), word((end + 31) / 32 * 32), 4, access_mode::aligned);
   }
   traffic together() const {
     if (how_ == access_mode::paged) return pages();
@@ -99,6 +103,7 @@ class lists {
   }
 
   graph_info const& info_;
+  std::uint64_t packed_;  // bytes of codes, 0: plain
   std::uint64_t const* offsets_;
   access_mode how_;
   bool weighted_;
@@ -109,7 +114,7 @@ void plan_bfs(job_plan& p, bfs_options const& o, lists const& out) {
   p.iterations_known = true;
   bool const turns = o.variant == bfs_variant::direction;  // what it looks at then is known to nobody; it turns where it hopes for less
   p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", out.each()});
-  if (turns && o.hints) p.crossings.push_back({bound::exactly, "all lists, to find the hints", out.each(), 1, true});
+  if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
 }
 
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
@@ -135,6 +140,11 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   if (info.directed || o.first_neighbours == 0) {
     bool const joined = o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
+    return;
+  }
+  if (p.hints) {
+    if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
+    p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbours)});
     return;
   }
   crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbours), {}};
@@ -200,8 +210,8 @@ void set_variant(job_options& o, std::string_view name) {
   auto const refuse = [&](char const* choices) { fail(errc::usage, "variant '{}' of {}: say {}", name, to_string(kind_of(o)), choices); };
   switch (kind_of(o)) {
     case job_kind::bfs:
-      if (name != "levels" && name != "direction") refuse("levels or direction");
-      std::get<bfs_options>(o).variant = name == "levels" ? bfs_variant::levels : bfs_variant::direction;
+      if (name != "levels" && name != "direction" && name != "emogi") refuse("levels, direction or emogi");
+      std::get<bfs_options>(o).variant = parse_bfs_variant(name);
       return;
     case job_kind::sssp:
       if (name != "near-far" && name != "emogi") refuse("near-far or emogi");
@@ -218,7 +228,7 @@ void set_variant(job_options& o, std::string_view name) {
 std::string_view variant_of(job_options const& o) {
   switch (kind_of(o)) {
     case job_kind::bfs:
-      return std::get<bfs_options>(o).variant == bfs_variant::levels ? "levels" : "direction";
+      return to_string(std::get<bfs_options>(o).variant.value_or(bfs_variant::direction));
     case job_kind::sssp:
       return std::get<sssp_options>(o).variant == sssp_variant::emogi ? "emogi" : "near-far";
     case job_kind::components:
@@ -251,11 +261,63 @@ bool reads_in_lists(graph_info const& info, job_options const& o) {
 
 std::string_view to_string(crossing::bound b) { return b == bound::exactly ? "exactly" : b == bound::at_most ? "at most" : "at least"; }
 
-std::uint64_t target_bytes(graph_info const& info) { return info.edges * info.id_bytes; }
-std::vector<kept_copy> kept_copies(graph_info const&, job_kind, std::uint64_t) { return {}; }
+namespace {
 
-job_plan make_plan(graph_info const& info, job_options const& o, std::uint64_t device_budget, std::uint64_t const* offsets,
+std::uint64_t directory_bytes(graph_info const& info) {
+  std::uint64_t const blocks = (info.edges + packed_directory::values_a_block - 1) / packed_directory::values_a_block;
+  return (blocks + 1) * 4 + (blocks / packed_directory::blocks_a_group + 1) * 8;
+}
+
+}  // namespace
+
+std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
+  if (!info.packed) return info.edges * info.id_bytes;
+  return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
+}
+std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
+  return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
+}
+
+// As job_setting and the jobs spend it: directories of all that is loaded, then hints, then the first arcs.
+std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s) {
+  std::vector<planned_copy> all;
+  setting const now = setting_of(o);
+  std::string_view const variant = variant_of(o);
+  if (now.where.kind == place_kind::host || now.edges != tier::host) return all;
+  bool const paper = variant == "emogi", weighted = kind_of(o) == job_kind::sssp, in = reads_in_lists(info, o);
+  std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
+  auto const take = [&](std::string what, std::uint64_t bytes, std::uint64_t saved) {
+    if (bytes == 0 || bytes > left) return false;
+    left -= bytes;
+    all.push_back({std::move(what), bytes, saved});
+    return true;
+  };
+  if (info.packed && now.where.kind == place_kind::device)
+    for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
+      take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
+  std::uint64_t const hint = info.vertices * info.id_bytes, fit = hint ? std::min<std::uint64_t>(left / hint, most_hints) : 0;
+  if (kind_of(o) == job_kind::bfs && variant == "direction") {
+    std::uint64_t const kept = info.id_bytes == 4 && s.hints && s.hints * hint <= left ? s.hints : fit;
+    std::uint64_t const wanted = std::get<bfs_options>(o).hints.value_or(static_cast<std::uint32_t>(kept));
+    take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
+  }
+  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed) {
+    std::uint64_t const wanted = std::min<std::uint64_t>(std::get<components_options>(o).first_neighbours, fit);
+    take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
+  }
+  std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
+                              (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
+  if (!paper && info.edges >= 32) {
+    std::uint64_t const first = std::min(left, codes) / 128 * 128;
+    take("the first arcs", first, first);
+  }
+  return all;
+}
+
+job_plan make_plan(graph_info const& info, job_options const& asked, stored const& s_, std::uint64_t const* offsets,
                    std::uint64_t const* in_offsets) {
+  job_options o = asked;
+  if (auto* bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   job_plan p;
   setting const s = setting_of(o);
   job_kind const kind = kind_of(o);
@@ -266,18 +328,21 @@ job_plan make_plan(graph_info const& info, job_options const& o, std::uint64_t d
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
   if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
   if (info.id_map) p.rows.push_back({"ids", tier::host, info.vertices * 8});
-  p.rows.push_back({"targets", far, target_bytes(info)});
-  if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info)});
-  if (weighted) p.rows.push_back({"weights", far, info.edges * 4});
+  p.rows.push_back({"targets", far, target_bytes(info, s_)});
+  if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
+  if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
   std::uint64_t const state = state_bytes(info, o), copies = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copies});
   p.rows.push_back({"state", near, state - std::min(state, copies)});
-  if (on_device && far != tier::device) p.kept = kept_copies(info, kind, device_budget);
-  for (kept_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, tier::device, c.bytes});
+  p.kept = planned_copies(info, o, s_);
+  for (planned_copy const& c : p.kept) p.hints |= c.what.find("best neighbours") != std::string::npos;
+  p.hints_to_make = p.hints && !s_.hints;
+  for (planned_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
   p.from_offsets = read && s.access != access_mode::paged;
-  lists const all(info, read, s.access, weighted);
+  lists const all(info, target_bytes(info, s_, kind == job_kind::pagerank && in) + (weighted ? weight_bytes(info, s_) : 0), read, s.access,
+                  weighted);
   switch (kind) {
     case job_kind::bfs:
       plan_bfs(p, std::get<bfs_options>(o), all);
@@ -303,7 +368,7 @@ std::uint64_t job_plan::bytes(tier where) const {
 std::uint64_t job_plan::host_bytes() const { return bytes(tier::host) + bytes(tier::managed); }
 std::uint64_t job_plan::bytes_saved() const {
   std::uint64_t sum = 0;
-  for (kept_copy const& c : kept) sum += c.bytes_saved_on_link;
+  for (planned_copy const& c : kept) sum += c.bytes_saved_on_link;
   return sum;
 }
 std::uint64_t job_plan::bytes_link() const {

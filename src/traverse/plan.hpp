@@ -16,6 +16,7 @@
 #include "garner/sssp.hpp"
 #include "garner/traffic.hpp"
 #include "garner/traverse.hpp"
+#include "graph/container.hpp"
 
 namespace garner {
 
@@ -42,13 +43,20 @@ struct plan_row {
 };
 
 // A copy of far data that is kept on the device, and what it spares the link in one run (of PageRank: one iteration).
-struct kept_copy {
+struct planned_copy {
   std::string what;
   std::uint64_t bytes = 0, bytes_saved_on_link = 0;
 };
-// The copies that a device budget of so many bytes is spent on.
-std::vector<kept_copy> kept_copies(graph_info const& info, job_kind kind, std::uint64_t device_budget);
-std::uint64_t target_bytes(graph_info const& info);  // of one direction's targets, as they are stored
+// What the header of a container says beside the counts.
+struct stored {
+  packed_words words;
+  std::uint32_t hints = 0;
+};
+// The copies that the job's device budget is spent on.
+std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s = {});
+std::uint64_t target_bytes(graph_info const& info, stored const& s,
+                           bool in = false);  // of one direction, with the directory of packed lists
+std::uint64_t weight_bytes(graph_info const& info, stored const& s);
 
 // Something that crosses the link, in requests of the job's access.
 struct crossing {
@@ -62,12 +70,13 @@ std::string_view to_string(crossing::bound b);
 
 struct job_plan {
   std::vector<plan_row> rows;
-  std::vector<kept_copy> kept;
+  std::vector<planned_copy> kept;
   std::vector<crossing> crossings;
-  bool from_offsets = false;      // the requests are those of the lists; else of one long list
-  std::string_view per;           // what crosses "an iteration", "a round", or "a run"
-  std::uint64_t iterations = 1;   // how often `per` was asked for
-  bool iterations_known = false;  // false: the totals are those of one
+  bool hints = false, hints_to_make = false;  // the best neighbours of every vertex are kept; they are not in the file
+  bool from_offsets = false;                  // the requests are those of the lists; else of one long list
+  std::string_view per;                       // what crosses "an iteration", "a round", or "a run"
+  std::uint64_t iterations = 1;               // how often `per` was asked for
+  bool iterations_known = false;              // false: the totals are those of one
 
   std::uint64_t bytes(tier where) const;
   std::uint64_t host_bytes() const;  // what the host budget pays: the tiers host and managed
@@ -79,7 +88,7 @@ struct job_plan {
 };
 
 // `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
-job_plan make_plan(graph_info const& info, job_options const& o, std::uint64_t device_budget = 0, std::uint64_t const* offsets = nullptr,
+job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
 // Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
 bool reads_in_lists(graph_info const& info, job_options const& o);

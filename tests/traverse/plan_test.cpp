@@ -149,7 +149,7 @@ TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
         at(o, {place_kind::traced, 0}, how);
         if (auto* const p = std::get_if<pagerank_options>(&o)) p->iterations = 2;
         graph const g = kron(11, id_bytes, kind_of(o) == job_kind::sssp ? weight_kind::u32 : weight_kind::none);
-        job_plan const p = make_plan(g.info, o, 0, g.out.offsets.data());
+        job_plan const p = make_plan(g.info, o, {}, g.out.offsets.data());
         EXPECT_EQ(p.from_offsets, how != access_mode::paged);
         double const planned = static_cast<double>(p.bytes_link());
         with_run(g, o, [&](auto const& run) {
@@ -178,22 +178,22 @@ TEST(plan, without_offsets_it_is_one_long_list) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
   at(o, {place_kind::traced, 0});
-  job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, 0, g.out.offsets.data());
+  job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_FALSE(rough.from_offsets);
   EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info) + 31) / 32 * 32);
   EXPECT_GT(fine.bytes_link(), rough.bytes_link());
   EXPECT_FALSE(fine.iterations_known);
   std::get<pagerank_options>(o).iterations = 7;
-  EXPECT_EQ(make_plan(g.info, o, 0, g.out.offsets.data()).bytes_link(), 7 * fine.bytes_link());
+  EXPECT_EQ(make_plan(g.info, o, {}, g.out.offsets.data()).bytes_link(), 7 * fine.bytes_link());
   link_rates const link = link_rates::of(51);
-  EXPECT_NEAR(make_plan(g.info, o, 0, g.out.offsets.data()).ms(link), 7 * fine.ms(link), 1e-9);
+  EXPECT_NEAR(make_plan(g.info, o, {}, g.out.offsets.data()).ms(link), 7 * fine.ms(link), 1e-9);
 }
 
 TEST(plan, what_is_kept_on_the_device_is_spared) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
   at(o, {place_kind::traced, 0});
-  job_plan p = make_plan(g.info, o, 0, g.out.offsets.data());
+  job_plan p = make_plan(g.info, o, {}, g.out.offsets.data());
   link_rates const link = link_rates::of(51);
   double const ms = p.ms(link);
   std::uint64_t const bytes = p.bytes_link();
