@@ -79,8 +79,7 @@ void add_convert(CLI::App& app) {
   auto const a = std::make_shared<convert_arguments>();
   CLI::App* const verb = app.add_subcommand("convert", "from any graph format to any other");
   verb->add_option("IN", a->in,
-                   "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr, all but .gnr also with .gz or .zst; .v or .e of an "
-                   "LDBC graph")
+                   "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst")
       ->required();
   verb->add_option("OUT", a->out, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst")->required();
   verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr")
