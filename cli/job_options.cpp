@@ -59,11 +59,8 @@ void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vect
 }
 
 job_ground job_arguments::load(job_ground ground) const {
-  graph_info const& info = ground.info;
   bool const on_device = ground.on_device();
-  std::uint64_t host = (info.vertices + 1) * 8 * (ground.needs.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0), device = 0;
-  (on_device ? device : host) += ground.needs.state_bytes;
-  (on_device && ground.edges == garner::tier::device ? device : host) += ground.far_bytes();
+  auto const [host, device] = ground.bytes();
   require_memory(file, host, device, ground.where,
                  ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
   if (on_device) ground.device_limit = device_limit(ground.where);
@@ -76,6 +73,14 @@ job_ground job_arguments::load(job_ground ground) const {
   how.check = ground.checked;
   ground.g = load_graph(file, how);
   return ground;
+}
+
+job_ground::memory job_ground::bytes() const {
+  memory all;
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+  (on_device() ? all.device : all.host) += needs.state_bytes;
+  (on_device() && edges == garner::tier::device ? all.device : all.host) += far_bytes();
+  return all;
 }
 
 void job_ground::say_head(std::string const& more) const {

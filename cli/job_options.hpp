@@ -55,6 +55,12 @@ struct job_ground {
   std::uint64_t list_bytes() const { return info.edges * (info.id_bytes + (needs.weights ? 4 : 0)); }  // amplification is over these
   std::uint64_t far_bytes() const { return list_bytes() * (needs.in_lists ? 2 : 1); }
 
+  // What offsets, ids, edges and state take, by where they lie.
+  struct memory {
+    std::uint64_t host = 0, device = 0;
+  };
+  memory bytes() const;
+
   void say_head(std::string const& more = "") const;  // graph, place, memory; `more` ends the line of the place
   std::optional<double> gb_per_s(std::uint64_t bytes, double ms) const;
   std::string rate(std::uint64_t bytes, double ms) const;  // of GB/s, or "-"

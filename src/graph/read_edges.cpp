@@ -65,8 +65,8 @@ struct ldbc_files {
 std::filesystem::path find_ldbc(std::string const& stem, char const* part) {
   auto const found = find_any(stem + part);
   if (!found)
-    fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; an LDBC graph is {}.v and .e, and perhaps .properties", stem, part,
-         stem);
+    fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: say --from)",
+         stem, part, stem);
   return *found;
 }
 

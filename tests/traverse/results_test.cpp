@@ -183,17 +183,17 @@ TEST_F(results, many_rows_in_pieces) {
     expected += id + "\t" + id + "\t" + id + "\n";
   }
   write_distances(g, to("w.tsv"), 7, whole, parent);
-  EXPECT_EQ(read(at("w.tsv")), expected);
+  EXPECT_TRUE(read(at("w.tsv")) == expected);  // too long to be printed
   for (std::string const name : {"w.tsv.gz", "w.tsv.zst"}) {
     write_distances(g, to(name), 7, whole, parent);
     EXPECT_LT(fs::file_size(at(name)), expected.size() / 2);
     input_stream in(at(name));
     std::string text(expected.size() + 1, '\0');
     text.resize(in.read(text.data(), text.size()));
-    EXPECT_EQ(text, expected) << name;
+    EXPECT_TRUE(text == expected) << name;
   }
   write_distances(g, to("w.npy"), 7, whole, parent);
-  EXPECT_EQ(array<std::uint64_t>("w.npy", "<u8"), array<std::uint64_t>("w.vertex.npy", "<u8"));
+  EXPECT_TRUE(array<std::uint64_t>("w.npy", "<u8") == array<std::uint64_t>("w.vertex.npy", "<u8"));
 }
 
 TEST_F(results, of_no_vertex) {
