@@ -103,14 +103,15 @@ void require_id_bytes(std::uint32_t id_bytes) {
 void budget_arguments::add(CLI::App& verb, bool with_device) {
   verb.add_option("--host-budget", host, "host memory that may be taken, as 8GiB (default: what the machine has)")->type_name("BYTES");
   if (with_device)
-    verb.add_option("--device-budget", device, "device memory that may be taken, as 8GiB (default: what is free)")->type_name("BYTES");
+    verb.add_option("--device-memory", device, "device memory that may be taken in all, as 8GiB (default: what is free)")
+        ->type_name("BYTES");
 }
 
 void budget_arguments::apply(place where) const {
   if (!host.empty()) host_budget().set_limit(parse_bytes(host));
   bool const on_device = where.kind == place_kind::device;
   if (!device.empty() && !on_device)
-    fail(errc::usage, "--device-budget {}: place {} takes no device memory; leave it out or say --place device", device, to_string(where));
+    fail(errc::usage, "--device-memory {}: place {} takes no device memory; leave it out or say --place device", device, to_string(where));
   if (!on_device) return;
   device::require(where.index);
   self_test(where.index);

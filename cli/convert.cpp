@@ -78,10 +78,11 @@ void convert_file(convert_arguments& a) {
 void add_convert(CLI::App& app) {
   auto const a = std::make_shared<convert_arguments>();
   CLI::App* const verb = app.add_subcommand("convert", "from any graph format to any other");
-  verb->add_option("IN", a->in, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr, all but .gnr also with .gz or .zst")
+  verb->add_option("IN", a->in,
+                   "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst")
       ->required();
   verb->add_option("OUT", a->out, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst")->required();
-  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr")
+  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr")
       ->type_name("FORMAT");
   verb->add_option("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
   auto* const undirected =

@@ -30,8 +30,7 @@ void make_graph(generate_arguments& a) {
   place const where = parse_place(a.place);
   if (where.kind == place_kind::traced) fail(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
-  if (to == file_format::snap || to == file_format::csv || to == file_format::gr ||
-      (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
+  if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
   a.pack.require_container(a.out, to == file_format::gnr);
   if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);

@@ -1,53 +1,205 @@
 #include "job_options.hpp"
 
+#include <algorithm>
+
 #include "graph/container.hpp"
+#include "traverse/job.hpp"
 
 namespace garner::cli {
 
-nlohmann::ordered_json requests_of(traffic const& t, link_shown link) {
-  if (!link.crosses) return nullptr;
-  nlohmann::ordered_json requests = nlohmann::ordered_json::object();
-  for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = t.requests[k];
-  requests["pages"] = t.pages;
-  return requests;
+namespace {
+
+link_shown what_crosses(place where, tier edges) {
+  if (where.kind == place_kind::traced) return {true, false};
+  // The driver moves managed pages and tells nobody how many.
+  return {where.kind == place_kind::device && edges == tier::host, true};
 }
 
-void say_link(traffic const& t, graph_info const& info, link_shown link) {
-  if (!link.crosses) return say("over the link -, amplification -, overfetch -\n");
-  if (t.pages) say("pages of 4 KiB {}\n", grouped(t.pages));
-  else
-    say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(t.requests[0]), grouped(t.requests[1]), grouped(t.requests[2]),
-        grouped(t.requests[3]));
-  say("over the link {}, amplification {:.3f}, overfetch {:.3f}\n", format_bytes(t.bytes_link()),
-      t.amplification(info.edges * info.id_bytes), t.overfetch());
-}
+bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
 
-void job_arguments::add(CLI::App& verb) {
-  verb.add_option("FILE", file, "a container (.gnr); convert other formats first")->required();
+}  // namespace
+
+void job_arguments::add_file(CLI::App& verb, char const* help) { verb.add_option("FILE", file, help)->required(); }
+
+void job_arguments::add_place(CLI::App& verb) {
   verb.add_option("--place", place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
       ->capture_default_str()
       ->type_name("PLACE");
   verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
   verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+}
+
+void job_arguments::add_l2(CLI::App& verb) {
   verb.add_option("--l2-bytes", l2, "of a traced run: the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
+}
+
+void job_arguments::add_verify(CLI::App& verb, char const* help) { verb.add_flag("--verify", verify, help); }
+
+void job_arguments::add_out(CLI::App& verb, char const* help) {
+  verb.add_option("--out", out, help)->type_name("FILE");
+  verb.add_option("--format", format, "of that file: text, tsv, npy or ldbc (default: by its ending, .tsv or .npy, else text)")
+      ->type_name("FORMAT");
+}
+
+void job_arguments::add_rest(CLI::App& verb) {
   verb.add_flag("--json", json, "print one JSON object");
   verb.add_flag("--no-check", no_check, "do not check the checksums of the container");
+  verb.add_option("--device-budget", copies,
+                  "copies of far data kept on the device: directories of packed lists, best neighbours, first arcs, as 800MiB (default: a "
+                  "tenth of the edge list, where there is room)")
+      ->type_name("BYTES");
   budgets.add(verb, true);
 }
 
-graph job_arguments::load(graph_info const& info, garner::place where, garner::tier edges_in, std::uint64_t state_bytes) const {
-  bool const on_device = where.kind == place_kind::device;
-  std::uint64_t const edges = info.edges * info.id_bytes;
-  std::uint64_t host_bytes = (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device_bytes = 0;
-  (on_device ? device_bytes : host_bytes) += state_bytes;
-  (on_device && edges_in == garner::tier::device ? device_bytes : host_bytes) += edges;
-  require_memory(file, host_bytes, device_bytes, where,
-                 edges_in == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+stored job_arguments::stored_in(std::string const& file) {
+  container_header const h = read_header(file);
+  return {h.words, h.hints};
+}
+
+std::uint64_t job_arguments::affordable_copies(job_ground const& ground) {
+  std::uint64_t const wanted = default_device_budget(ground.info);
+  if (!ground.on_device()) return wanted;
+  std::uint64_t const taken = ground.bytes().device, limit = device_limit(ground.where);
+  return std::min(wanted, limit - std::min(limit, taken));
+}
+
+result_target job_arguments::result() const { return {out, format.empty() ? result_format_of(out) : parse_result_format(format)}; }
+
+void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const {
+  if (l2_bytes && where.kind != place_kind::traced)
+    fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", l2);
+  if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
+  budgets.apply(where);
+  if (wants_result())
+    for (std::filesystem::path const& name : files_of(result())) files.insert(files.begin(), {"--out", name.string()});
+  check_outputs(file, files);
+}
+
+job_ground job_arguments::load(job_ground ground) const {
+  bool const on_device = ground.on_device();
+  auto const [host, device] = ground.bytes();
+  require_memory(file, host, device, ground.where,
+                 ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  if (on_device) ground.device_limit = device_limit(ground.where);
+  ground.link = what_crosses(ground.where, ground.edges);
   load_options how;
-  how.edges = on_device ? edges_in : garner::tier::host;  // elsewhere managed memory is host memory
-  how.device = on_device ? where.index : -1;
-  how.check = !no_check;
-  return load_graph(file, how);
+  how.edges = on_device ? ground.edges : garner::tier::host;  // elsewhere managed memory is host memory
+  how.device = on_device ? ground.where.index : -1;
+  how.in_lists = ground.needs.in_lists;
+  how.weights = ground.needs.weights;
+  how.check = ground.checked;
+  ground.g = load_graph(file, how);
+  return ground;
+}
+
+job_ground::memory job_ground::bytes() const {
+  memory all;
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+  (on_device() ? all.device : all.host) += needs.state_bytes + needs.copy_bytes;
+  (on_device() && edges == garner::tier::device ? all.device : all.host) += far_bytes();
+  return all;
+}
+
+void job_ground::say_head(std::string const& more) const {
+  say("graph   {}: {}\n", file, describe(info));
+  say("place   {}; edges in tier {} ({}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()), to_string(access),
+      more);
+  say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
+      needs.copy_bytes ? ", copies " + format_bytes(needs.copy_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
+                       : "",
+      on_device() ? ", device memory " + format_bytes(device_limit) : "",
+      host_is_limited() ? ", host budget " + format_bytes(host_budget().limit()) : "");
+}
+
+std::optional<double> job_ground::gb_per_s(std::uint64_t bytes, double ms) const {
+  if (!link.crosses || !link.timed || ms <= 0) return std::nullopt;
+  return static_cast<double>(bytes) / ms / 1e6;
+}
+
+std::string job_ground::rate(std::uint64_t bytes, double ms) const {
+  auto const r = gb_per_s(bytes, ms);
+  return r ? fmt::format("{:.2f}", *r) : "-";
+}
+
+std::string job_ground::link_bytes(std::uint64_t bytes) const { return link.crosses ? format_bytes(bytes) : "-"; }
+
+std::string job_ground::amplification(traffic const& t) const {
+  return link.crosses ? fmt::format("{:.3f}", t.amplification(list_bytes())) : "-";
+}
+
+void job_ground::say_traffic(traffic const& t) const {
+  if (!link.crosses) return say("over the link -, amplification -, overfetch -\n");
+  if (access == access_mode::paged) say("pages of 4 KiB {}\n", grouped(t.pages));
+  else
+    say("requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}\n", grouped(t.requests[0]), grouped(t.requests[1]), grouped(t.requests[2]),
+        grouped(t.requests[3]));
+  say("over the link {}, amplification {}, overfetch {:.3f}{}\n", format_bytes(t.bytes_link()), amplification(t), t.overfetch(),
+      link.timed ? " (modelled)" : "");
+}
+
+ordered_json job_ground::head() const {
+  return {{"file", file},
+          {"vertices", info.vertices},
+          {"edges", info.edges},
+          {"directed", info.directed},
+          {"place", to_string(where)},
+          {"tier", to_string(edges)},
+          {"access", to_string(access)}};
+}
+
+void job_ground::add_tail(ordered_json& to, bool verified) const {
+  to["l2_bytes"] = l2_bytes;
+  to["device_memory"] = or_null(on_device(), device_limit);
+  to["host_budget"] = or_null(host_is_limited(), host_budget().limit());
+  to["state_bytes"] = needs.state_bytes;
+  to["checked"] = checked;
+  to["verified"] = verified;
+  to["simulated"] = !link.timed;
+  to["modelled"] = link.crosses && on_device();
+}
+
+void job_ground::say_copies(std::vector<kept_copy> const& copies) const {
+  for (kept_copy const& c : copies) say("kept    {}: {}, made in {:.1f} ms\n", c.what, format_bytes(c.bytes), c.ms);
+}
+
+void job_ground::add_copies(ordered_json& to, std::vector<kept_copy> const& copies) const {
+  to["device_budget"] = or_null(where.kind != place_kind::host, needs.device_budget);
+  to["copies"] = ordered_json::array();
+  for (kept_copy const& c : copies) to["copies"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
+}
+
+void job_ground::add_rate(ordered_json& to, std::uint64_t bytes, double ms) const {
+  auto const r = gb_per_s(bytes, ms);
+  to["gbs"] = or_null(r.has_value(), r.value_or(0));
+}
+
+void job_ground::add_traffic(ordered_json& to, traffic const& t) const {
+  ordered_json requests = nullptr;
+  if (link.crosses) {
+    requests = ordered_json::object();
+    for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = t.requests[k];
+    requests["pages"] = t.pages;
+  }
+  to["bytes_link"] = or_null(link.crosses, t.bytes_link());
+  to["amplification"] = or_null(link.crosses, t.amplification(list_bytes()));
+  to["overfetch"] = or_null(link.crosses, t.overfetch());
+  to["requests"] = requests;
+}
+
+void check_vertices_per_team(std::uint32_t n) {
+  if (n < 1 || n > 1024) fail(errc::usage, "--vertices-per-team {}: say 1 to 1024", n);
+}
+void check_slice(std::uint32_t n) {
+  if (n < 64 || n % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", n);
+}
+
+std::string spread_of(std::vector<double> ms) {
+  std::sort(ms.begin(), ms.end());
+  return fmt::format("ms least {:.3f}, median {:.3f}, most {:.3f}", ms.front(), ms[ms.size() / 2], ms.back());
+}
+double median_of(std::vector<double> ms) {
+  std::sort(ms.begin(), ms.end());
+  return ms[ms.size() / 2];
 }
 
 }  // namespace garner::cli

@@ -1,10 +1,13 @@
-// What the verbs that run a job have in common: where it runs and how it reads, loading the graph for that, and what is said of the link.
+// What the verbs that run a job share, from the command line to the head of what they print: where the job runs and how it reads, its graph
+// loaded for that within the budgets, what is said of the link, and the file for its result. Each verb adds its own options and figures.
 #pragma once
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "access/matrix.hpp"
 #include "common.hpp"
@@ -12,51 +15,135 @@
 #include "garner/traffic.hpp"
 #include "graph/graph.hpp"
 #include "memory/budget.hpp"
+#include "traverse/plan.hpp"
+#include "traverse/results.hpp"
 
 namespace garner::cli {
+
+using ordered_json = nlohmann::ordered_json;
 
 // Whether requests cross a link, and whether they took the time that was measured.
 struct link_shown {
   bool crosses, timed;
 };
-inline link_shown what_crosses(place where, tier edges) {
-  if (where.kind == place_kind::traced) return {true, false};
-  // The driver moves managed pages and tells nobody how many.
-  return {where.kind == place_kind::device && edges == tier::host, true};
-}
-inline std::optional<double> gb_per_s(std::uint64_t bytes, double ms, link_shown link) {
-  if (!link.crosses || !link.timed || ms <= 0) return std::nullopt;
-  return static_cast<double>(bytes) / ms / 1e6;
-}
 
 template <class T>
-nlohmann::ordered_json or_null(bool there, T value) {
-  return there ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+ordered_json or_null(bool there, T value) {
+  return there ? ordered_json(value) : ordered_json(nullptr);
 }
-nlohmann::ordered_json requests_of(traffic const& t, link_shown link);
-void say_link(traffic const& t, graph_info const& info, link_shown link);  // requests, bytes, amplification, overfetch
 
-// --place, --access, --tier, --l2-bytes, --json, --no-check, the budgets; FILE.
+// What a job reads of its graph, and what it keeps beside it.
+struct job_needs {
+  bool in_lists = false, weights = false;
+  std::uint64_t state_bytes = 0;  // near the place that runs
+  std::uint64_t copy_bytes = 0;   // copies of far data there, and what they may take
+  std::uint64_t device_budget = 0;
+};
+
+// A job's graph, loaded where it is to lie, and how it is read. The one place where memory is added up before it is taken.
+struct job_ground {
+  std::string file;
+  graph_info info;  // of the file; g.info says what was loaded
+  stored in_file;
+  garner::place where;
+  garner::tier edges;
+  access_mode access;
+  std::uint64_t l2_bytes;
+  job_needs needs;
+  bool checked;
+  std::uint64_t device_limit = 0;  // with place device
+  link_shown link;
+  graph g;
+
+  bool on_device() const { return where.kind == place_kind::device; }
+  // Amplification is over these: lists as they are stored, with their weights.
+  std::uint64_t list_bytes() const { return target_bytes(info, in_file) + (needs.weights ? weight_bytes(info, in_file) : 0); }
+  std::uint64_t far_bytes() const {
+    return list_bytes() + (needs.in_lists ? target_bytes(info, in_file, true) + (needs.weights ? weight_bytes(info, in_file) : 0) : 0);
+  }
+
+  // What offsets, ids, edges and state take, by where they lie.
+  struct memory {
+    std::uint64_t host = 0, device = 0;
+  };
+  memory bytes() const;
+
+  void say_head(std::string const& more = "") const;  // graph, place, memory; `more` ends the line of the place
+  std::optional<double> gb_per_s(std::uint64_t bytes, double ms) const;
+  std::string rate(std::uint64_t bytes, double ms) const;  // of GB/s, or "-"
+  std::string link_bytes(std::uint64_t bytes) const;       // or "-"
+  std::string amplification(traffic const& t) const;       // or "-"
+  char const* of_what() const { return link.timed ? "" : " (of the simulation)"; }
+  void say_copies(std::vector<kept_copy> const& copies) const;                    // a line each, where there are any
+  void add_copies(ordered_json& to, std::vector<kept_copy> const& copies) const;  // device_budget, copies
+  void say_traffic(traffic const& t) const;                                       // requests, bytes, amplification, overfetch
+
+  ordered_json head() const;                                              // file to access
+  void add_tail(ordered_json& to, bool verified) const;                   // L2, budgets, state; checked to modelled
+  void add_rate(ordered_json& to, std::uint64_t bytes, double ms) const;  // gbs
+  void add_traffic(ordered_json& to, traffic const& t) const;             // bytes_link, amplification, overfetch, requests
+};
+
+// FILE; --place, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --device-budget, the budgets.
 struct job_arguments {
-  std::string file, place = "host", access = "aligned", tier, l2 = "0";
-  bool json = false, no_check = false;
+  std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, copies;
+  bool verify = false, json = false, no_check = false;
   budget_arguments budgets;
 
-  void add(CLI::App& verb);
-  // Into the job's options, which are refused where they do not go together; sets the budgets.
+  void add_file(CLI::App& verb, char const* help = "a container (.gnr); convert other formats first");
+  void add_place(CLI::App& verb);
+  void add_l2(CLI::App& verb);
+  void add_verify(CLI::App& verb, char const* help = "check the result against the graph");
+  void add_out(CLI::App& verb, char const* help);  // `help`: what a line of the text holds
+  void add_rest(CLI::App& verb);
+
+  // Into the job's options, which are refused where they do not go together; sets the budgets. `files`: other files it will write.
   template <class Options>
-  void resolve(Options& o) const {
+  void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
     o.where = parse_place(place);
     o.access = parse_access(access);
     o.edges = tier.empty() ? default_tier(o.where, o.access) : parse_tier(tier);
     require_combination(o.where, *o.edges, o.access);
     o.l2_bytes = parse_bytes(l2);
-    if (o.l2_bytes && o.where.kind != place_kind::traced)
-      fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", l2);
-    budgets.apply(o.where);
+    o.check_certificate = verify;
+    if (!copies.empty()) o.device_budget = parse_bytes(copies);
+    check(o.where, o.l2_bytes, std::move(files));
   }
-  // Adds up the memory before any is taken, with `state_bytes` near the place.
-  graph load(graph_info const& info, garner::place where, garner::tier edges, std::uint64_t state_bytes) const;
+  // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
+  template <class Options>
+  job_ground load(graph_info const& info, Options& o, job_needs const& needs) const {
+    job_ground ground{file, info, stored_in(file), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
+    if (!o.device_budget) o.device_budget = affordable_copies(ground);
+    ground.needs.device_budget = *o.device_budget;
+    for (planned_copy const& c : planned_copies(info, o, ground.in_file)) ground.needs.copy_bytes += c.bytes;
+    return load(std::move(ground));
+  }
+  bool wants_result() const { return !out.empty(); }
+  result_target result() const;  // of --out and --format
+
+ private:
+  void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
+  job_ground load(job_ground ground) const;
+  static stored stored_in(std::string const& file);
+  static std::uint64_t affordable_copies(job_ground const& ground);
 };
+
+void check_vertices_per_team(std::uint32_t n);
+void check_slice(std::uint32_t n);
+
+std::string spread_of(std::vector<double> ms);  // "ms least 1.000, median 2.000, most 3.000"
+double median_of(std::vector<double> ms);
+template <class Run>
+std::vector<double> times_of(std::vector<Run> const& runs) {
+  std::vector<double> ms;
+  for (Run const& r : runs) ms.push_back(r.ms);
+  return ms;
+}
+template <class Run>
+bool all_verified(std::vector<Run> const& runs) {
+  for (Run const& r : runs)
+    if (!r.verified) return false;
+  return true;
+}
 
 }  // namespace garner::cli

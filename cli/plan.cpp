@@ -25,6 +25,7 @@ struct plan_arguments {
   std::string file, job, place = "device", access = "aligned", tier, variant;
   std::optional<std::uint64_t> iterations;
   bool as_json = false;
+  std::string copies;
   cli::budget_arguments budgets;
 };
 
@@ -49,6 +50,7 @@ json gather(plan_arguments const& a) {
   tier const edges = a.tier.empty() ? default_tier(where, access) : parse_tier(a.tier);
   require_combination(where, edges, access);
   std::visit([&](auto& job) { job.where = where, job.access = access, job.edges = edges; }, o);
+  if (!a.copies.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.copies); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
     if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
@@ -151,7 +153,7 @@ void print(json const& all) {
     for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}\n", l.name, cli::shown_ms(ms[l.name]));
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
-                                                      ? "the host; of the device nothing is known (--device-budget says what it has)"
+                                                      ? "the host; of the device nothing is known (--device-memory says what it has)"
                                                       : "yes"
                                                 : "no");
 }
@@ -171,6 +173,8 @@ void add_plan(CLI::App& app) {
   verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
   cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: what one of them takes)");
   verb->add_flag("--json", a->as_json, "print one JSON object");
+  verb->add_option("--device-budget", a->copies, "copies of far data kept on the device (default: a tenth of the edge list)")
+      ->type_name("BYTES");
   a->budgets.add(*verb, true);
   verb->footer(
       "Ends with 1 where the job does not fit, with the words that the job would say.\n"

@@ -319,6 +319,15 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   bool const undirected = options.undirected.value_or(e.undirected);
   std::uint64_t const m = e.arcs.size();
   report.arcs_read = m;
+  using numbering = build_options::ids;
+  if (!e.ids.empty() && options.numbering == numbering::keep) {  // then what the list leaves out becomes an isolated vertex
+    x.threads().run(m, 1 << 16, [&](std::uint64_t a, std::uint64_t b) {
+      for (; a < b; ++a) e.arcs[a] = {e.ids[e.arcs[a].source], e.ids[e.arcs[a].target]};
+    });
+    e.vertices = e.ids.back() + 1;
+    e.ids.clear();
+  }
+  bool const listed = !e.ids.empty();
 
   std::uint64_t largest = 0, loops_in_file = 0;
   {
@@ -338,8 +347,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   }
   // An id is too sparse to be kept when the offsets alone would outweigh the edges many times.
   std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
-  bool const sparse = vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m);
-  bool const compact = options.numbering == build_options::ids::compact || (options.numbering == build_options::ids::automatic && sparse);
+  bool const sparse = !listed && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
+  bool const compact = !listed && (options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse));
   std::vector<std::uint64_t> user;
   if (compact) {
     user = distinct_ids(x, e);
@@ -348,7 +357,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   if (vertices >= 0xffffffffull)
     fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", e.source, vertices,
          compact ? "the graph is too large" : "say --compact if most ids are unused");
-  report.compacted = compact;
+  report.compacted = compact || (listed && options.numbering == numbering::compact);
   bool const weighted = !e.weights.empty();
   report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
   std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
@@ -381,6 +390,10 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   std::string const name = e.source;
   std::uint64_t const base = e.id_base;
   bool const listed_twice = mirror && e.mirrored;
+  // Ids without a gap need no map.
+  bool const maps = listed && (options.numbering == numbering::compact || e.ids.back() - e.ids.front() != e.ids.size() - 1);
+  std::uint64_t const first_id = listed ? e.ids.front() : 0;
+  if (maps) user = std::move(e.ids);
   e = {};
   graph g = build_csr(x, std::move(arcs), !undirected, options, report);
   if (undirected && !mirror) report.duplicates_dropped = 0;
@@ -390,12 +403,12 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
   }
   g.name = name;
-  if (compact) {
+  if (compact || maps) {
     g.info.id_map = true;
     g.ids = buffer<std::uint64_t>(tier::host, user.size(), -1, "id map");
     for (std::uint64_t i = 0; i < user.size(); ++i) g.ids[i] = user[i] + base;
   } else {
-    g.info.id_base = base;
+    g.info.id_base = base + first_id;
   }
   return g;
 }

@@ -89,7 +89,7 @@ void check_target(std::filesystem::path const& out) {
 convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
   build_options const& b = options.build;
   convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out)};
-  if (plan.to == file_format::snap || plan.to == file_format::csv || plan.to == file_format::gr)
+  if (!is_written(plan.to))
     fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", out.string(),
          to_string(plan.to));
   if (plan.to == file_format::gnr && strip_compression(out).compression != "")

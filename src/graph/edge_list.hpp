@@ -1,6 +1,6 @@
 // What every reader of a graph file gives, and what build_graph() turns into CSR: arcs as they stand in the file, counted from 0 (the
 // user's id is id + id_base), before duplicates are dropped or ids compacted. Invariant: weights is empty or as long as arcs; f32 weights
-// are kept as their bit pattern.
+// are kept as their bit pattern; ids ascend, each once.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,6 +24,7 @@ struct edge_list {
   bool mirrored = false;                        // the format says undirected and already lists both directions
   std::uint64_t vertices = 0;                   // as the header declares them (ids 0 .. vertices-1 in `id_base` counting); 0: not declared
   std::uint64_t id_base = 0;                    // user id = internal id + id_base (1 for Matrix Market and DIMACS)
+  std::vector<std::uint64_t> ids;               // where the format lists its vertices: their user ids, and arcs hold places in this list
   std::string source;                           // the file's name, for messages
 };
 

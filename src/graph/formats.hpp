@@ -17,10 +17,11 @@
 
 namespace garner {
 
-enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr };
+enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr };
 
 std::string_view to_string(file_format format);
-file_format parse_format(std::string_view name);           // errc::usage lists the choices
+file_format parse_format(std::string_view name);  // errc::usage lists the choices
+bool is_written(file_format format);
 file_format format_of(std::filesystem::path const& path);  // by ending, looking through .gz and .zst; errc::usage lists the endings
 
 struct read_options {
@@ -37,9 +38,10 @@ struct read_result {
 
 read_result read_edges(std::filesystem::path const& path, read_options const& options);
 
-// The same from an open stream, which may lie in memory; any format but bel (three files) and gnr.
+// The same from an open stream, which may lie in memory; any format but bel, ldbc (several files) and gnr.
 read_result read_edges(input_stream& in, file_format format, read_options const& options);
 read_result read_bel(input_stream& offsets, input_stream& targets, input_stream* weights, read_options const& options);
+read_result read_ldbc(input_stream& vertices, input_stream& edges, input_stream* properties, read_options const& options);
 
 // Host memory that reading takes at its peak, guessed from the size of the file and a look at its beginning: 16 bytes an arc,
 // 4 bytes a weight, 8 bytes an offset of a binary CSR, and the blocks in flight. 0, and nothing is opened, for what is no regular file: of
@@ -74,6 +76,7 @@ struct bare_name {
 bare_name strip_compression(std::filesystem::path const& path);
 // PREFIX.bel of PREFIX.bel, PREFIX.bel.col, PREFIX.bel.dst or PREFIX.bel.val, compressed or not.
 std::string bel_stem(std::filesystem::path const& path);
+std::string ldbc_stem(std::filesystem::path const& path);  // NAME of NAME.v or NAME.e, compressed or not
 
 // The readers behind read_edges, one a family of formats; only read_edges.cpp calls them.
 read_result read_columns(input_stream& in, file_format format, read_options const& options);  // el, wel, csv, snap

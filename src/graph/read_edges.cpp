@@ -11,9 +11,9 @@ namespace garner {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> names = {"el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel", "gnr"};
+constexpr std::array<std::string_view, 11> names = {"el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel", "ldbc", "gnr"};
 
-bool is_text(file_format f) { return f <= file_format::gr; }
+bool is_text(file_format f) { return f <= file_format::gr || f == file_format::ldbc; }
 
 // The one file that is `name`, plain or compressed; unset if there is none.
 std::optional<std::filesystem::path> find_any(std::string const& name) {
@@ -53,6 +53,27 @@ bel_files open_bel(std::filesystem::path const& path) {
   };
   bel_files files{open(".col"), open(".dst"), std::nullopt};
   if (auto const found = find_any(stem + ".val")) files.weights.emplace(*found, false);
+  return files;
+}
+
+struct ldbc_files {
+  input_stream vertices, edges;
+  std::optional<input_stream> properties;
+};
+
+// `part` of an LDBC graph, which must be there.
+std::filesystem::path find_ldbc(std::string const& stem, char const* part) {
+  auto const found = find_any(stem + part);
+  if (!found)
+    fail(errc::io, "{}{}: there is no such file, nor with .gz or .zst; an LDBC graph is {}.v and .e (a list of edges alone: say --from)",
+         stem, part, stem);
+  return *found;
+}
+
+ldbc_files open_ldbc(std::filesystem::path const& path) {
+  std::string const stem = ldbc_stem(path);
+  ldbc_files files{input_stream(find_ldbc(stem, ".v")), input_stream(find_ldbc(stem, ".e")), std::nullopt};
+  if (auto const found = find_any(stem + ".properties")) files.properties.emplace(*found);
   return files;
 }
 
@@ -103,15 +124,25 @@ std::string bel_stem(std::filesystem::path const& path) {
   return name;
 }
 
+std::string ldbc_stem(std::filesystem::path const& path) {
+  std::string name = strip_compression(path).name;
+  if (name.ends_with(".v") || name.ends_with(".e")) name.resize(name.size() - 2);
+  return name;
+}
+
+bool is_written(file_format f) { return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc; }
+
 file_format format_of(std::filesystem::path const& path) {
   std::string const name = strip_compression(path).name;
   auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
   if (ends(".txt") || ends(".tsv")) return file_format::snap;
   if (ends(".bel.col") || ends(".bel.dst") || ends(".bel.val")) return file_format::bel;
+  if (ends(".v") || ends(".e")) return file_format::ldbc;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] != "snap" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
+    if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
-       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz or .zst), "
+       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr (also with .gz or "
+       ".zst), "
        "or say "
        "--from FORMAT or --to FORMAT",
        path.string());
@@ -131,6 +162,7 @@ read_result read_edges(input_stream& in, file_format format, read_options const&
       case file_format::wsg:
         return read_sg(in, true, options);
       case file_format::bel:
+      case file_format::ldbc:
       case file_format::gnr:
         fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
       default:
@@ -146,12 +178,27 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
       bel_files files = open_bel(path);
       return read_bel(files.offsets, files.targets, files.weights ? &*files.weights : nullptr, options);
     });
+  if (format == file_format::ldbc)
+    return with_memory(ldbc_stem(path), [&] {
+      ldbc_files files = open_ldbc(path);
+      return read_ldbc(files.vertices, files.edges, files.properties ? &*files.properties : nullptr, options);
+    });
   input_stream in(path);
   return read_edges(in, format, options);
 }
 
-std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_options const& options) {
-  file_format const format = chosen(path, options);
+std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_options const& options) {
+  file_format const format = chosen(given, options);
+  std::filesystem::path path = given;
+  std::uint64_t listed = 0;  // for vertices that are listed apart
+  if (format == file_format::ldbc) {
+    std::filesystem::path const list = find_ldbc(ldbc_stem(given), ".v");
+    path = find_ldbc(ldbc_stem(given), ".e");
+    if (gives_once(list)) return 0;
+    // Lines of 4 bytes and more, and 32 bytes a vertex while they are sorted.
+    input_stream const in(list);
+    listed = in.file_size().value_or(0) * (in.plain_size() ? 8 : 32);
+  }
   constexpr std::uint64_t a_mib = 1u << 20;
   if (format == file_format::bel) {
     for (char const* part : {".col", ".dst", ".val"})
@@ -192,7 +239,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& path, read_option
   std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_crew().threads(),
                                                        4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) +
                                a_mib;
-  return static_cast<std::uint64_t>(static_cast<double>(lines) * whole * (weighted ? 20 : 16)) + flight;
+  return static_cast<std::uint64_t>(static_cast<double>(lines) * whole * (weighted ? 20 : 16)) + flight + listed;
 }
 
 }  // namespace garner

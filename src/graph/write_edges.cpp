@@ -1,12 +1,8 @@
-// Writes a CSR as el, wel, mtx, sg, wsg or bel. Every file is a row of pieces, made (and compressed, each as a gzip member or zstd frame of
-// its own) by the crew and written in order.
+// Writes a CSR as el, wel, mtx, sg, wsg or bel, each file a row of pieces.
 // Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
 // files of a .bel none is renamed before all are safe on the disk.
 // Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
 // arc.
-#include <zlib.h>
-#include <zstd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -16,91 +12,18 @@
 #include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "core/publish.hpp"
 #include "core/stats.hpp"
 #include "graph/formats.hpp"
+#include "graph/piece_file.hpp"
 
 namespace garner {
 
 namespace {
 
-constexpr std::uint64_t piece_arcs = 1u << 16, piece_bytes = 1u << 20;
-
-std::string packed(std::string const& bytes, std::string const& compression) {
-  if (compression.empty()) return bytes;
-  std::string out;
-  if (compression == ".zst") {
-    out.resize(::ZSTD_compressBound(bytes.size()));
-    std::size_t const n = ::ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3);
-    if (::ZSTD_isError(n)) fail(errc::memory, "zstd: {}", ::ZSTD_getErrorName(n));
-    out.resize(n);
-    return out;
-  }
-  ::z_stream z{};
-  if (::deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) fail(errc::memory, "gzip: no memory to compress");
-  out.resize(::deflateBound(&z, bytes.size()));
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  int const rc = ::deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  ::deflateEnd(&z);
-  if (rc != Z_STREAM_END) fail(errc::internal, "gzip: a piece of {} bytes was not compressed whole", bytes.size());
-  return out;
-}
-
-class piece_file {
- public:
-  piece_file(std::filesystem::path const& path, std::string compression) : file_(path), compression_(std::move(compression)) {}
-
-  // make(i, out) fills one piece, on any thread.
-  template <class Make>
-  void pieces(std::uint64_t n, Make const& make) {
-    std::uint64_t const batch = 4 * shared_crew().threads();
-    std::vector<std::string> made(static_cast<std::size_t>(std::min(n, batch)));
-    for (std::uint64_t first = 0; first < n; first += batch) {
-      std::uint64_t const count = std::min(batch, n - first);
-      shared_crew().run(count, 1, [&](std::uint64_t i, std::uint64_t last) {
-        for (; i != last; ++i) {
-          std::string piece;
-          make(first + i, piece);
-          made[i] = packed(piece, compression_);
-        }
-      });
-      for (std::uint64_t i = 0; i < count; ++i) file_.write(made[i]);
-    }
-  }
-  void piece(std::string const& bytes) { file_.write(packed(bytes, compression_)); }
-
-  // n items, the i-th of which is item(i).
-  template <class T, class Item>
-  void array(std::uint64_t n, progress& bar, Item const& item) {
-    constexpr std::uint64_t per_piece = piece_bytes / sizeof(T);
-    pieces((n + per_piece - 1) / per_piece, [&](std::uint64_t p, std::string& out) {
-      std::uint64_t const first = p * per_piece, count = std::min(per_piece, n - first);
-      out.resize(count * sizeof(T));
-      for (std::uint64_t i = 0; i < count; ++i) {
-        T const value = item(first + i);
-        std::memcpy(out.data() + i * sizeof(T), &value, sizeof(T));
-      }
-      bar.advance(count);
-    });
-  }
-  pending_file& file() { return file_; }
-
- private:
-  pending_file file_;
-  std::string compression_;
-};
+constexpr std::uint64_t piece_arcs = 1u << 16;
 
 std::uint64_t target(csr_arrays const& g, void const* targets, std::uint64_t i) {
   return g.id_bytes == 8 ? static_cast<std::uint64_t const*>(targets)[i] : static_cast<std::uint32_t const*>(targets)[i];
-}
-
-void put_number(std::string& out, std::uint64_t value) {
-  char text[20];
-  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
 // The shortest text that reads back as the same bits, with a point or an exponent so that it reads back as f32.

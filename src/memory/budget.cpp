@@ -47,7 +47,7 @@ budget& device_budget(int index) {
   static std::mutex mutex;
   static std::deque<budget> all;  // addresses stay
   std::lock_guard const hold(mutex);
-  while (static_cast<int>(all.size()) <= index) all.emplace_back(fmt::format("device {}", all.size()), "--device-budget");
+  while (static_cast<int>(all.size()) <= index) all.emplace_back(fmt::format("device {}", all.size()), "--device-memory");
   return all[static_cast<std::size_t>(index)];
 }
 
@@ -141,7 +141,7 @@ std::string why_not(std::string const& what, bytes_needed const& needed, bytes_n
         "larger machine",
         what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
   if (needed.device > allowed.device)
-    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-budget or {}", what,
+    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise --device-memory or {}", what,
                        format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
   return "";
 }

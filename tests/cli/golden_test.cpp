@@ -86,7 +86,7 @@ TEST(golden, generate) {
                              "garner generate kron --scale 8 --weights 1.5:2 r.gnr",
                              "garner generate kron --scale 8 --weights 1:2 --weights-f32 1:2 r.gnr",
                              "garner generate kron --scale 8 --host-budget 4K r.gnr",
-                             "garner generate kron --scale 8 --device-budget 4K r.gnr",
+                             "garner generate kron --scale 8 --device-memory 4K r.gnr",
                              "ls"});
 }
 
@@ -181,7 +181,7 @@ TEST(golden, bad_input) {
                  "garner bfs g.gnr --l2-bytes 6M",
                  "garner bfs g.gnr --host-budget 8K",
                  "garner bfs g.gnr --host-budget many",
-                 "garner bfs g.gnr --device-budget 1G",
+                 "garner bfs g.gnr --device-memory 1G",
                  "garner bfs g.gnr --out nowhere/o.txt",
                  "garner bfs g.gnr --out /dev/null",
                  "garner bfs g.gnr --out ./g.gnr",

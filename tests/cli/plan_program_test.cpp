@@ -84,14 +84,14 @@ TEST(plan_program, refuses_in_the_words_of_the_job) {
 TEST(plan_program, refuses_what_no_device_holds) {
   folder const at;
   generate(at);
-  outcome const o = at.shell("garner plan k.gnr --job bfs --device-budget 8K");
+  outcome const o = at.shell("garner plan k.gnr --job bfs --device-memory 8K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise --device-budget or say --place host"),
+  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise --device-memory or say --place host"),
             std::string::npos)
       << o.err;
   if (device::count() == 0) return;
-  EXPECT_EQ(at.shell("garner bfs k.gnr --place device --device-budget 8K").err, o.err);
+  EXPECT_EQ(at.shell("garner bfs k.gnr --place device --device-memory 8K").err, o.err);
 }
 
 TEST(plan_program, refuses_what_the_job_refuses) {

@@ -263,7 +263,7 @@ TEST(place, device_gives_what_the_host_gives) {
     outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place device " + how);
     ASSERT_EQ(o.code, 0) << o.err;
     json const j = json::parse(o.out);
-    EXPECT_TRUE(j.at("device_budget").is_number());
+    EXPECT_TRUE(j.at("device_memory").is_number());
     for (std::size_t k = 0; k < 3; ++k) {
       for (char const* key : {"source", "reached", "depth_max", "depth_sum"}) EXPECT_EQ(j["runs"][k][key], host["runs"][k][key]) << key;
       EXPECT_EQ(j["runs"][k]["bytes_link"].is_null(), how.find("device") != std::string::npos || how.find("paged") != std::string::npos);
@@ -271,10 +271,10 @@ TEST(place, device_gives_what_the_host_gives) {
   }
   ASSERT_EQ(at.shell("garner generate kron --scale 14 --place device d.gnr").code, 0);
   EXPECT_EQ(at.shell("cmp k.gnr d.gnr").code, 0) << "a generated graph has the same bits at every place";
-  outcome const o = at.shell("garner bfs k.gnr --place device --tier device --device-budget 64K");
+  outcome const o = at.shell("garner bfs k.gnr --place device --tier device --device-memory 64K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_NE(o.err.find("--device-budget"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("--device-memory"), std::string::npos) << o.err;
 }
 
 }  // namespace

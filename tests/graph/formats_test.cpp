@@ -195,19 +195,23 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.bel.col"), file_format::bel);
   EXPECT_EQ(format_of("b.bel.dst.gz"), file_format::bel);
   EXPECT_EQ(format_of("b.bel.val"), file_format::bel);
+  EXPECT_EQ(format_of("b.v"), file_format::ldbc);
+  EXPECT_EQ(format_of("b.e.zst"), file_format::ldbc);
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(
       message(errc::usage, [] { format_of("graph.dat"); }),
-      "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .gnr (also with .gz "
-      "or .zst), or say --from FORMAT or --to FORMAT");
+      "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr (also with "
+      ".gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
+  EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
+  EXPECT_EQ(ldbc_stem("x/y.e"), "x/y");
 }
 
 TEST(format_names, every_name_parses_back) {
   for (int i = 0; i <= static_cast<int>(file_format::gnr); ++i)
     EXPECT_EQ(parse_format(to_string(static_cast<file_format>(i))), static_cast<file_format>(i));
   EXPECT_EQ(message(errc::usage, [] { parse_format("graphml"); }),
-            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, sg, wsg, bel, gnr");
+            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr");
 }
 
 // --- columns ---------------------------------------------------------------------------------------------------------------

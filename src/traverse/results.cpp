@@ -1,0 +1,246 @@
+#include "traverse/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "core/stats.hpp"
+#include "garner/traverse.hpp"
+#include "graph/formats.hpp"
+#include "graph/piece_file.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> names = {"text", "tsv", "npy", "ldbc"};
+constexpr std::uint64_t piece_rows = 1u << 15, none = ~std::uint64_t{0};
+
+// Which vertex stands in which row.
+class row_order {
+ public:
+  explicit row_order(graph const& g) : vertices(g.info.vertices) {
+    std::span<std::uint64_t const> const ids = g.ids.span();
+    if (std::is_sorted(ids.begin(), ids.end())) return;  // also where there are none
+    order_.resize(vertices);
+    std::iota(order_.begin(), order_.end(), std::uint64_t{0});
+    std::sort(order_.begin(), order_.end(), [&](std::uint64_t a, std::uint64_t b) { return ids[a] < ids[b]; });
+  }
+  std::uint64_t operator[](std::uint64_t row) const { return order_.empty() ? row : order_[row]; }
+  bool as_kept() const { return order_.empty(); }
+
+  std::uint64_t vertices;
+
+ private:
+  std::vector<std::uint64_t> order_;
+};
+
+// put(out, v) writes what stands behind the vertex in its row, separator first.
+template <class Put>
+void write_rows(graph const& g, row_order const& rows, result_target const& to, std::string const& head, Put const& put) {
+  phase const timed{"results.write"};
+  progress bar("writing", rows.vertices);
+  piece_file file(to.path, strip_compression(to.path).compression);
+  file.piece(head);
+  file.pieces((rows.vertices + piece_rows - 1) / piece_rows, [&](std::uint64_t p, std::string& out) {
+    std::uint64_t const first = p * piece_rows, last = std::min(rows.vertices, first + piece_rows);
+    for (std::uint64_t row = first; row < last; ++row) {
+      std::uint64_t const v = rows[row];
+      put_number(out, g.user_id(v));
+      put(out, v);
+      out += '\n';
+    }
+    bar.advance(last - first);
+  });
+  file.file().commit();
+}
+
+char separator(result_format format) { return format == result_format::tsv ? '\t' : ' '; }
+
+// The columns' names, as the first line of the format has them.
+std::string head_line(result_format format, std::string_view columns, std::string const& more = "") {
+  if (format == result_format::ldbc) return "";
+  if (format == result_format::text) return fmt::format("# {}{}\n", columns, more);
+  std::string line(columns);
+  std::replace(line.begin(), line.end(), ' ', '\t');
+  return line + "\n";
+}
+
+std::filesystem::path beside(std::filesystem::path const& path, char const* what) {
+  std::string name = path.string();
+  if (name.ends_with(".npy")) name.resize(name.size() - 4);
+  return name + "." + what + ".npy";
+}
+
+template <class T>
+constexpr std::string_view npy_type = "";
+template <>
+constexpr std::string_view npy_type<std::uint32_t> = "<u4";
+template <>
+constexpr std::string_view npy_type<std::uint64_t> = "<u8";
+template <>
+constexpr std::string_view npy_type<float> = "<f4";
+
+// The head of a numpy array of one dimension, format 1.0: magic, version, the length of what follows, a Python dictionary, blanks up to a
+// multiple of 64 bytes.
+std::string npy_head(std::string_view type, std::uint64_t n) {
+  std::string words = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, n);
+  constexpr std::size_t before = 10;
+  words.append(63 - (before + words.size()) % 64, ' ');
+  words += '\n';
+  std::string head("\x93NUMPY\x01\x00", 8);
+  head += static_cast<char>(words.size() & 0xff);
+  head += static_cast<char>(words.size() >> 8);
+  return head + words;
+}
+
+// Arrays of one result, which appear together.
+class npy_files {
+ public:
+  npy_files(graph const& g, row_order const& rows, result_target const& to)
+      : g_(g), rows_(rows), path_(to.path), bar_("writing", rows.vertices) {
+    // Row i is vertex i, unless this says otherwise. One that stands there already is of an older result.
+    bool const counted = g.ids.empty() && g.info.id_base == 0;
+    if (std::error_code unknown; !counted || std::filesystem::exists(beside(path_, "vertex"), unknown))
+      array<std::uint64_t>(beside(path_, "vertex"), [&](std::uint64_t v) { return g_.user_id(v); });
+  }
+  template <class T, class Item>
+  void values(Item const& item) {
+    array<T>(path_, item);
+  }
+  void parents(std::span<std::uint64_t const> parent) {
+    array<std::uint64_t>(beside(path_, "parent"), [&](std::uint64_t v) { return parent[v] == none ? none : g_.user_id(parent[v]); });
+  }
+  void commit() {
+    for (auto& f : files_) f->file().flush();
+    for (auto& f : files_) f->file().publish();
+  }
+
+ private:
+  template <class T, class Item>
+  void array(std::filesystem::path const& path, Item const& item) {
+    phase const timed{"results.write"};
+    files_.push_back(std::make_unique<piece_file>(path, ""));
+    files_.back()->piece(npy_head(npy_type<T>, rows_.vertices));
+    files_.back()->template array<T>(rows_.vertices, bar_, [&](std::uint64_t row) { return static_cast<T>(item(rows_[row])); });
+  }
+
+  graph const& g_;
+  row_order const& rows_;
+  std::filesystem::path path_;
+  progress bar_;
+  std::vector<std::unique_ptr<piece_file>> files_;
+};
+
+template <class Whole>
+void put_value(std::string& out, Whole value, result_format) {
+  put_number(out, value);
+}
+void put_value(std::string& out, float value, result_format format) {
+  // The benchmark's files have the digits of a double, so all of a float is there.
+  if (format == result_format::ldbc) fmt::format_to(std::back_inserter(out), "{:.15e}", static_cast<double>(value));
+  else fmt::format_to(std::back_inserter(out), "{}", value);
+}
+
+bool is_reached(std::uint32_t depth) { return depth != unreached; }
+bool is_reached(std::uint64_t distance) { return distance != none; }
+bool is_reached(float distance) { return !std::isinf(distance); }
+
+// Of a search: values and parents. `nowhere` stands for the value of what was not reached, which has no parent.
+template <class T>
+void write_search(graph const& g, result_target const& to, std::string_view columns, std::uint64_t source, std::span<T const> value,
+                  std::span<std::uint64_t const> parent, std::string_view nowhere) {
+  row_order const rows(g);
+  if (to.format == result_format::npy) {
+    npy_files files(g, rows, to);
+    files.values<T>([&](std::uint64_t v) { return value[v]; });
+    files.parents(parent);
+    return files.commit();
+  }
+  bool const with_parents = wants_parents(to.format);
+  char const sep = separator(to.format);
+  write_rows(g, rows, to, head_line(to.format, columns, fmt::format(", from source {}", source)), [&](std::string& out, std::uint64_t v) {
+    out += sep;
+    if (!is_reached(value[v])) out += nowhere;
+    else put_value(out, value[v], to.format);
+    if (!with_parents) return;
+    out += sep;
+    if (parent[v] == none) out += "-1";
+    else put_number(out, g.user_id(parent[v]));
+  });
+}
+
+// Of all vertices: one value.
+template <class T, class Item>
+void write_values(graph const& g, row_order const& rows, result_target const& to, std::string_view columns, Item const& item) {
+  if (to.format == result_format::npy) {
+    npy_files files(g, rows, to);
+    files.values<T>(item);
+    return files.commit();
+  }
+  char const sep = separator(to.format);
+  write_rows(g, rows, to, head_line(to.format, columns), [&](std::string& out, std::uint64_t v) {
+    out += sep;
+    put_value(out, item(v), to.format);
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(result_format format) { return names.at(static_cast<std::size_t>(format)); }
+
+result_format parse_result_format(std::string_view text) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (text == names[i]) return static_cast<result_format>(i);
+  fail(errc::usage, "format {}: unknown; say {}", text, fmt::join(names, ", "));
+}
+
+result_format result_format_of(std::filesystem::path const& path) {
+  std::string const name = strip_compression(path).name;
+  return name.ends_with(".tsv") ? result_format::tsv : name.ends_with(".npy") ? result_format::npy : result_format::text;
+}
+
+std::vector<std::filesystem::path> files_of(result_target const& to) {
+  if (to.format != result_format::npy) return {to.path};
+  if (std::string const ending = strip_compression(to.path).compression; !ending.empty())
+    fail(errc::usage, "{}: an array is not compressed, since it is read in place; drop the ending {}", to.path.string(), ending);
+  return {to.path, beside(to.path, "parent"), beside(to.path, "vertex")};
+}
+
+void write_depths(graph const& g, result_target const& to, std::uint64_t source, std::span<std::uint32_t const> depth,
+                  std::span<std::uint64_t const> parent) {
+  write_search(g, to, "vertex depth parent", source, depth, parent, to.format == result_format::ldbc ? "9223372036854775807" : "-1");
+}
+
+void write_distances(graph const& g, result_target const& to, std::uint64_t source, std::span<std::uint64_t const> distance,
+                     std::span<std::uint64_t const> parent) {
+  write_search(g, to, "vertex distance parent", source, distance, parent, to.format == result_format::ldbc ? "Infinity" : "infinity");
+}
+void write_distances(graph const& g, result_target const& to, std::uint64_t source, std::span<float const> distance,
+                     std::span<std::uint64_t const> parent) {
+  write_search(g, to, "vertex distance parent", source, distance, parent, to.format == result_format::ldbc ? "Infinity" : "infinity");
+}
+
+void write_labels(graph const& g, result_target const& to, std::span<std::uint64_t const> label) {
+  row_order const rows(g);
+  // A component is named by its smallest vertex, which the job's label is only where ids ascend.
+  std::vector<std::uint64_t> smallest;
+  if (!rows.as_kept()) {
+    smallest.assign(g.info.vertices, none);
+    for (std::uint64_t v = 0; v < g.info.vertices; ++v) smallest[label[v]] = std::min(smallest[label[v]], g.user_id(v));
+  }
+  write_values<std::uint64_t>(g, rows, to, "vertex component",
+                              [&](std::uint64_t v) { return smallest.empty() ? g.user_id(label[v]) : smallest[label[v]]; });
+}
+
+void write_ranks(graph const& g, result_target const& to, std::span<float const> rank) {
+  write_values<float>(g, row_order(g), to, "vertex rank", [&](std::uint64_t v) { return rank[v]; });
+}
+
+}  // namespace garner
