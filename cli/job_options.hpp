@@ -18,6 +18,10 @@
 #include "traverse/plan.hpp"
 #include "traverse/results.hpp"
 
+namespace garner {
+struct kept_copy;  // traverse/job.hpp
+}
+
 namespace garner::cli {
 
 using ordered_json = nlohmann::ordered_json;

@@ -74,7 +74,6 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
     rounds.push_back(std::move(round));
   }
   for (ranked const& t : top) highest.push_back({{"vertex", t.vertex}, {"rank", t.rank}});
-  at.add_copies(all, job.setting().copies);
   at.add_tail(all, r.verified);
   all["iterations"] = r.iterations;
   all["converged"] = r.converged;
@@ -145,6 +144,7 @@ void rank_vertices(pagerank_arguments& a) {
     all["tolerance"] = o.tolerance.value_or(pulls ? 1e-4 : 1e-3);
     all["dangling"] = to_string(o.dangling);
     all["personal"] = o.personal.size();
+    at.add_copies(all, job.setting().copies);
     cli::say("{}\n", to_json(r, top, pulls, ms_per_iteration, std::move(all), at).dump(2));
     return;
   }

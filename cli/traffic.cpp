@@ -32,6 +32,7 @@ struct traffic_arguments {
   std::optional<std::uint64_t> source, iterations;
   std::uint64_t seed = 1;
   bool as_json = false, no_check = false;
+  std::string copies = "0";
   cli::budget_arguments budgets;
 };
 
@@ -104,7 +105,9 @@ json gather(traffic_arguments const& a) {
   place const where{place_kind::traced, 0};
   for (access_mode const how : modes) require_combination(where, default_tier(where, how), how);
   std::uint64_t const l2 = parse_bytes(a.l2);
-  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2; }, o);
+  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.copies); }, o);
+  // The same algorithm in every mode: BFS turns round only where it is told to.
+  if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
   if (auto* const p = std::get_if<pagerank_options>(&o)) {
     // Every iteration of pull reads the same; rounds of emogi differ, so all of them count.
     p->iterations = a.iterations;
@@ -131,7 +134,9 @@ json gather(traffic_arguments const& a) {
   }
 
   std::optional<link_rates> const here = cli::link_here(where, false);
-  std::uint64_t const data_bytes = target_bytes(info) + (load.weights ? info.edges * 4 : 0);
+  container_header const header = read_header(a.file);
+  stored const kept{header.words, header.hints};
+  std::uint64_t const data_bytes = target_bytes(info, kept) + (load.weights ? weight_bytes(info, kept) : 0);
   json all{{"file", a.file},
            {"graph", cli::describe(info)},
            {"vertices", info.vertices},
@@ -191,6 +196,7 @@ void add_traffic(CLI::App& app) {
   verb->add_option("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
   verb->add_flag("--json", a->as_json, "print one JSON object");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
+  verb->add_option("--device-budget", a->copies, "copies of far data kept on the simulated device")->capture_default_str()->type_name("BYTES");
   a->budgets.add(*verb, false);
   verb->footer("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
   verb->callback([a] {
