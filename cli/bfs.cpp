@@ -145,7 +145,7 @@ void check_memory(bfs_arguments const& a, graph_info const& info) {
   bool const on_device = o.where.kind == place_kind::device;
   std::uint64_t const ways = needs_in_lists(o, info) ? 2 : 1, edges = ways * info.edges * info.id_bytes,
                       state = bfs_job::state_bytes(info, o);
-  std::uint64_t host = ways * (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device = 0;
+  std::uint64_t host = ways * (info.vertices + 1) * 8 + bytes_of_ids(info), device = 0;
   (on_device ? device : host) += state;
   (on_device && *o.edges == tier::device ? device : host) += edges;
   cli::require_memory(a.file, host, device, o.where,

@@ -38,7 +38,7 @@ void job_arguments::add(CLI::App& verb) {
 graph job_arguments::load(graph_info const& info, garner::place where, garner::tier edges_in, std::uint64_t state_bytes) const {
   bool const on_device = where.kind == place_kind::device;
   std::uint64_t const edges = info.edges * info.id_bytes;
-  std::uint64_t host_bytes = (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device_bytes = 0;
+  std::uint64_t host_bytes = (info.vertices + 1) * 8 + bytes_of_ids(info), device_bytes = 0;
   (on_device ? device_bytes : host_bytes) += state_bytes;
   (on_device && edges_in == garner::tier::device ? device_bytes : host_bytes) += edges;
   require_memory(file, host_bytes, device_bytes, where,

@@ -122,7 +122,7 @@ void rank_vertices(pagerank_arguments& a) {
          a.file);
   std::uint64_t const lists = pulls && info.in_lists ? 2 : 1, edge_bytes = info.edges * info.id_bytes * lists,
                       state = pagerank_job::state_bytes(info, o);
-  std::uint64_t host = (info.vertices + 1) * 8 * lists + (info.id_map ? info.vertices * 8 : 0), near = 0;
+  std::uint64_t host = (info.vertices + 1) * 8 * lists + bytes_of_ids(info), near = 0;
   (on_device ? near : host) += state;
   (on_device && *o.edges == tier::device ? near : host) += edge_bytes;
   cli::require_memory(a.file, host, near, o.where,

@@ -118,7 +118,7 @@ void search_arguments::check(garner::place where, std::uint64_t l2_bytes) const 
 void search_arguments::check_memory(graph_info const& info, garner::place where, garner::tier edges, std::uint64_t arc_bytes,
                                     std::uint64_t state) const {
   bool const on_device = where.kind == place_kind::device;
-  std::uint64_t host = (info.vertices + 1) * 8 + (info.id_map ? info.vertices * 8 : 0), device = 0;
+  std::uint64_t host = (info.vertices + 1) * 8 + bytes_of_ids(info), device = 0;
   (on_device ? device : host) += state;
   (on_device && edges == tier::device ? device : host) += info.edges * arc_bytes;
   require_memory(file, host, device, where, edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");

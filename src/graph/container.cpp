@@ -40,9 +40,9 @@ constexpr std::uint64_t batch = 16u << 20;  // what goes through a bounce buffer
 constexpr std::uint32_t max_sections = 61;
 // A byte that is no text, both kinds of line end and an end-of-file mark: what a transfer as text would change.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flags_known = 7;
-constexpr std::array<char const*, 8> section_names{"",           "out offsets", "out targets", "out weights",
-                                                   "in offsets", "in targets",  "in weights",  "ids"};
+constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_reordered = 8, flags_known = 15;
+constexpr std::array<char const*, 9> section_names{"",           "out offsets", "out targets", "out weights", "in offsets",
+                                                   "in targets", "in weights",  "ids",         "by id"};
 
 struct raw_section {
   std::uint32_t kind, element_bytes;
@@ -53,7 +53,8 @@ struct raw_header {
   std::uint32_t version, header_bytes;
   std::uint64_t file_bytes, vertices, edges;
   std::uint32_t id_bytes, weights, flags, sections;
-  std::uint64_t id_base, reserved[8];
+  std::uint64_t id_base;
+  std::uint32_t order, reserved[15];
   raw_section table[max_sections];
   std::uint64_t unused[7], checksum;
 };
@@ -84,6 +85,7 @@ std::vector<container_section> layout(graph_info const& info) {
     if (weighted) add(section_kind::in_weights, info.edges, 4);
   }
   if (info.id_map) add(section_kind::ids, info.vertices, 8);
+  if (info.order != vertex_order::natural) add(section_kind::by_id, info.vertices, info.id_bytes);
   return all;
 }
 std::uint64_t end_of(std::vector<container_section> const& sections) { return on_page(sections.back().offset + sections.back().bytes); }
@@ -164,6 +166,10 @@ container_header parse(input_file const& file) {
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
   bool const directed = raw.flags & flag_directed, in_lists = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
   if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-lists of an undirected graph");
+  bool const reordered = raw.flags & flag_reordered;
+  if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
+  if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::random)))
+    bad(offsetof(raw_header, order), fmt::format("unknown order {}, perhaps of a newer Garner", raw.order));
   // These two bounds keep every product and sum in layout() far below 2^64.
   if (raw.vertices >= raw.file_bytes / 8)
     bad(offsetof(raw_header, vertices), fmt::format("{} vertices are more than a file of {} bytes can hold", raw.vertices, raw.file_bytes));
@@ -177,7 +183,15 @@ container_header parse(input_file const& file) {
         fmt::format("the first id {} does not go with {}", raw.id_base, id_map ? "an id map" : "so many vertices"));
 
   container_header header;
-  header.info = {raw.vertices, raw.edges, raw.id_bytes, static_cast<weight_kind>(raw.weights), directed, in_lists, id_map, raw.id_base};
+  header.info = {raw.vertices,
+                 raw.edges,
+                 raw.id_bytes,
+                 static_cast<weight_kind>(raw.weights),
+                 directed,
+                 in_lists,
+                 id_map,
+                 raw.id_base,
+                 static_cast<vertex_order>(reordered ? raw.order : 0)};
   header.version = raw.version;
   header.file_bytes = raw.file_bytes;
   header.sections = layout(header.info);
@@ -212,7 +226,7 @@ container_header parse(input_file const& file) {
     for (std::size_t i = begin; i < end; ++i)
       if (p[i]) bad(i, fmt::format("a reserved byte is {:#x}, perhaps of a newer Garner", p[i]));
   };
-  zero(offsetof(raw_header, reserved), offsetof(raw_header, table));
+  zero(reordered ? offsetof(raw_header, reserved) : offsetof(raw_header, order), offsetof(raw_header, table));
   for (std::size_t i = 0; i < max_sections; ++i) {
     std::size_t const at = offsetof(raw_header, table) + i * sizeof(raw_section);
     zero(at + (i < header.sections.size() ? offsetof(raw_section, reserved) : 0), at + sizeof(raw_section));
@@ -318,6 +332,24 @@ class target_check {
   std::vector<end_targets> ends_;  // of each block: where two blocks meet is looked at last
   first_fault fault_;
 };
+
+// Once around: `by_id` leads to ids that ascend, so no vertex stands in it twice, so all do, and no id is given twice.
+template <class Id>
+void check_by_id(std::uint64_t const* ids, Id const* by_id, std::uint64_t n, std::string const& where, container_section const& s) {
+  first_fault fault;
+  shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t last = 0;
+    for (std::uint64_t i = begin ? begin - 1 : 0; i < end; ++i) {
+      if (by_id[i] >= n)
+        return fault.note(i, fmt::format("entry {}{} is vertex {} but there are {} vertices", i, at_byte(&s, i), by_id[i], n));
+      std::uint64_t const id = ids[by_id[i]];
+      if (i >= begin && i && id <= last)
+        return fault.note(i, fmt::format("entry {}{} leads to the id {} after {}, not ascending", i, at_byte(&s, i), id, last));
+      last = id;
+    }
+  });
+  fault.tell(where);
+}
 
 void check_ids(std::uint64_t const* ids, std::uint64_t n, std::string const& where, container_section const& s) {
   first_fault fault;
@@ -442,8 +474,18 @@ class section_reader {
     container_section const& s = *find(section_kind::ids);
     buffer<std::uint64_t> ids(tier::host, header.info.vertices, -1, "ids");
     read(s, ids.data(), check);
-    if (check) check_ids(ids.data(), ids.size(), where(s), s);
+    if (check && header.info.order == vertex_order::natural) check_ids(ids.data(), ids.size(), where(s), s);
     return ids;
+  }
+  memory_block read_by_id(buffer<std::uint64_t> const& ids, bool check) {
+    container_section const& s = *find(section_kind::by_id);
+    memory_block by_id(tier::host, s.bytes, -1, "ids");
+    read(s, by_id.data(), check);
+    // In any case, since it says where in memory an id is looked for.
+    with_id_type(header.info, [&](auto id) {
+      check_by_id(ids.data(), static_cast<decltype(id) const*>(by_id.data()), header.info.vertices, where(s), s);
+    });
+    return by_id;
   }
 
   input_file file;
@@ -474,6 +516,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   for (auto const& s : layout(g.info)) wanted += s.bytes;
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
+  if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
   return g;
@@ -492,7 +535,10 @@ void check_container(std::filesystem::path const& file) {
   reader.bar.emplace("checking", reader.header.file_bytes);
   load_options how;
   how.weights = reader.header.info.weights != weight_kind::none;
-  if (reader.header.info.id_map) reader.read_ids(true);
+  if (reader.header.info.id_map) {
+    auto const ids = reader.read_ids(true);
+    if (reader.header.info.order != vertex_order::natural) reader.read_by_id(ids, true);
+  }
   reader.read_lists(false, how, false);
   if (reader.header.info.in_lists) reader.read_lists(true, how, false);
 }
@@ -507,8 +553,8 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     tier where;
   };
   auto const of = [](auto const& b) { return source{b.data(), b.bytes(), b.where()}; };
-  std::array<source, 8> const sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights),
-                                      of(g.in.offsets), of(g.in.targets),  of(g.in.weights),  of(g.ids)};
+  std::array<source, 9> const sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights), of(g.in.offsets),
+                                      of(g.in.targets), of(g.in.weights),  of(g.ids),         of(g.by_id)};
   for (auto const& s : sections) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)
@@ -544,7 +590,9 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   raw.edges = g.info.edges;
   raw.id_bytes = g.info.id_bytes;
   raw.weights = static_cast<std::uint32_t>(g.info.weights);
-  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0);
+  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0) |
+              (g.info.order != vertex_order::natural ? flag_reordered : 0);
+  raw.order = static_cast<std::uint32_t>(g.info.order);
   raw.sections = static_cast<std::uint32_t>(sections.size());
   raw.id_base = g.info.id_map ? 0 : g.info.id_base;
   for (std::size_t i = 0; i < sections.size(); ++i) {

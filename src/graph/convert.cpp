@@ -32,7 +32,7 @@ load_options load_all(graph_info const& info, convert_options const& options) {
 
 std::uint64_t arrays_bytes(graph_info const& info) {
   std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
-  return one * (info.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+  return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
 }
 
 // What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
@@ -62,6 +62,17 @@ edge_list arcs_of(graph const& g, bool renumber) {
   return e;
 }
 
+// Internal ids, written with other bytes each.
+memory_block of_width(memory_block const& from, graph_info const& had, std::uint32_t id_bytes) {
+  memory_block to(tier::host, from.bytes() / had.id_bytes * id_bytes, -1, "ids");
+  auto const copy = [&](auto const* a, auto* b) {
+    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
+  };
+  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
+  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
+  return to;
+}
+
 graph build_again(graph g, build_options options, build_report& report) {
   bool const renumber = options.numbering != numbering::automatic;
   if (!renumber) options.numbering = numbering::keep;
@@ -70,12 +81,16 @@ graph build_again(graph g, build_options options, build_report& report) {
   options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this says
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
+  memory_block by_id = std::move(g.by_id);
+  graph_info const had = g.info;
   g = {};
   graph built = build_graph(std::move(e), options, report);
   if (!renumber && !ids.empty()) {
     built.ids = std::move(ids);
     built.info.id_map = true;
     built.info.id_base = 0;
+    built.info.order = had.order;
+    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : of_width(by_id, had, built.info.id_bytes);
   }
   return built;
 }

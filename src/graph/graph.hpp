@@ -33,11 +33,17 @@ struct edge_lists {
 struct graph {
   graph_info info;
   edge_lists out, in;         // in.offsets is empty unless info.in_lists
-  buffer<std::uint64_t> ids;  // internal id -> user id, ascending; empty unless info.id_map
+  buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
+  memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
   std::string name;           // of the file, for messages
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
   std::uint64_t internal_id(std::uint64_t user) const;  // errc::input names a vertex that does not exist, and which do
+  // The internal id of the vertex whose user id has `rank` smaller ones.
+  std::uint64_t at_rank(std::uint64_t rank) const {
+    if (!by_id.bytes()) return rank;
+    return info.id_bytes == 8 ? static_cast<std::uint64_t const*>(by_id.data())[rank] : static_cast<std::uint32_t const*>(by_id.data())[rank];
+  }
 
   template <class Id>
   csr_view<Id> view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
@@ -45,6 +51,11 @@ struct graph {
             static_cast<std::uint32_t const*>(lists.weights.data()), info.vertices, info.edges};
   }
 };
+
+// Host memory of what tells the user's ids.
+inline std::uint64_t bytes_of_ids(graph_info const& info) {
+  return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
+}
 
 // Calls f with a value of the type that one entry of the edge list has: std::uint32_t or std::uint64_t.
 template <class F>
