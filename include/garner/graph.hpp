@@ -32,9 +32,9 @@ struct graph_info {
   std::uint32_t id_bytes = 4;  // 4 or 8: bytes of one entry of the edge list
   weight_kind weights = weight_kind::none;
   bool directed = false;
-  bool in_lists = false;      // a directed graph that also holds its in-neighbours
-  bool id_map = false;        // internal ids differ from the user's by a table
-  std::uint64_t id_base = 0;  // user id = internal id + id_base, where there is no table
+  bool in_lists = false;                       // a directed graph that also holds its in-neighbours
+  bool id_map = false;                         // internal ids differ from the user's by a table
+  std::uint64_t id_base = 0;                   // user id = internal id + id_base, where there is no table
   vertex_order order = vertex_order::natural;  // anything else: the table is there, and in this order
 };
 

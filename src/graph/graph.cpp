@@ -1,11 +1,11 @@
-// From the user's id of a vertex to ours. Cost: O(1), with an id map a binary search.
+// From the user's id of a vertex to its place among them. Cost: O(1), with an id map a binary search.
 #include "graph/graph.hpp"
 
 #include "core/fail.hpp"
 
 namespace garner {
 
-std::uint64_t graph::internal_id(std::uint64_t user) const {
+std::uint64_t graph::rank_of(std::uint64_t user) const {
   if (info.vertices == 0) fail(errc::input, "vertex {} does not exist in {}; the graph has no vertices", user, name);
   if (!ids.empty()) {
     std::uint64_t low = 0, high = info.vertices;  // the rank is in [low, high)
@@ -13,7 +13,7 @@ std::uint64_t graph::internal_id(std::uint64_t user) const {
       std::uint64_t const middle = low + (high - low) / 2;
       (ids[at_rank(middle)] <= user ? low : high) = middle;
     }
-    if (ids[at_rank(low)] == user) return at_rank(low);
+    if (ids[at_rank(low)] == user) return low;
     std::uint64_t const first = ids[at_rank(0)], last = ids[at_rank(info.vertices - 1)];
     fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {}{}", user, name, info.vertices, first, last,
          last - first == info.vertices - 1 ? "" : " with gaps");

@@ -38,11 +38,14 @@ struct graph {
   std::string name;           // of the file, for messages
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
-  std::uint64_t internal_id(std::uint64_t user) const;  // errc::input names a vertex that does not exist, and which do
+  // errc::input names a vertex that does not exist, and which do.
+  std::uint64_t internal_id(std::uint64_t user) const { return at_rank(rank_of(user)); }
+  std::uint64_t rank_of(std::uint64_t user) const;  // how many user ids are smaller
   // The internal id of the vertex whose user id has `rank` smaller ones.
   std::uint64_t at_rank(std::uint64_t rank) const {
     if (!by_id.bytes()) return rank;
-    return info.id_bytes == 8 ? static_cast<std::uint64_t const*>(by_id.data())[rank] : static_cast<std::uint32_t const*>(by_id.data())[rank];
+    return info.id_bytes == 8 ? static_cast<std::uint64_t const*>(by_id.data())[rank]
+                              : static_cast<std::uint32_t const*>(by_id.data())[rank];
   }
 
   template <class Id>
