@@ -117,7 +117,7 @@ void say_summary(std::vector<bfs_run> const& runs, link_shown link) {
            ms[ms.size() / 2], ms.back(), all > 0 ? weighted / all : 0, link.timed ? "" : " (of the simulation)");
 }
 
-// "vertex depth parent" a line, all by the user's ids; what was not reached has depth and parent -1.
+// "vertex depth parent" a line, all by the user's ids, in their order; what was not reached has depth and parent -1.
 void write_tree(bfs_job& job, graph const& g, std::uint64_t source, std::string const& name) {
   std::vector<std::uint32_t> const depth = job.depths();
   std::vector<std::uint64_t> const parent = job.parents();
@@ -125,14 +125,15 @@ void write_tree(bfs_job& job, graph const& g, std::uint64_t source, std::string 
   progress bar("writing", g.info.vertices);
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "# vertex depth parent, from source {}\n", source);
-  for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
+  for (std::uint64_t k = 0; k < g.info.vertices; ++k) {
+    std::uint64_t const v = g.at_rank(k);
     if (depth[v] == unreached) fmt::format_to(std::back_inserter(text), "{} -1 -1\n", g.user_id(v));
     else fmt::format_to(std::back_inserter(text), "{} {} {}\n", g.user_id(v), depth[v], g.user_id(parent[v]));
     if (text.size() > 1u << 20) {
       out.write(text.data(), text.size());
       text.clear();
     }
-    if (v % 65536 == 65535) bar.advance(65536);
+    if (k % 65536 == 65535) bar.advance(65536);
   }
   out.write(text.data(), text.size());
   out.commit();

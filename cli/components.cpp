@@ -84,18 +84,19 @@ void say_run(components_run const& r, graph_info const& info, cli::link_shown li
 
 // "vertex component" a line, by the user's ids; a component is named by the smallest of them.
 void write_labels(components_job& job, graph const& g, std::string const& name) {
-  std::vector<std::uint64_t> const label = job.labels();
+  std::vector<std::uint64_t> const label = smallest_ids(g, job.labels());
   pending_file out(name);
   progress bar("writing", g.info.vertices);
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "# vertex component\n");
-  for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
-    fmt::format_to(std::back_inserter(text), "{} {}\n", g.user_id(v), g.user_id(label[v]));
+  for (std::uint64_t k = 0; k < g.info.vertices; ++k) {
+    std::uint64_t const v = g.at_rank(k);
+    fmt::format_to(std::back_inserter(text), "{} {}\n", g.user_id(v), label[v]);
     if (text.size() > 1u << 20) {
       out.write(text.data(), text.size());
       text.clear();
     }
-    if (v % 65536 == 65535) bar.advance(65536);
+    if (k % 65536 == 65535) bar.advance(65536);
   }
   out.write(text.data(), text.size());
   out.commit();

@@ -80,13 +80,14 @@ void write_ranks(std::vector<float> const& ranks, graph const& g, std::string co
   progress bar("writing", ranks.size());
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "# vertex rank\n");
-  for (std::uint64_t v = 0; v < ranks.size(); ++v) {
+  for (std::uint64_t k = 0; k < ranks.size(); ++k) {
+    std::uint64_t const v = g.at_rank(k);
     fmt::format_to(std::back_inserter(text), "{} {}\n", g.user_id(v), ranks[v]);
     if (text.size() > 1u << 20) {
       out.write(text.data(), text.size());
       text.clear();
     }
-    if (v % 65536 == 65535) bar.advance(65536);
+    if (k % 65536 == 65535) bar.advance(65536);
   }
   out.write(text.data(), text.size());
   out.commit();

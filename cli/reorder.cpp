@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "common.hpp"
+#include "core/fail.hpp"
 #include "graph/container.hpp"
+#include "graph/formats.hpp"
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "verbs.hpp"
@@ -23,6 +25,7 @@ struct reorder_arguments {
 void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
+  if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
   a.budgets.apply({});
   cli::check_outputs(a.in, {{"OUT", a.out}});
   graph_info const info = read_header(a.in).info;

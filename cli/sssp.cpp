@@ -102,7 +102,7 @@ void say_summary(std::vector<sssp_run> const& runs, link_shown link) {
            link.timed ? "" : " (of the simulation)");
 }
 
-// "vertex distance parent" a line, all by the user's ids; what was not reached has infinity and -1.
+// "vertex distance parent" a line, all by the user's ids, in their order; what was not reached has infinity and -1.
 void write_paths(sssp_job& job, graph const& g, std::uint64_t source, std::string const& name) {
   bool const real = g.info.weights == weight_kind::f32;
   std::vector<std::uint64_t> const whole_of = real ? std::vector<std::uint64_t>{} : job.distances();
@@ -112,7 +112,8 @@ void write_paths(sssp_job& job, graph const& g, std::uint64_t source, std::strin
   progress bar("writing", g.info.vertices);
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "# vertex distance parent, from source {}\n", source);
-  for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
+  for (std::uint64_t k = 0; k < g.info.vertices; ++k) {
+    std::uint64_t const v = g.at_rank(k);
     if (parent[v] == ~std::uint64_t{0}) fmt::format_to(std::back_inserter(text), "{} infinity -1\n", g.user_id(v));
     else if (real) fmt::format_to(std::back_inserter(text), "{} {} {}\n", g.user_id(v), real_of[v], g.user_id(parent[v]));
     else fmt::format_to(std::back_inserter(text), "{} {} {}\n", g.user_id(v), whole_of[v], g.user_id(parent[v]));
@@ -120,7 +121,7 @@ void write_paths(sssp_job& job, graph const& g, std::uint64_t source, std::strin
       out.write(text.data(), text.size());
       text.clear();
     }
-    if (v % 65536 == 65535) bar.advance(65536);
+    if (k % 65536 == 65535) bar.advance(65536);
   }
   out.write(text.data(), text.size());
   out.commit();

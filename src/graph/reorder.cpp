@@ -132,7 +132,8 @@ edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, t
   lists.targets = memory_block(tier::host, m * sizeof(Id), -1, "edge list");
   bool const weighted = old.weights.bytes() != 0;
   if (weighted) lists.weights = memory_block(tier::host, m * 4, -1, "weights");
-  auto const *const old_targets = static_cast<Id const*>(old.targets.data()), *const offsets = lists.offsets.data();
+  std::uint64_t const* const offsets = lists.offsets.data();
+  auto const* const old_targets = static_cast<Id const*>(old.targets.data());
   auto const* const old_weights = static_cast<std::uint32_t const*>(old.weights.data());
   auto* const targets = static_cast<Id*>(lists.targets.data());
   auto* const weights = static_cast<std::uint32_t*>(lists.weights.data());
@@ -243,7 +244,7 @@ std::uint64_t reorder_bytes(graph_info const& info) {
   std::uint64_t const lists = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
   // First what is sorted to find an order; then the lists of one direction a second time, two tables, degrees, and what threads sort in.
   std::uint64_t const ids = info.vertices * (2 * 8 + 2 * info.id_bytes), finding = info.vertices * 40;
-  std::uint64_t const moving = lists + info.vertices * 16 + shared_crew().threads() * 8 * std::min(info.edges, longest_alone);
+  std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 8, 64u << 20);
   return lists * (info.in_lists ? 2 : 1) + ids + std::max(finding, moving);
 }
 
