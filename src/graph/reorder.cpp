@@ -3,8 +3,11 @@
 #include "graph/reorder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/crew.hpp"
@@ -118,6 +121,29 @@ table by_search(executor& x, graph const& g) {
   return order;
 }
 
+// Ascending keys below 2^bits, bits from `low` on first of all. Most arcs stand in long lists, and those are sorted by digits.
+template <class Key>
+void sort_list(Key* keys, std::uint64_t count, std::vector<Key>& spare, int low, int bits) {
+  constexpr int digit = 11;
+  constexpr std::uint64_t few = 512, values = 1u << digit;
+  if (count < few) return std::sort(keys, keys + count);
+  spare.resize(count);
+  Key *from = keys, *to = spare.data();
+  for (int shift = low; shift < bits; shift += digit) {
+    std::array<std::uint32_t, values> at{};
+    for (std::uint64_t i = 0; i < count; ++i) ++at[from[i] >> shift & (values - 1)];
+    std::exclusive_scan(at.begin(), at.end(), at.begin(), 0u);
+    for (std::uint64_t i = 0; i < count; ++i) to[at[from[i] >> shift & (values - 1)]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != keys) std::copy(from, from + count, keys);
+  if (low == 0) return;
+  for (std::uint64_t i = 0, end = 1; i < count; i = end++) {  // equal neighbours by weight
+    while (end < count && keys[end] >> low == keys[i] >> low) ++end;
+    if (end - i > 1) std::sort(keys + i, keys + end);
+  }
+}
+
 // Lists of one direction, moved, renamed and sorted. Work is handed out by arcs, since in most orders some vertices have most of them.
 template <class Id>
 edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, table const& order, table const& renamed, progress& bar) {
@@ -145,9 +171,11 @@ edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, t
     if (weighted) weights[to] = static_cast<std::uint32_t>(key);
   };
 
+  int const id_bits = static_cast<int>(std::bit_width(n));
   constexpr std::uint64_t step = 1u << 16;
   shared_crew().run(m / step + 1, 1, [&](std::uint64_t chunk, std::uint64_t) {
-    std::vector<std::uint64_t> keys;
+    std::vector<std::uint64_t> keys, spare;
+    std::vector<Id> spare_targets;
     auto const from = static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + n, chunk * step) - offsets);
     auto const to = static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + n, (chunk + 1) * step) - offsets);
     for (std::uint64_t v = from; v < to; ++v) {
@@ -156,11 +184,11 @@ edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, t
       if (weighted) {
         keys.resize(count);
         for (std::uint64_t i = 0; i < count; ++i) keys[i] = pack(was + i);
-        std::sort(keys.begin(), keys.end());
+        sort_list(keys.data(), count, spare, 32, 32 + id_bits);
         for (std::uint64_t i = 0; i < count; ++i) unpack(first + i, keys[i]);
       } else {
         for (std::uint64_t i = 0; i < count; ++i) targets[first + i] = static_cast<Id>(renamed[old_targets[was + i]]);
-        std::sort(targets + first, targets + first + count);
+        sort_list(targets + first, count, spare_targets, 0, id_bits);
       }
       bar.advance(count);
     }
@@ -244,7 +272,7 @@ std::uint64_t reorder_bytes(graph_info const& info) {
   std::uint64_t const lists = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
   // First what is sorted to find an order; then the lists of one direction a second time, two tables, degrees, and what threads sort in.
   std::uint64_t const ids = info.vertices * (2 * 8 + 2 * info.id_bytes), finding = info.vertices * 40;
-  std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 8, 64u << 20);
+  std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 16, 64u << 20);
   return lists * (info.in_lists ? 2 : 1) + ids + std::max(finding, moving);
 }
 

@@ -255,6 +255,25 @@ TEST(reorder, of_little_and_of_nothing) {
   }
 }
 
+TEST(reorder, lists_sorted_by_digits) {
+  for (weight_kind weights : {weight_kind::none, weight_kind::u32})
+    for (std::uint32_t id_bytes : {4u, 8u}) {
+      edge_list e = make_edges({}, true, 5000);
+      for (std::uint64_t i = 0; i < 20'000; ++i) {
+        e.arcs.push_back({random_bits(4, 0, i) % 5, random_bits(4, 1, i) % 5000});
+        if (weights != weight_kind::none) e.weights.push_back(static_cast<std::uint32_t>(random_bits(4, 2, i)));
+      }
+      e.weights_are = weights;
+      build_options o;
+      o.id_bytes = id_bytes;
+      o.keep_duplicates = o.keep_loops = true;
+      build_report report;
+      graph const plain = build_graph(std::move(e), o, report);
+      for (vertex_order by : orders) expect_same_graph(ordered(plain, by), plain);
+      expect_same_bytes(ordered(ordered(plain, vertex_order::bfs), vertex_order::degree), ordered(plain, vertex_order::degree));
+    }
+}
+
 TEST(reorder, lists_too_long_for_one_thread) {
   std::uint64_t const leaves = (1u << 20) + 5;
   for (bool weighted : {false, true}) {
