@@ -12,6 +12,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "core/random.hpp"
 #include "support.hpp"
@@ -394,6 +395,19 @@ TEST(contract, generated_within_a_budget) {
   error_of([&] { generate_graph(o); }, &code);
   limit_host_memory(~std::uint64_t{0});
   EXPECT_EQ(code, errc::memory);
+}
+
+TEST(contract, jobs_of_several_threads_take_turns) {
+  generate_options o;
+  o.scale = 12;
+  graph_handle const g = generate_graph(o);
+  auto const sources = pick_sources(g, 4);
+  std::vector<std::vector<std::uint32_t>> depth(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 4; ++i) threads.emplace_back([&, i] { depth[i] = bfs(g, sources[i]).depth; });
+  }
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(depth[i], bfs(g, sources[i]).depth);
 }
 
 TEST(contract, long_work_can_be_stopped) {
