@@ -269,7 +269,14 @@ TEST(reorder, lists_sorted_by_digits) {
       o.keep_duplicates = o.keep_loops = true;
       build_report report;
       graph const plain = build_graph(std::move(e), o, report);
-      for (vertex_order by : orders) expect_same_graph(ordered(plain, by), plain);
+      for (vertex_order by : orders) {
+        graph const g = ordered(plain, by);
+        expect_same_graph(g, plain);
+        auto const* const w = static_cast<std::uint32_t const*>(g.out.weights.data());
+        for (std::uint64_t v = 0; w && v < g.info.vertices; ++v)
+          for (std::uint64_t i = g.out.offsets[v] + 1; i < g.out.offsets[v + 1]; ++i)
+            ASSERT_TRUE(target_at(g, i - 1) < target_at(g, i) || w[i - 1] <= w[i]) << "equal edges stand by weight";
+      }
       expect_same_bytes(ordered(ordered(plain, vertex_order::bfs), vertex_order::degree), ordered(plain, vertex_order::degree));
     }
 }
