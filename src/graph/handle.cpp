@@ -67,7 +67,8 @@ tier tier_for(place where, std::optional<tier> edges) {
 }
 
 memory_block moved(executor& x, memory_block from, tier to, char const* what) {
-  if (from.bytes() == 0 || (from.where() == to && from.device() == x.device())) return from;
+  bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : from.where() != tier::device;
+  if (from.bytes() == 0 || readable) return from;
   if (from.where() == tier::device && from.device() != x.device() && x.on_device())
     fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
          x.device());
