@@ -27,7 +27,7 @@ class graph_handle {
 
   graph_info const& info() const;
   std::string const& name() const;  // of its file, as messages call it
-  // Entry k of every result belongs to the vertex ids()[k]: all of them, ascending. Without gaps that is k + info().id_base.
+  // Entry k of every result belongs to the vertex ids()[k]: all of them, ascending. Unless info().id_map that is k + info().id_base.
   std::vector<std::uint64_t> ids() const;
   std::uint64_t position(std::uint64_t id) const;  // the k with ids()[k] == id; errc::input where there is none
 

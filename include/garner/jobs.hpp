@@ -16,7 +16,8 @@
 
 namespace garner {
 
-inline constexpr std::uint64_t no_vertex = ~std::uint64_t{0};
+inline constexpr std::uint64_t no_vertex = ~std::uint64_t{0};           // the parent of what the source does not reach ...
+inline constexpr std::uint64_t unreached_distance = ~std::uint64_t{0};  // ... and its distance over u32 weights
 
 // --- breadth-first search (EMOGI, PVLDB 14(2) 2020; the direction switch: Beamer, Asanovic, Patterson, SC 2012) ---
 struct bfs_result {
@@ -50,7 +51,7 @@ std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t cou
 // --- shortest paths over weights of 0 and more (near and far piles: Davidson et al., IPDPS 2014) ---
 struct sssp_result {
   sssp_run run;
-  std::vector<std::uint64_t> distance;  // u32 weights, exact; no_vertex's value, 2^64 - 1, where unreached
+  std::vector<std::uint64_t> distance;  // u32 weights, exact; unreached_distance where the source does not lead
   std::vector<float> real_distance;     // f32 weights; infinity where unreached
 };
 // errc::input names an edge whose weight is negative or no number, or says that there are no weights.

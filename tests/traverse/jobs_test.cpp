@@ -189,9 +189,9 @@ TEST_P(jobs, sssp_in_any_order) {
         ASSERT_EQ(whole.size(), s.weights == weight_kind::u32 ? ids.size() : 0u);
         ASSERT_EQ(real.size(), s.weights == weight_kind::f32 ? ids.size() : 0u);
         for (std::size_t k = 0; k < ids.size(); ++k) {  // the f32 weights are quarters: sums are exact
-          double const is = !real.empty()           ? static_cast<double>(real[k])
-                            : whole[k] == no_vertex ? std::numeric_limits<double>::infinity()
-                                                    : static_cast<double>(whole[k]);
+          double const is = !real.empty()                    ? static_cast<double>(real[k])
+                            : whole[k] == unreached_distance ? std::numeric_limits<double>::infinity()
+                                                             : static_cast<double>(whole[k]);
           ASSERT_EQ(is, expected[k]);
           ASSERT_EQ(parent[k] == no_vertex, std::isinf(expected[k]));
           if (parent[k] == no_vertex || ids[k] == source) continue;
