@@ -15,6 +15,7 @@
 #include "core/progress.hpp"
 #include "core/stats.hpp"
 #include "graph/convert.hpp"
+#include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 
@@ -66,11 +67,12 @@ std::string not_a_count(std::string const& text, std::uint64_t most) {
 }
 
 std::string describe(graph_info const& g) {
-  return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}", grouped(g.vertices), grouped(g.edges),
+  return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
                      g.directed ? g.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice", g.id_bytes,
                      g.weights == weight_kind::none  ? "no weights"
                      : g.weights == weight_kind::u32 ? "u32 weights"
-                                                     : "f32 weights");
+                                                     : "f32 weights",
+                     g.order == vertex_order::natural ? "" : fmt::format(", in {} order", to_string(g.order)));
 }
 
 void weight_arguments::add(CLI::App& verb) {

@@ -6,7 +6,9 @@
 #include "common.hpp"
 #include "core/fail.hpp"
 #include "graph/convert.hpp"
+#include "graph/pack.hpp"
 #include "memory/budget.hpp"
+#include "pack_options.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -19,6 +21,7 @@ struct convert_arguments {
   convert_options how;
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
+  cli::pack_arguments pack;
 };
 
 void convert_file(convert_arguments& a) {
@@ -35,6 +38,11 @@ void convert_file(convert_arguments& a) {
   a.budgets.apply({});
 
   convert_plan const plan = plan_conversion(a.in, a.out, a.how);
+  a.pack.require_container(a.out, plan.to == file_format::gnr);
+  a.how.finish = [&](graph& g) {
+    if (a.pack.plain) unpack(g);
+    a.pack.apply(g, {});
+  };
   bool const container = plan.from == file_format::gnr;
   cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
   if (!plan.builds) cli::say("as it is: direction, ids, loops and duplicates\n");
@@ -97,6 +105,8 @@ void add_convert(CLI::App& app) {
   cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)");
   verb->add_flag("--ignore-weights", a->how.read.ignore_weights, "read the edges alone");
   a->weights.add(*verb);
+  a->pack.add(*verb);
+  verb->add_flag("--unpack", a->pack.plain, "of a container: write its packed lists plain");
   verb->add_flag("--no-check", a->no_check, "of a container: do not check its checksums");
   a->budgets.add(*verb, false);
   verb->footer("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");

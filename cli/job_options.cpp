@@ -94,7 +94,7 @@ job_ground job_arguments::load(job_ground ground) const {
 
 job_ground::memory job_ground::bytes() const {
   memory all;
-  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info);
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.copy_bytes;
   (on_device() && edges == garner::tier::device ? all.device : all.host) += far_bytes();
   return all;

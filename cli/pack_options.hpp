@@ -9,7 +9,7 @@
 namespace garner::cli {
 
 struct pack_arguments {
-  bool compress = false;
+  bool compress = false, plain = false;
   std::uint32_t hints = 0;
 
   void add(CLI::App& verb);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "graph/reorder.hpp"
 #include "graph/summary.hpp"
 #include "memory/budget.hpp"
 #include "verbs.hpp"
@@ -35,6 +36,7 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
          {"weights", name_of(h.info.weights)},
          {"id_map", h.info.id_map},
          {"id_base", h.info.id_base},
+         {"order", to_string(h.info.order)},
          {"isolated", s.isolated ? json(*s.isolated) : json(nullptr)},
          {"degree", {{"min", s.degree_min}, {"mean", s.degree_mean}, {"median", s.degree_median}, {"max", s.degree_max}}},
          {"lists", s.lists},
@@ -64,6 +66,7 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
       grouped(g.edges) + (g.directed ? g.in_lists ? " (directed, with in-lists)" : " (directed)" : " (undirected: each counts twice)"));
   row("ids",
       fmt::format("{} bytes, {}", g.id_bytes, g.id_map ? "the user's from a map" : fmt::format("the user's begin with {}", g.id_base)));
+  if (g.order != vertex_order::natural) row("order", fmt::format("by {}", to_string(g.order)));
   row("weights", name_of(g.weights));
   row("isolated", s.isolated ? fmt::format("{} ({:.2f} %)", grouped(*s.isolated), percent(*s.isolated, g.vertices))
                              : fmt::format("unknown without in-lists; {} vertices have no out-edge", grouped(g.vertices - s.lists)));

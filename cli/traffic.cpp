@@ -196,7 +196,9 @@ void add_traffic(CLI::App& app) {
   verb->add_option("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
   verb->add_flag("--json", a->as_json, "print one JSON object");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
-  verb->add_option("--device-budget", a->copies, "copies of far data kept on the simulated device")->capture_default_str()->type_name("BYTES");
+  verb->add_option("--device-budget", a->copies, "copies of far data kept on the simulated device")
+      ->capture_default_str()
+      ->type_name("BYTES");
   a->budgets.add(*verb, false);
   verb->footer("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
   verb->callback([a] {

@@ -7,6 +7,7 @@ namespace garner {
 
 void add_generate(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_reorder(CLI::App& app);
 void add_stats(CLI::App& app);
 void add_bfs(CLI::App& app);
 void add_pagerank(CLI::App& app);

@@ -43,7 +43,7 @@ std::uint64_t get(bytes const& b, std::size_t at) {
   return value;
 }
 void seal(bytes& b) {
-  for (std::size_t entry = 128; entry < 128 + 7 * 64; entry += 64) {
+  for (std::size_t entry = 128; entry < 128 + 8 * 64; entry += 64) {
     std::uint64_t const offset = get(b, entry + 8), size = get(b, entry + 16);
     if (offset == 0 || offset > b.size() || size > b.size() - offset) continue;
     std::uint64_t const sum = XXH3_64bits(b.data() + offset, size);  // files here are shorter than a block
@@ -75,8 +75,11 @@ bytes cook(reader in, bool patch_late) {
   set(b, 32, edges);
   set(b, 40, id_bytes);
   set(b, 44, weights);
-  set(b, 48, static_cast<std::uint32_t>(flags & 7));
+  // With an id map the base says instead which order it is in, if not the natural one.
+  std::uint32_t const order = flags & 4 && base % 8 < 4 ? static_cast<std::uint32_t>(base % 8) : 0;
+  set(b, 48, static_cast<std::uint32_t>(flags & 7) | (order ? 8u : 0u));
   set(b, 56, flags & 4 ? 0 : base);
+  set(b, 64, order);
   std::uint32_t n = 0;
   auto const add = [&](std::uint32_t kind, std::uint32_t element, std::uint64_t count) {
     std::size_t const entry = 128 + 64 * n++, offset = b.size(), size = element * count;
@@ -102,6 +105,7 @@ bytes cook(reader in, bool patch_late) {
     if (weights) add(3 + side, 4, edges);
   }
   if (flags & 4) add(7, 8, vertices);
+  if (order) add(8, id_bytes, vertices);
   set(b, 52, n);
   set<std::uint64_t>(b, 16, b.size());
   auto const spoil = [&] {
@@ -164,6 +168,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     graph const g = load_graph(file, how);
     walk(g, g.out);
     if (g.info.in_lists) walk(g, g.in);
+    for (std::uint64_t v = 0; v < g.info.vertices; ++v)
+      if (g.at_rank(v) >= g.info.vertices) std::abort();
   });
   if ((right && !trusted) || (trusted && !readable)) std::abort();
   return 0;

@@ -3,6 +3,8 @@
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
+#include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
+#include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round

@@ -13,6 +13,18 @@ namespace garner {
 
 enum class weight_kind : std::uint32_t { none = 0, u32 = 1, f32 = 2 };
 
+// How the vertices of a graph follow each other inside. Results are always told by the user's ids.
+enum class vertex_order : std::uint32_t {
+  natural = 0,  // ascending user ids
+  degree = 1,   // most out-edges first, of equals the smaller id
+  bfs = 2,      // breadth first along the out-lists from the vertex of highest degree, then from the highest that is left, and so on
+  random = 3,   // by a hash of the seed and the place among the ids
+};
+struct reorder_options {
+  vertex_order by = vertex_order::degree;
+  std::uint64_t seed = 1;  // random
+};
+
 // What one knows of a graph without its arrays.
 struct graph_info {
   std::uint64_t vertices = 0;
@@ -20,10 +32,11 @@ struct graph_info {
   std::uint32_t id_bytes = 4;  // 4 or 8: bytes of one entry of the edge list
   weight_kind weights = weight_kind::none;
   bool directed = false;
-  bool in_lists = false;      // a directed graph that also holds its in-neighbours
-  bool id_map = false;        // internal ids differ from the user's by a table
-  std::uint64_t id_base = 0;  // user id = internal id + id_base, where there is no table
-  bool packed = false;        // targets and weights are compressed, in blocks that a team decodes as it reads
+  bool in_lists = false;                       // a directed graph that also holds its in-neighbours
+  bool id_map = false;                         // internal ids differ from the user's by a table
+  std::uint64_t id_base = 0;                   // user id = internal id + id_base, where there is no table
+  vertex_order order = vertex_order::natural;  // anything else: the table is there, and in this order
+  bool packed = false;                         // targets and weights are compressed, in blocks that a team decodes as it reads
 };
 
 // How an edge list becomes a graph. The defaults are printed by `garner convert`.

@@ -41,7 +41,8 @@ constexpr std::uint64_t batch = 16u << 20;  // what goes through a bounce buffer
 constexpr std::uint32_t max_sections = 61;
 // A byte that is no text, both kinds of line end and an end-of-file mark: what a transfer as text would change.
 constexpr std::array<unsigned char, 8> magic_bytes{0x89, 'G', 'N', 'R', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_packed = 16, flag_hints = 32, flags_known = 55;
+constexpr std::uint32_t flag_directed = 1, flag_in_lists = 2, flag_id_map = 4, flag_reordered = 8, flag_packed = 16, flag_hints = 32,
+                        flags_known = 63;
 constexpr std::array<char const*, 22> section_names{"",
                                                     "out offsets",
                                                     "out targets",
@@ -50,7 +51,7 @@ constexpr std::array<char const*, 22> section_names{"",
                                                     "in targets",
                                                     "in weights",
                                                     "ids",
-                                                    "",
+                                                    "by id",
                                                     "out target codes",
                                                     "out target directory",
                                                     "out target groups",
@@ -76,8 +77,9 @@ struct raw_header {
   std::uint64_t file_bytes, vertices, edges;
   std::uint32_t id_bytes, weights, flags, sections;
   std::uint64_t id_base;
+  std::uint32_t order, reserved0;
   packed_words words;
-  std::uint64_t hints, reserved[3];
+  std::uint64_t hints, reserved[2];
   raw_section table[max_sections];
   std::uint64_t unused[7], checksum;
 };
@@ -108,6 +110,7 @@ std::vector<container_section> layout(graph_info const& info, packed_words const
     if (plain && weighted) add(section_kind::in_weights, info.edges, 4);
   }
   if (info.id_map) add(section_kind::ids, info.vertices, 8);
+  if (info.order != vertex_order::natural) add(section_kind::by_id, info.vertices, info.id_bytes);
   if (info.packed) {
     auto const add_packed = [&](section_kind first, std::uint64_t codes) {
       auto const kind = static_cast<std::uint32_t>(first);
@@ -202,6 +205,10 @@ container_header parse(input_file const& file) {
     bad(offsetof(raw_header, flags), fmt::format("unknown flags {:#x}, perhaps of a newer Garner", raw.flags & ~flags_known));
   bool const directed = raw.flags & flag_directed, in_lists = raw.flags & flag_in_lists, id_map = raw.flags & flag_id_map;
   if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-lists of an undirected graph");
+  bool const reordered = raw.flags & flag_reordered;
+  if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
+  if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::random)))
+    bad(offsetof(raw_header, order), fmt::format("unknown order {}, perhaps of a newer Garner", raw.order));
   // These two bounds keep every product and sum in layout() far below 2^64.
   if (raw.vertices >= raw.file_bytes / 8)
     bad(offsetof(raw_header, vertices), fmt::format("{} vertices are more than a file of {} bytes can hold", raw.vertices, raw.file_bytes));
@@ -229,8 +236,16 @@ container_header parse(input_file const& file) {
         fmt::format("the first id {} does not go with {}", raw.id_base, id_map ? "an id map" : "so many vertices"));
 
   container_header header;
-  header.info = {raw.vertices, raw.edges,   raw.id_bytes, static_cast<weight_kind>(raw.weights), directed, in_lists,
-                 id_map,       raw.id_base, packed};
+  header.info = {raw.vertices,
+                 raw.edges,
+                 raw.id_bytes,
+                 static_cast<weight_kind>(raw.weights),
+                 directed,
+                 in_lists,
+                 id_map,
+                 raw.id_base,
+                 static_cast<vertex_order>(reordered ? raw.order : 0),
+                 packed};
   header.words = raw.words;
   header.hints = static_cast<std::uint32_t>(raw.hints);
   header.version = raw.version;
@@ -267,6 +282,7 @@ container_header parse(input_file const& file) {
     for (std::size_t i = begin; i < end; ++i)
       if (p[i]) bad(i, fmt::format("a reserved byte is {:#x}, perhaps of a newer Garner", p[i]));
   };
+  zero(reordered ? offsetof(raw_header, reserved0) : offsetof(raw_header, order), offsetof(raw_header, words));
   zero(offsetof(raw_header, reserved), offsetof(raw_header, table));
   for (std::size_t i = 0; i < max_sections; ++i) {
     std::size_t const at = offsetof(raw_header, table) + i * sizeof(raw_section);
@@ -373,6 +389,24 @@ class target_check {
   std::vector<end_targets> ends_;  // of each block: where two blocks meet is looked at last
   first_fault fault_;
 };
+
+// Once around: `by_id` leads to ids that ascend, so no vertex stands in it twice, so all do, and no id is given twice.
+template <class Id>
+void check_by_id(std::uint64_t const* ids, Id const* by_id, std::uint64_t n, std::string const& where, container_section const& s) {
+  first_fault fault;
+  shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t last = 0;
+    for (std::uint64_t i = begin ? begin - 1 : 0; i < end; ++i) {
+      if (by_id[i] >= n)
+        return fault.note(i, fmt::format("entry {}{} is vertex {} but there are {} vertices", i, at_byte(&s, i), by_id[i], n));
+      std::uint64_t const id = ids[by_id[i]];
+      if (i >= begin && i && id <= last)
+        return fault.note(i, fmt::format("entry {}{} leads to the id {} after {}, not ascending", i, at_byte(&s, i), id, last));
+      last = id;
+    }
+  });
+  fault.tell(where);
+}
 
 void check_ids(std::uint64_t const* ids, std::uint64_t n, std::string const& where, container_section const& s) {
   first_fault fault;
@@ -554,8 +588,18 @@ class section_reader {
     container_section const& s = *find(section_kind::ids);
     buffer<std::uint64_t> ids(tier::host, header.info.vertices, -1, "ids");
     read(s, ids.data(), check);
-    if (check) check_ids(ids.data(), ids.size(), where(s), s);
+    if (check && header.info.order == vertex_order::natural) check_ids(ids.data(), ids.size(), where(s), s);
     return ids;
+  }
+  memory_block read_by_id(buffer<std::uint64_t> const& ids, bool check) {
+    container_section const& s = *find(section_kind::by_id);
+    memory_block by_id(tier::host, s.bytes, -1, "ids");
+    read(s, by_id.data(), check);
+    // In any case, since it says where in memory an id is looked for.
+    with_id_type(header.info, [&](auto id) {
+      check_by_id(ids.data(), static_cast<decltype(id) const*>(by_id.data()), header.info.vertices, where(s), s);
+    });
+    return by_id;
   }
 
   input_file file;
@@ -587,6 +631,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
   if (reader.header.hints) g.hints = reader.read_hints(how.check), g.hints_per_vertex = reader.header.hints;
+  if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
   return g;
@@ -605,7 +650,10 @@ void check_container(std::filesystem::path const& file) {
   reader.bar.emplace("checking", reader.header.file_bytes);
   load_options how;
   how.weights = reader.header.info.weights != weight_kind::none;
-  if (reader.header.info.id_map) reader.read_ids(true);
+  if (reader.header.info.id_map) {
+    auto const ids = reader.read_ids(true);
+    if (reader.header.info.order != vertex_order::natural) reader.read_by_id(ids, true);
+  }
   if (reader.header.hints) reader.read_hints(true);
   reader.read_lists(false, how, false);
   if (reader.header.info.in_lists) reader.read_lists(true, how, false);
@@ -624,8 +672,9 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     tier where;
   };
   auto const of = [](auto const& b) { return source{b.data(), b.bytes(), b.where()}; };
-  std::array<source, section_names.size()> sources{source{},         of(g.out.offsets), of(g.out.targets), of(g.out.weights),
-                                                   of(g.in.offsets), of(g.in.targets),  of(g.in.weights),  of(g.ids)};
+  std::array<source, section_names.size()> sources{source{},          of(g.out.offsets), of(g.out.targets),
+                                                   of(g.out.weights), of(g.in.offsets),  of(g.in.targets),
+                                                   of(g.in.weights),  of(g.ids),         of(g.by_id)};
   auto at = static_cast<std::size_t>(section_kind::out_target_words);
   for (packed_array const* p : {&g.out.packed_targets, &g.out.packed_weights, &g.in.packed_targets, &g.in.packed_weights})
     sources[at++] = of(p->words), sources[at++] = of(p->blocks), sources[at++] = of(p->groups);
@@ -666,7 +715,9 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
   raw.id_bytes = g.info.id_bytes;
   raw.weights = static_cast<std::uint32_t>(g.info.weights);
   raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0) |
-              (g.info.packed ? flag_packed : 0) | (g.hints_per_vertex ? flag_hints : 0);
+              (g.info.order != vertex_order::natural ? flag_reordered : 0) | (g.info.packed ? flag_packed : 0) |
+              (g.hints_per_vertex ? flag_hints : 0);
+  raw.order = static_cast<std::uint32_t>(g.info.order);
   raw.words = words;
   raw.hints = g.hints_per_vertex;
   raw.sections = static_cast<std::uint32_t>(sections.size());

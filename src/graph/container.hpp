@@ -27,8 +27,9 @@ enum class section_kind : std::uint32_t {
   in_targets,
   in_weights,
   ids,
+  by_id,
   // Of a packed graph, instead of targets and weights: the codes, and the two levels of their directory (core/packed.hpp).
-  out_target_words = 9,
+  out_target_words,
   out_target_blocks,
   out_target_groups,
   out_weight_words,
@@ -44,7 +45,7 @@ enum class section_kind : std::uint32_t {
 };
 struct container_section {
   section_kind kind{};
-  std::string name;  // "out offsets", "out targets", "out weights", "in offsets", ..., "ids"
+  std::string name;  // "out offsets", "out targets", "out weights", "in offsets", ..., "ids", "by id"
   std::uint64_t offset = 0, bytes = 0, element_bytes = 0, checksum = 0;
 };
 // Sizes that do not follow from the counts of a graph.
@@ -65,7 +66,7 @@ container_header read_header(std::filesystem::path const& file);
 graph load_graph(std::filesystem::path const& file, load_options const& how = {});
 // The out-offsets alone (vertices + 1 entries), for what needs only degrees.
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists = false, bool check = true);
-void check_container(std::filesystem::path const& file);             // everything, as `garner stats --check`; memory for the offsets alone
+void check_container(std::filesystem::path const& file);             // everything, as `garner stats --check`; memory for offsets and ids
 void save_graph(graph const& g, std::filesystem::path const& file);  // g's arrays must be readable by the host
 // Throws errc::input with what is wrong unless offsets and targets keep the invariant of CSR. Order E, on the shared crew.
 void check_csr(graph_info const& info, std::uint64_t const* offsets, void const* targets, std::string const& where);

@@ -8,6 +8,7 @@
 #include "core/stats.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
+#include "graph/pack.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -32,7 +33,7 @@ load_options load_all(graph_info const& info, convert_options const& options) {
 
 std::uint64_t arrays_bytes(graph_info const& info) {
   std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
-  return one * (info.in_lists ? 2 : 1) + (info.id_map ? info.vertices * 8 : 0);
+  return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
 }
 
 // What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
@@ -62,6 +63,17 @@ edge_list arcs_of(graph const& g, bool renumber) {
   return e;
 }
 
+// Internal ids, written with other bytes each.
+memory_block of_width(memory_block const& from, graph_info const& had, std::uint32_t id_bytes) {
+  memory_block to(tier::host, from.bytes() / had.id_bytes * id_bytes, -1, "ids");
+  auto const copy = [&](auto const* a, auto* b) {
+    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
+  };
+  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
+  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
+  return to;
+}
+
 graph build_again(graph g, build_options options, build_report& report) {
   bool const renumber = options.numbering != numbering::automatic;
   if (!renumber) options.numbering = numbering::keep;
@@ -70,12 +82,16 @@ graph build_again(graph g, build_options options, build_report& report) {
   options.in_lists |= g.info.in_lists;  // an undirected graph has none, whatever this says
   edge_list e = arcs_of(g, renumber);
   buffer<std::uint64_t> ids = std::move(g.ids);
+  memory_block by_id = std::move(g.by_id);
+  graph_info const had = g.info;
   g = {};
   graph built = build_graph(std::move(e), options, report);
   if (!renumber && !ids.empty()) {
     built.ids = std::move(ids);
     built.info.id_map = true;
     built.info.id_base = 0;
+    built.info.order = had.order;
+    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : of_width(by_id, had, built.info.id_bytes);
   }
   return built;
 }
@@ -134,6 +150,7 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
     graph_info const info = read_header(in).info;
     g = load_graph(in, load_all(info, options));
     result.built = must_build(info, options.build);
+    if (result.built || to != file_format::gnr || options.build.draw_weights) unpack(g);
     if (result.built) g = build_again(std::move(g), options.build, result.report);
     else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
   } else {
@@ -141,6 +158,7 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
     result.notes = std::move(read.notes);
     g = build_graph(std::move(read.edges), options.build, result.report);
   }
+  if (options.finish) options.finish(g);
   result.info = g.info;
   for (auto& note : write_graph(g, out, to)) result.notes.push_back(std::move(note));
   return result;
@@ -151,6 +169,8 @@ std::vector<std::string> write_graph(graph const& g, std::filesystem::path const
     save_graph(g, out);
     return {};
   }
+  if (g.info.packed)
+    fail(errc::usage, "{}: the lists are packed, which only a container can hold; unpack them, or let the name end in .gnr", out.string());
   csr_arrays a;
   a.vertices = g.info.vertices;
   a.edges = g.info.edges;

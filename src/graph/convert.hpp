@@ -5,6 +5,7 @@
 // Cost: that of reading and build_graph; of a container its own size in host memory.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ struct convert_options {
   read_options read;
   std::optional<file_format> to;  // unset: by ending
   build_options build;
-  bool check = true;  // of a container: checksums and invariants
+  bool check = true;                   // of a container: checksums and invariants
+  std::function<void(graph&)> finish;  // what is done to the graph before it is written: packing, hints
 };
 
 // What is known before it starts.

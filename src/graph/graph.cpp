@@ -1,19 +1,22 @@
-// From the user's id of a vertex to ours. Cost: O(1), with an id map a binary search.
+// From the user's id of a vertex to its place among them. Cost: O(1), with an id map a binary search.
 #include "graph/graph.hpp"
-
-#include <algorithm>
 
 #include "core/fail.hpp"
 
 namespace garner {
 
-std::uint64_t graph::internal_id(std::uint64_t user) const {
+std::uint64_t graph::rank_of(std::uint64_t user) const {
   if (info.vertices == 0) fail(errc::input, "vertex {} does not exist in {}; the graph has no vertices", user, name);
   if (!ids.empty()) {
-    auto const* const at = std::lower_bound(ids.begin(), ids.end(), user);
-    if (at != ids.end() && *at == user) return static_cast<std::uint64_t>(at - ids.begin());
-    fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {} with gaps", user, name, info.vertices, ids[0],
-         ids[info.vertices - 1]);
+    std::uint64_t low = 0, high = info.vertices;  // the rank is in [low, high)
+    while (high - low > 1) {
+      std::uint64_t const middle = low + (high - low) / 2;
+      (ids[at_rank(middle)] <= user ? low : high) = middle;
+    }
+    if (ids[at_rank(low)] == user) return low;
+    std::uint64_t const first = ids[at_rank(0)], last = ids[at_rank(info.vertices - 1)];
+    fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {}{}", user, name, info.vertices, first, last,
+         last - first == info.vertices - 1 ? "" : " with gaps");
   }
   if (user < info.id_base || user - info.id_base >= info.vertices)
     fail(errc::input, "vertex {} does not exist in {}; ids go from {} to {}", user, name, info.id_base, info.id_base + (info.vertices - 1));

@@ -64,11 +64,20 @@ struct graph {
   edge_lists out, in;           // in.offsets is empty unless info.in_lists
   buffer<std::uint32_t> hints;  // of each vertex the in-neighbours of highest degree (traverse/hints.hpp), hints_per_vertex each, or empty
   std::uint32_t hints_per_vertex = 0;
-  buffer<std::uint64_t> ids;  // internal id -> user id, ascending; empty unless info.id_map
+  buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
+  memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
   std::string name;           // of the file, for messages
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
-  std::uint64_t internal_id(std::uint64_t user) const;  // errc::input names a vertex that does not exist, and which do
+  // errc::input names a vertex that does not exist, and which do.
+  std::uint64_t internal_id(std::uint64_t user) const { return at_rank(rank_of(user)); }
+  std::uint64_t rank_of(std::uint64_t user) const;  // how many user ids are smaller
+  // The internal id of the vertex whose user id has `rank` smaller ones.
+  std::uint64_t at_rank(std::uint64_t rank) const {
+    if (!by_id.bytes()) return rank;
+    return info.id_bytes == 8 ? static_cast<std::uint64_t const*>(by_id.data())[rank]
+                              : static_cast<std::uint32_t const*>(by_id.data())[rank];
+  }
 
   template <class Id>
   csr_view<Id> view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
@@ -82,6 +91,11 @@ struct graph {
     return v;
   }
 };
+
+// Host memory of what tells the user's ids.
+inline std::uint64_t bytes_of_ids(graph_info const& info) {
+  return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
+}
 
 // Calls f with a value of the type that one entry of the edge list has: std::uint32_t or std::uint64_t.
 template <class F>

@@ -76,6 +76,7 @@ class buffer {
   std::size_t bytes() const { return block_.bytes(); }
   bool empty() const { return size_ == 0; }
   tier where() const { return block_.where(); }
+  int device() const { return block_.device(); }
   std::span<T> span() const { return {data(), size_}; }
   T& operator[](std::size_t i) const { return data()[i]; }  // host only
   T* begin() const { return data(); }

@@ -327,12 +327,23 @@ std::vector<std::uint64_t> pick_sources(graph const& g, std::uint64_t count, std
   std::uint64_t const* const offsets = g.out.offsets.data();
   std::uint64_t const n = g.info.vertices;
   if (count > (1u << 24)) fail(errc::usage, "{} sources: say 2^24 or fewer", count);
+  // By the places of vertices among the user's ids, so that a graph in another order has the same sources.
+  std::vector<std::uint64_t> arcs_before;
   for (std::uint64_t i = 0; sources.size() < count; ++i) {
     if (i % 4096 == 0) check_interrupted();
     // A vertex at random; after many misses (few vertices have edges) the owner of an arc at random.
-    std::uint64_t v = static_cast<std::uint64_t>(random_bits(seed, 7, i) % n);
-    if (i >= 64 * (count + 1))
-      v = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, random_bits(seed, 8, i) % g.info.edges) - offsets) - 1;
+    std::uint64_t v = g.at_rank(random_bits(seed, 7, i) % n);
+    if (i >= 64 * (count + 1)) {
+      std::uint64_t const* first = offsets;
+      if (g.info.order != vertex_order::natural) {
+        for (std::uint64_t r = arcs_before.size(), sum = 0; r <= n; ++r) {
+          arcs_before.push_back(sum);
+          if (r < n) sum += offsets[g.at_rank(r) + 1] - offsets[g.at_rank(r)];
+        }
+        first = arcs_before.data();
+      }
+      v = g.at_rank(static_cast<std::uint64_t>(std::upper_bound(first, first + n + 1, random_bits(seed, 8, i) % g.info.edges) - first) - 1);
+    }
     if (offsets[v] != offsets[v + 1]) sources.push_back(g.user_id(v));
   }
   return sources;

@@ -451,4 +451,19 @@ std::uint64_t components_job::state_bytes(graph_info const& info, components_opt
   return offsets + (info.vertices + 31) / 32 * 4 + (2 * info.vertices + samples) * info.id_bytes + sizeof(census) + frontier_bytes;
 }
 
+std::vector<std::uint64_t> smallest_ids(graph const& g, std::vector<std::uint64_t> labels) {
+  std::uint64_t const n = labels.size(), grain = 1u << 16;
+  // The smallest internal id is the smallest of the user's, unless the graph is reordered.
+  std::vector<std::uint64_t> name(g.info.order == vertex_order::natural ? 0 : n, ~std::uint64_t{0});
+  if (!name.empty())
+    shared_crew().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t v = begin; v < end; ++v)
+        if (std::uint64_t const id = g.user_id(v); id < atomic_load(&name[labels[v]])) atomic_min(&name[labels[v]], id);
+    });
+  shared_crew().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t v = begin; v < end; ++v) labels[v] = name.empty() ? g.user_id(labels[v]) : name[labels[v]];
+  });
+  return labels;
+}
+
 }  // namespace garner

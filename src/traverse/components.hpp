@@ -31,6 +31,9 @@ class components_job {
   std::unique_ptr<impl> impl_;
 };
 
+// The labels as the user's ids, by internal id: of each component the smallest.
+std::vector<std::uint64_t> smallest_ids(graph const& g, std::vector<std::uint64_t> labels);
+
 // What linking the first `most` neighbours of every vertex looks at, and asks for in closed form: a lane a vertex, the lanes of a warp at
 // neighbouring vertices, each holding its last sector.
 struct first_reads {

@@ -149,7 +149,8 @@ struct job_setting {
   // The directory comes near where the budget allows; else it is read where it lies.
   void keep_directory(packed_array const& from, directory_copy& to, char const* what) {
     std::uint64_t const bytes = from.blocks.bytes() + from.groups.bytes();
-    if (from.empty() || (edges == tier::host && bytes > left_)) return;
+    bool const readable_there = from.blocks.device() == x.device() && from.groups.device() == x.device();
+    if (from.empty() || (edges == tier::host && bytes > left_ && readable_there)) return;
     auto const start = std::chrono::steady_clock::now();
     to.blocks = buffer<std::uint32_t>(tier::device, from.blocks.size(), x.device(), what);
     x.copy(to.blocks.data(), from.blocks.data(), from.blocks.bytes());

@@ -459,8 +459,9 @@ std::vector<ranked> highest_ranks(graph const& g, std::vector<float> const& rank
   std::vector<std::uint64_t> order(ranks.size());
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   auto const top = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
-  std::partial_sort(order.begin(), top, order.end(),
-                    [&](std::uint64_t a, std::uint64_t b) { return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : a < b; });
+  std::partial_sort(order.begin(), top, order.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : g.user_id(a) < g.user_id(b);
+  });
   std::vector<ranked> highest;
   for (auto v = order.begin(); v != top; ++v) highest.push_back({g.user_id(*v), ranks[*v]});
   return highest;

@@ -25,15 +25,9 @@ constexpr std::uint64_t piece_rows = 1u << 15, none = ~std::uint64_t{0};
 // Which vertex stands in which row.
 class row_order {
  public:
-  explicit row_order(graph const& g) : vertices(g.info.vertices) {
-    std::span<std::uint64_t const> const ids = g.ids.span();
-    if (std::is_sorted(ids.begin(), ids.end())) return;  // also where there are none
-    order_.resize(vertices);
-    std::iota(order_.begin(), order_.end(), std::uint64_t{0});
-    std::sort(order_.begin(), order_.end(), [&](std::uint64_t a, std::uint64_t b) { return ids[a] < ids[b]; });
-  }
-  std::uint64_t operator[](std::uint64_t row) const { return order_.empty() ? row : order_[row]; }
-  bool as_kept() const { return order_.empty(); }
+  explicit row_order(graph const& g) : vertices(g.info.vertices), g_(g) {}
+  std::uint64_t operator[](std::uint64_t row) const { return g_.at_rank(row); }
+  bool as_kept() const { return g_.info.order == vertex_order::natural; }
 
   std::uint64_t vertices;
 

@@ -60,7 +60,7 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
 }
 
 TEST(golden, help) {
-  expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner stats --help",
+  expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner reorder --help", "garner stats --help",
                          "garner bfs --help", "garner plan --help", "garner traffic --help", "garner info --help", "garner demo --help",
                          "garner", "garner bsf", "garner --frob", "garner bfs", "garner bfs g.gnr --frob"});
 }
@@ -131,6 +131,32 @@ TEST(golden, bfs) {
        "printf '# two\\n9\\n\\n 0 # here\\n' > s.txt && garner bfs tree.gnr --sources s.txt",
        "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --place traced --trials 2 --verify",
        "garner bfs k.gnr --place traced --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
+}
+
+TEST(golden, reorder) {
+  expect_golden("reorder",
+                {"printf '1 2 5\\n1 3 1\\n3 4 2\\n4 9 1\\n9 8 3\\n4 1 7\\n' > t.wel && garner convert t.wel t.gnr --in-lists > log",
+                 "garner reorder t.gnr degree.gnr",
+                 "garner reorder t.gnr bfs.gnr --by bfs",
+                 "garner reorder bfs.gnr random.gnr --by random --seed 2",
+                 "garner stats degree.gnr --check",
+                 "garner stats bfs.gnr --json | grep -E '\"(order|id_map)'",
+                 "garner convert degree.gnr degree.wel && cat degree.wel",
+                 "garner convert degree.gnr wide.gnr --id-bytes 8",
+                 "for g in t degree bfs random wide; do garner bfs $g.gnr --source 4 --out $g.txt > log; done",
+                 "cat t.txt && cmp t.txt degree.txt && cmp t.txt bfs.txt && cmp t.txt random.txt && cmp t.txt wide.txt",
+                 "for g in t degree bfs random; do garner sssp $g.gnr --seed 3 --out $g.txt > log; done",
+                 "cat t.txt && cmp t.txt degree.txt && cmp t.txt bfs.txt && cmp t.txt random.txt",
+                 "for g in t degree bfs random; do garner components $g.gnr --out $g.txt > log; done",
+                 "cat t.txt && cmp t.txt degree.txt && cmp t.txt bfs.txt && cmp t.txt random.txt",
+                 "garner bfs random.gnr --source 10",
+                 "garner reorder random.gnr back.gnr --by natural && cmp t.gnr back.gnr",
+                 "garner reorder t.gnr x.gnr --by size",
+                 "garner reorder t.gnr t.gnr",
+                 "garner reorder t.gnr x.el",
+                 "garner reorder t.wel x.gnr",
+                 "garner reorder t.gnr x.gnr --host-budget 256",
+                 "ls"});
 }
 
 TEST(golden, stats) {

@@ -43,8 +43,8 @@ TEST(full_disk, leaves_no_half_file) {
   generate(at, "k.gnr", "--scale 14");
   std::vector<std::string> const before = at.names();
   for (std::string const line : {"garner generate kron --scale 14 new.gnr", "garner convert k.gnr new.el", "garner convert k.gnr new.gnr",
-                                 "garner convert k.gnr new.bel", "garner convert k.gnr new.sg.gz", "garner bfs k.gnr --out new.txt",
-                                 "garner convert k.gnr k.gnr --id-bytes 8"}) {
+                                 "garner reorder k.gnr new.gnr", "garner convert k.gnr new.bel", "garner convert k.gnr new.sg.gz",
+                                 "garner bfs k.gnr --out new.txt", "garner convert k.gnr k.gnr --id-bytes 8"}) {
     outcome const o = at.shell(line, {.file_bytes = 100'000, .address_bytes = {}, .interrupt_after = {}});
     EXPECT_EQ(o.code, 1) << line << o.out;
     expect_one_line(o.err);

@@ -77,6 +77,7 @@ struct shape {
   weight_kind weights = weight_kind::none;
   bool directed = false, in_lists = false, id_map = false;
   std::uint64_t id_base = 0;
+  vertex_order order = vertex_order::natural;
 };
 
 // Random lists that keep the invariant of CSR; not a graph whose in-lists belong to its out-lists, which the container does not ask.
@@ -102,12 +103,21 @@ edge_lists random_lists(shape const& s, std::uint64_t seed) {
 }
 graph random_graph(shape const& s, std::uint64_t seed = 1) {
   graph g;
-  g.info = {s.vertices, s.edges, s.id_bytes, s.weights, s.directed, s.in_lists, s.id_map, s.id_base};
+  g.info = {s.vertices, s.edges, s.id_bytes, s.weights, s.directed, s.in_lists, s.id_map, s.id_base, s.order};
   g.out = random_lists(s, seed);
   if (s.in_lists) g.in = random_lists(s, seed + 1);
   if (s.id_map) {
     g.ids = buffer<std::uint64_t>(tier::host, s.vertices, -1, "test");
     for (std::uint64_t v = 0; v < s.vertices; ++v) g.ids[v] = 10 * v + random_bits(seed, 3, v) % 10;
+  }
+  if (s.order == vertex_order::natural) return g;
+  // The ids in another order: the vertex at place k of them is 7 k + 3, which goes round all where 7 does not divide their number.
+  std::vector<std::uint64_t> const ascending(g.ids.begin(), g.ids.end());
+  g.by_id = memory_block(tier::host, s.vertices * s.id_bytes, -1, "test");
+  for (std::uint64_t k = 0; k < s.vertices; ++k) {
+    std::uint64_t const v = (7 * k + 3) % s.vertices;
+    g.ids[v] = ascending[k];
+    std::memcpy(static_cast<char*>(g.by_id.data()) + k * s.id_bytes, &v, s.id_bytes);
   }
   return g;
 }
@@ -139,10 +149,13 @@ void expect_same(graph const& a, graph const& b) {
   EXPECT_EQ(a.info.in_lists, b.info.in_lists);
   EXPECT_EQ(a.info.id_map, b.info.id_map);
   EXPECT_EQ(a.info.id_base, b.info.id_base);
+  EXPECT_EQ(a.info.order, b.info.order);
   expect_same(a.out, b.out);
   expect_same(a.in, b.in);
   ASSERT_EQ(a.ids.bytes(), b.ids.bytes());
   expect_same(a.ids.data(), b.ids.data(), a.ids.bytes());
+  ASSERT_EQ(a.by_id.bytes(), b.by_id.bytes());
+  expect_same(a.by_id.data(), b.by_id.data(), a.by_id.bytes());
 }
 
 // What f() throws, "" if nothing.
@@ -172,6 +185,10 @@ TEST_F(container, round_trips_keep_every_array_and_every_byte) {
                                   {100, 1000, 8, f32, true, true, true},
                                   {100, 1000, 4, f32, false, false, true},
                                   {100, 1000, 4, none, true, false, false, 1},
+                                  {100, 1000, 4, u32, true, true, true, 0, vertex_order::degree},
+                                  {100, 1000, 8, none, false, false, true, 0, vertex_order::bfs},
+                                  {0, 0, 8, none, false, false, true, 0, vertex_order::random},
+                                  {200'001, 1000, 4, none, false, false, true, 0, vertex_order::random},
                                   {512, 1024, 4, u32, true, true, true},  // sections that end on a page
                                   {5000, 5'000'000, 4, u32},              // more than one block, more than one bounce buffer
                                   {700'000, 2'100'000, 8, none, true, true, false, 1}};
@@ -254,10 +271,10 @@ TEST_F(container, loads_only_what_is_asked_for) {
 }
 
 TEST_F(container, every_flipped_byte_is_found) {
-  graph const g = random_graph({20, 60, 4, f32, true, true, true});
+  graph const g = random_graph({20, 60, 4, f32, true, true, true, 0, vertex_order::degree});
   save_graph(g, at("a.gnr"));
   bytes const whole = contents(at("a.gnr"));
-  ASSERT_EQ(whole.size(), 8 * 4096u);
+  ASSERT_EQ(whole.size(), 9 * 4096u);
   int const fd = ::open(at("a.gnr").c_str(), O_RDWR);
   ASSERT_GE(fd, 0);
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -337,16 +354,17 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
       {40, 4, 8, "section 1 ('out targets'): element bytes 4 where the counts ask for 8"},
       {44, 4, 3, "byte 44: unknown kind of weights 3"},
       {44, 4, 0, "byte 52: 3 sections where such a graph has 2"},
-      {48, 4, 8, "byte 48: unknown flags 0x8"},
+      {48, 4, 8, "byte 48: reordered without an id map"},
+      {48, 4, 1u << 31, "byte 48: unknown flags 0x80000000"},
       {48, 4, 2, "byte 48: in-lists of an undirected graph"},
       {48, 4, 3, "byte 52: 3 sections where such a graph has 6"},
       {52, 4, 0, "byte 52: 0 sections where such a graph has 3"},
       {52, 4, 4, "byte 320: unknown section of kind 0"},
       {52, 4, huge & 0xffffffff, "byte 320: unknown section of kind 0"},
       {56, 8, huge, "byte 56: the first id 18446744073709551615 does not go with so many vertices"},
-      {64, 1, 1, "byte 64: 1 words of codes do not go with the flags"},
-      {96, 1, 1, "byte 96: 1 hints a vertex do not go with the flags"},
-      {104, 1, 1, "byte 104: a reserved byte is 0x1"},
+      {72, 1, 1, "byte 72: 1 words of codes do not go with the flags"},
+      {104, 1, 1, "byte 104: 1 hints a vertex do not go with the flags"},
+      {112, 1, 1, "byte 112: a reserved byte is 0x1"},
       {127, 1, 1, "byte 127: a reserved byte"},
       {128, 4, 2, "byte 128: section 0 ('out offsets'): kind 2 where"},
       {132, 4, 4, "byte 132: section 0 ('out offsets'): element bytes 4 where the counts ask for 8"},
@@ -442,6 +460,50 @@ TEST_F(container, broken_invariants_are_found_under_right_checksums) {
   EXPECT_THAT(with(ids + 8 * 5, g.ids[4]), HasSubstr("ids: id 5 (byte " + std::to_string(ids + 40) + ") is " + std::to_string(g.ids[4]) +
                                                      " after " + std::to_string(g.ids[4])));
   EXPECT_EQ(with(ids + 8 * 19, ~std::uint64_t{0}), "");
+}
+
+TEST_F(container, what_is_wrong_with_an_order_is_found) {
+  graph const g = random_graph({20, 60, 4, none, false, false, true, 0, vertex_order::bfs});
+  save_graph(g, at("a.gnr"));
+  container_header const h = read_header(at("a.gnr"));
+  EXPECT_EQ(h.info.order, vertex_order::bfs);
+  bytes const good = contents(at("a.gnr"));
+  EXPECT_EQ(get<std::uint32_t>(good, 48), 12u);  // id map, reordered
+  EXPECT_EQ(get<std::uint32_t>(good, 64), 2u);
+  auto const& ids = h.sections[2];
+  auto const& by_id = h.sections[3];
+  EXPECT_EQ(static_cast<std::uint32_t>(by_id.kind), 8u);
+  auto const with = [&](std::uint64_t byte, auto value) {
+    bytes b = good;
+    set(b, byte, value);
+    seal(b);
+    put(at("b.gnr"), b);
+    std::string const loading = message_of([&] { load_graph(at("b.gnr")); });
+    EXPECT_EQ(loading, message_of([&] { check_container(at("b.gnr")); }));
+    load_options trusting;
+    trusting.check = false;  // the order is looked at in any case: it leads through memory
+    EXPECT_EQ(loading, message_of([&] { load_graph(at("b.gnr"), trusting); }));
+    return loading;
+  };
+  EXPECT_EQ(with(by_id.offset, std::uint32_t{3}), "");  // as it is
+  EXPECT_THAT(with(by_id.offset + 4 * 5, std::uint32_t{20}),
+              HasSubstr("by id: entry 5 (byte " + std::to_string(by_id.offset + 20) + ") is vertex 20 but there are 20 vertices"));
+  EXPECT_THAT(with(by_id.offset + 4 * 5, ~std::uint32_t{0}), HasSubstr("entry 5"));
+  EXPECT_THAT(with(by_id.offset + 4 * 5, std::uint32_t{(7 * 4 + 3) % 20}), HasSubstr("by id: entry 5"));  // one stands twice
+  EXPECT_THAT(with(by_id.offset, std::uint32_t{4}), HasSubstr("not ascending"));
+  EXPECT_THAT(with(ids.offset + 8 * 4, g.ids[11]), HasSubstr("not ascending"));  // one id twice
+  EXPECT_THAT(with(48, std::uint32_t{8}), HasSubstr("byte 48: reordered without an id map"));
+  EXPECT_THAT(with(48, std::uint32_t{4}), HasSubstr("sections where such a graph has 3"));
+  EXPECT_THAT(with(64, std::uint32_t{0}), HasSubstr("byte 64: unknown order 0"));
+  EXPECT_THAT(with(64, std::uint32_t{4}), HasSubstr("byte 64: unknown order 4"));
+  EXPECT_THAT(with(68, std::uint32_t{1}), HasSubstr("byte 68: a reserved byte is 0x1"));
+
+  save_graph(random_graph({20, 60}), at("plain.gnr"));
+  bytes plain = contents(at("plain.gnr"));
+  set(plain, 64, std::uint32_t{1});
+  seal(plain);
+  put(at("plain.gnr"), plain);
+  EXPECT_THAT(message_of([&] { read_header(at("plain.gnr")); }), HasSubstr("byte 64: a reserved byte is 0x1"));
 }
 
 TEST_F(container, faults_where_blocks_meet_are_found) {

@@ -1,0 +1,95 @@
+// A graph in memory: opened, read, built or generated; told about, brought to a device, reordered, saved.
+// Errors are garner::error. Vertices are named by the user's ids everywhere; results stand in the order of ascending ids.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "garner/graph.hpp"
+#include "garner/place.hpp"
+
+namespace garner {
+
+struct graph;  // Garner's own
+
+// Owns a graph: CSR with its offsets in host memory and its edges in a tier. Move-only; jobs refer to the graph, so it must outlive them.
+// Many threads may look at one.
+class graph_handle {
+ public:
+  explicit graph_handle(graph&&);  // Garner's own
+  ~graph_handle();
+  graph_handle(graph_handle&&) noexcept;
+  graph_handle& operator=(graph_handle&&) noexcept;
+
+  graph_info const& info() const;
+  std::string const& name() const;  // of its file, as messages call it
+  // Entry k of every result belongs to the vertex ids()[k]: all of them, ascending. Unless info().id_map that is k + info().id_base.
+  std::vector<std::uint64_t> ids() const;
+  std::uint64_t position(std::uint64_t id) const;  // the k with ids()[k] == id; errc::input where there is none
+
+  graph const& inside() const;  // Garner's own; errc::usage once moved from
+  graph take();
+
+ private:
+  std::unique_ptr<graph> graph_;
+};
+
+struct open_options {
+  place where;                   // that will run the jobs: a device's edges are mapped for it, or lie on it
+  std::optional<tier> edges;     // host, device (place device), managed (place device; what access paged reads); unset: host
+  std::optional<bool> weights;   // unset: where the file has them; true: errc::input where it has none
+  std::optional<bool> in_lists;  // in-neighbours of a directed graph, in the same way
+  bool check = true;             // the checksums; offsets and targets are checked in any case
+};
+// A container. Takes its size in host memory (or device memory, of the edges). errc::io where it cannot be read, errc::input where it is
+// damaged, errc::memory where a budget or the system refuses.
+graph_handle open_graph(std::filesystem::path const& file, open_options const& options = {});
+
+// A file of any other format that garner convert reads, by its ending. `report`, unless null, tells what was dropped.
+graph_handle read_graph(std::filesystem::path const& file, build_options const& options = {}, build_report* report = nullptr);
+
+// Edges in memory, as many as one likes in any order; an undirected one stands once. Ids as in build_options::numbering: gaps become
+// isolated vertices, unless they are many.
+struct edge {
+  std::uint64_t source, target;
+};
+struct edge_array {
+  std::span<edge const> edges;
+  std::span<std::uint32_t const> weights = {};  // one an edge, or none ...
+  std::span<float const> real_weights = {};     // ... or of this kind: 0 or more, and finite
+  std::uint64_t vertices = 0;                   // ids 0 to vertices - 1 exist, with or without edges
+};
+// errc::input names an edge whose weight is negative or no number; errc::usage where there are not as many weights as edges.
+graph_handle build_graph(edge_array const& edges, build_options const& options = {}, build_report* report = nullptr);
+
+// See generate_options; made at the host or on a device (whose memory the sort takes).
+graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
+
+// Makes the graph readable for a device in a tier (of the table in docs/cli.md), or for the host again. What lies there already stays.
+graph_handle bring_to(graph_handle g, place where, std::optional<tier> edges = {});
+
+// See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no
+// device. Fewer than 2^32 vertices.
+graph_handle reorder_graph(graph_handle g, reorder_options const& options = {});
+
+// Written whole or not at all. A container keeps everything; other formats as `garner convert`. Returns what the format could not keep.
+std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file);
+
+// From file to file, as `garner convert`. errc::memory before anything is read where it will not fit.
+graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options = {},
+                         build_report* report = nullptr);
+
+// What Garner may take, in bytes; whatever would pass it throws errc::memory. At start: what the machine allows.
+void limit_host_memory(std::uint64_t bytes);
+void limit_device_memory(int device, std::uint64_t bytes);
+int device_count();  // usable GPUs; 0 in a build without CUDA
+
+// Long work stops soon with errc::interrupted; may be called from a signal handler. The next call is interrupted too, until cleared.
+void request_interrupt() noexcept;
+void clear_interrupt() noexcept;
+
+}  // namespace garner

@@ -1,0 +1,192 @@
+// The contract's graphs: parse what is asked, call the house.
+#include "graph/handle.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "core/crew.hpp"
+#include "core/device.hpp"
+#include "core/executor.hpp"
+#include "graph/build.hpp"
+#include "graph/container.hpp"
+#include "graph/convert.hpp"
+#include "graph/generate.hpp"
+#include "graph/reorder.hpp"
+#include "memory/budget.hpp"
+#include "memory/self_test.hpp"
+
+namespace garner {
+
+graph_handle::graph_handle(graph&& g) : graph_(std::make_unique<graph>(std::move(g))) {}
+graph_handle::~graph_handle() = default;
+graph_handle::graph_handle(graph_handle&&) noexcept = default;
+graph_handle& graph_handle::operator=(graph_handle&&) noexcept = default;
+
+graph const& graph_handle::inside() const {
+  if (!graph_) fail(errc::usage, "this graph was moved elsewhere; use the handle that it was moved to");
+  return *graph_;
+}
+graph graph_handle::take() {
+  inside();
+  graph g = std::move(*graph_);
+  graph_.reset();
+  return g;
+}
+graph_info const& graph_handle::info() const { return inside().info; }
+std::string const& graph_handle::name() const { return inside().name; }
+std::uint64_t graph_handle::position(std::uint64_t id) const { return inside().rank_of(id); }
+
+std::vector<std::uint64_t> graph_handle::ids() const {
+  graph const& g = inside();
+  return as_error([&] {
+    std::vector<std::uint64_t> all(g.info.vertices);
+    shared_crew().run(all.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t r = begin; r < end; ++r) all[r] = g.user_id(g.at_rank(r));
+    });
+    return all;
+  });
+}
+
+namespace {
+
+constexpr std::uint64_t no_id = ~std::uint64_t{0};
+
+bool on_device(place where) { return where.kind == place_kind::device; }
+
+// Where edges may lie for a place; elsewhere than on a device managed memory is host memory.
+tier tier_for(place where, std::optional<tier> edges) {
+  tier const t = edges.value_or(tier::host);
+  if (t != tier::host && t != tier::managed && !(t == tier::device && on_device(where)))
+    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, or device for a device", to_string(t),
+         to_string(where));
+  if (!on_device(where)) return tier::host;
+  device::require(where.index);
+  self_test(where.index);
+  return t;
+}
+
+memory_block moved(executor& x, memory_block from, tier to, char const* what) {
+  bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : from.where() != tier::device;
+  if (from.bytes() == 0 || readable) return from;
+  if (from.where() == tier::device && from.device() != x.device() && x.on_device())
+    fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
+         x.device());
+  memory_block there(to, from.bytes(), x.device(), what);
+  if (from.where() == tier::device && !x.on_device()) {
+    executor source({place_kind::device, from.device()});
+    source.copy(there.data(), from.data(), from.bytes());
+    source.wait();
+  } else {
+    x.copy(there.data(), from.data(), from.bytes());
+    x.wait();
+  }
+  return there;
+}
+
+edge_list list_of(edge_array const& from) {
+  std::uint64_t const m = from.edges.size();
+  bool const whole = !from.weights.empty(), real = !from.real_weights.empty();
+  if (whole && real) fail(errc::usage, "an edge array has weights of one kind; leave out `weights` or `real_weights`");
+  if ((whole && from.weights.size() != m) || (real && from.real_weights.size() != m))
+    fail(errc::usage, "{} weights for {} edges; give each edge one", whole ? from.weights.size() : from.real_weights.size(), m);
+  edge_list e;
+  e.source = "an edge array";
+  e.vertices = from.vertices;
+  e.arcs.resize(m);
+  if (whole) e.weights_are = weight_kind::u32;
+  if (real) e.weights_are = weight_kind::f32;
+  if (whole || real) e.weights.resize(m);
+  shared_crew().run(m, 1u << 15, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      auto const& [source, target] = from.edges[i];
+      e.arcs[i] = {source, target};
+      if (source == no_id || target == no_id) fail(errc::input, "edge {}: {} -> {}: ids end at 2^64 - 2", i, source, target);
+      if (whole) e.weights[i] = from.weights[i];
+      if (!real) continue;
+      float const w = from.real_weights[i] + 0.0f;  // -0 becomes 0
+      if (!(w >= 0) || !std::isfinite(w))
+        fail(errc::input, "edge {}: {} -> {}: its weight is {}; weights are 0 or more, and finite", i, source, target, w);
+      std::memcpy(&e.weights[i], &w, sizeof w);
+    }
+  });
+  return e;
+}
+
+}  // namespace
+
+graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
+  return as_error([&] {
+    load_options how;
+    how.edges = tier_for(o.where, o.edges);
+    how.device = on_device(o.where) ? o.where.index : -1;
+    graph_info const info = read_header(file).info;
+    how.weights = o.weights.value_or(info.weights != weight_kind::none);
+    how.in_lists = o.in_lists.value_or(info.in_lists);
+    how.check = o.check;
+    return graph_handle(load_graph(file, how));
+  });
+}
+
+graph_handle read_graph(std::filesystem::path const& file, build_options const& options, build_report* report) {
+  return as_error([&] {
+    if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a container; open_graph opens it", file.string());
+    build_report mine;
+    return graph_handle(build_graph(read_edges(file, {}).edges, options, report ? *report : mine));
+  });
+}
+
+graph_handle build_graph(edge_array const& edges, build_options const& options, build_report* report) {
+  return as_error([&] {
+    build_report mine;
+    return graph_handle(build_graph(list_of(edges), options, report ? *report : mine));
+  });
+}
+
+graph_handle generate_graph(generate_options const& options, place where, build_report* report) {
+  return as_error([&] {
+    build_report mine;
+    executor x(where);
+    return graph_handle(generate(x, options, report ? *report : mine));
+  });
+}
+
+graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edges) {
+  return as_error([&] {
+    tier const to = tier_for(where, edges);
+    executor x(where);
+    graph g = handle.take();
+    for (edge_lists* lists : {&g.out, &g.in}) {
+      lists->targets = moved(x, std::move(lists->targets), to, "edge list");
+      lists->weights = moved(x, std::move(lists->weights), to, "weights");
+      for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) p->words = moved(x, std::move(p->words), to, "packed lists");
+    }
+    return graph_handle(std::move(g));
+  });
+}
+
+graph_handle reorder_graph(graph_handle g, reorder_options const& options) {
+  return as_error([&] { return graph_handle(reorder(g.take(), options)); });
+}
+
+std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file) {
+  return as_error([&] { return write_graph(g.inside(), file, format_of(file)); });
+}
+
+graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options,
+                         build_report* report) {
+  return as_error([&] {
+    convert_options how;
+    how.build = options;
+    plan_conversion(in, out, how);
+    convert_result const r = convert(in, out, how);
+    if (report) *report = r.report;
+    return r.info;
+  });
+}
+
+void limit_host_memory(std::uint64_t bytes) { host_budget().set_limit(bytes); }
+void limit_device_memory(int device, std::uint64_t bytes) { device_budget(device).set_limit(bytes); }
+int device_count() { return device::count(); }
+
+}  // namespace garner

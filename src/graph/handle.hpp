@@ -1,0 +1,24 @@
+// What both halves of the contract (graphs here, jobs in traverse/) share.
+#pragma once
+#include <new>
+#include <system_error>
+
+#include "core/fail.hpp"
+#include "garner/handle.hpp"
+#include "graph/graph.hpp"
+
+namespace garner {
+
+// The contract throws garner::error alone.
+template <class F>
+auto as_error(F&& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (std::bad_alloc const&) {
+    fail(errc::memory, "out of host memory; free some or take a smaller graph");
+  } catch (std::system_error const& e) {
+    fail(errc::io, "{}", e.what());
+  }
+}
+
+}  // namespace garner

@@ -1,0 +1,303 @@
+// The order is found first, as a table from new to old internal ids; then each list is copied to its new place, renamed and sorted.
+// What ties is broken by rank: the place of a vertex among the user's ids.
+#include "graph/reorder.hpp"
+
+#include "graph/pack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "core/crew.hpp"
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "core/primitives.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+
+namespace garner {
+
+namespace {
+
+using table = buffer<std::uint32_t>;  // of vertices
+
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t grain = 1u << 15;
+constexpr std::uint64_t longest_alone = 1u << 20;  // a longer list is sorted by all threads together
+
+table new_table(std::uint64_t n, char const* what) { return {tier::host, n, -1, what}; }
+
+template <class F>
+void each(std::uint64_t n, F f) {
+  shared_crew().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// The vertices by ascending key(rank), of equals by rank. Keys must leave the lowest 32 bits free.
+template <class Key>
+table sorted_by(executor& x, graph const& g, Key key) {
+  std::uint64_t const n = g.info.vertices;
+  buffer<std::uint64_t> keys(tier::host, n, -1, "vertices, to sort"), spare(tier::host, n, -1, "vertices, to sort");
+  each(n, [&](std::uint64_t r) { keys[r] = key(r) | r; });
+  std::span<std::uint64_t> const in_order = sort(x, keys.span(), spare.span());
+  table order = new_table(n, "new order");
+  each(n, [&](std::uint64_t i) { order[i] = static_cast<std::uint32_t>(g.at_rank(in_order[i] & none)); });
+  return order;
+}
+
+std::uint64_t degree(graph const& g, std::uint64_t v) { return g.out.offsets[v + 1] - g.out.offsets[v]; }
+
+table by_degree(executor& x, graph const& g) {
+  // A degree that 32 bits do not hold counts as the largest that they do: such vertices come first, by rank.
+  return sorted_by(x, g, [&](std::uint64_t r) { return (none - std::min<std::uint64_t>(degree(g, g.at_rank(r)), none)) << 32; });
+}
+
+table at_random(executor& x, graph const& g, std::uint64_t seed) {
+  return sorted_by(x, g, [&](std::uint64_t r) { return random_bits(seed, 9, r) & ~std::uint64_t{none}; });
+}
+
+table inverse(table const& of) {
+  table to = new_table(of.size(), "new ids");
+  each(of.size(), [&](std::uint64_t i) { to[of[i]] = static_cast<std::uint32_t>(i); });
+  return to;
+}
+
+table by_rank(graph const& g) {
+  table order = new_table(g.info.vertices, "new order");
+  each(g.info.vertices, [&](std::uint64_t r) { order[r] = static_cast<std::uint32_t>(g.at_rank(r)); });
+  return order;
+}
+
+// As a queue would: a level follows the level before it, in it the children of the first vertex come first, by rank. Level by level, so
+// that all threads work: each vertex that is met keeps the earliest of its parents, and the next level is sorted by that.
+template <class Id>
+table by_search(executor& x, graph const& g) {
+  std::uint64_t const n = g.info.vertices;
+  table const roots = by_degree(x, g), rank = inverse(by_rank(g));
+  table order = new_table(n, "new order"), parent = new_table(n, "parents"), met = new_table(n, "met");
+  std::vector<std::uint8_t> placed(n, 0);
+  buffer<std::uint64_t> keys(tier::host, n, -1, "a level, to sort"), spare(tier::host, n, -1, "a level, to sort");
+  each(n, [&](std::uint64_t v) { parent[v] = none; });
+  auto const* const targets = static_cast<Id const*>(g.out.targets.data());
+  std::uint64_t end = 0;
+  auto const place = [&](std::uint64_t v) {
+    order[end++] = static_cast<std::uint32_t>(v);
+    placed[v] = 1;
+  };
+  for (std::uint64_t root : roots) {
+    if (placed[root]) continue;
+    std::uint64_t begin = end;
+    place(root);
+    if (degree(g, root) == 0) continue;
+    while (begin < end) {
+      std::atomic<std::uint64_t> count{0};
+      shared_crew().run(end - begin, 256, [&](std::uint64_t first, std::uint64_t last) {
+        for (std::uint64_t p = begin + first; p < begin + last; ++p)
+          for (std::uint64_t i = g.out.offsets[order[p]]; i < g.out.offsets[order[p] + 1]; ++i) {
+            auto const u = static_cast<std::uint64_t>(targets[i]);
+            if (placed[u]) continue;
+            std::atomic_ref<std::uint32_t> at(parent[u]);
+            std::uint32_t old = at.load(std::memory_order_relaxed);
+            while (p < old && !at.compare_exchange_weak(old, static_cast<std::uint32_t>(p), std::memory_order_relaxed)) {
+            }
+            if (old == none) met[count.fetch_add(1, std::memory_order_relaxed)] = static_cast<std::uint32_t>(u);
+          }
+      });
+      each(count, [&](std::uint64_t i) { keys[i] = std::uint64_t{parent[met[i]]} << 32 | rank[met[i]]; });
+      std::span<std::uint64_t> const level = sort(x, keys.span().first(count), spare.span().first(count));
+      each(count, [&](std::uint64_t i) {
+        std::uint64_t const v = g.at_rank(level[i] & none);
+        order[end + i] = static_cast<std::uint32_t>(v);
+        placed[v] = 1;
+      });
+      begin = end;
+      end += count;
+    }
+  }
+  return order;
+}
+
+// Ascending keys below 2^bits, bits from `low` on first of all. Most arcs stand in long lists, and those are sorted by digits.
+template <class Key>
+void sort_list(Key* keys, std::uint64_t count, std::vector<Key>& spare, int low, int bits) {
+  constexpr int digit = 11;
+  constexpr std::uint64_t few = 512, values = 1u << digit;
+  if (count < few) return std::sort(keys, keys + count);
+  spare.resize(count);
+  Key *from = keys, *to = spare.data();
+  for (int shift = low; shift < bits; shift += digit) {
+    std::array<std::uint32_t, values> at{};
+    for (std::uint64_t i = 0; i < count; ++i) ++at[from[i] >> shift & (values - 1)];
+    std::exclusive_scan(at.begin(), at.end(), at.begin(), 0u);
+    for (std::uint64_t i = 0; i < count; ++i) to[at[from[i] >> shift & (values - 1)]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != keys) std::copy(from, from + count, keys);
+  if (low == 0) return;
+  for (std::uint64_t i = 0, end = 1; i < count; i = end++) {  // equal neighbours by weight
+    while (end < count && keys[end] >> low == keys[i] >> low) ++end;
+    if (end - i > 1) std::sort(keys + i, keys + end);
+  }
+}
+
+// Lists of one direction, moved, renamed and sorted. Work is handed out by arcs, since in most orders some vertices have most of them.
+template <class Id>
+edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, table const& order, table const& renamed, progress& bar) {
+  std::uint64_t const n = info.vertices, m = info.edges;
+  edge_lists lists;
+  lists.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets");
+  {
+    buffer<std::uint64_t> degrees(tier::host, n, -1, "degrees");
+    each(n, [&](std::uint64_t v) { degrees[v] = old.offsets[order[v] + 1] - old.offsets[order[v]]; });
+    scan(x, degrees.data(), lists.offsets.data(), n);
+  }
+  lists.targets = memory_block(tier::host, m * sizeof(Id), -1, "edge list");
+  bool const weighted = old.weights.bytes() != 0;
+  if (weighted) lists.weights = memory_block(tier::host, m * 4, -1, "weights");
+  std::uint64_t const* const offsets = lists.offsets.data();
+  auto const* const old_targets = static_cast<Id const*>(old.targets.data());
+  auto const* const old_weights = static_cast<std::uint32_t const*>(old.weights.data());
+  auto* const targets = static_cast<Id*>(lists.targets.data());
+  auto* const weights = static_cast<std::uint32_t*>(lists.weights.data());
+  auto const pack = [&](std::uint64_t from) {  // a weight goes along below its target
+    return std::uint64_t{renamed[old_targets[from]]} << 32 | (weighted ? old_weights[from] : 0);
+  };
+  auto const unpack = [&](std::uint64_t to, std::uint64_t key) {
+    targets[to] = static_cast<Id>(key >> 32);
+    if (weighted) weights[to] = static_cast<std::uint32_t>(key);
+  };
+
+  int const id_bits = static_cast<int>(std::bit_width(n));
+  constexpr std::uint64_t step = 1u << 16;
+  shared_crew().run(m / step + 1, 1, [&](std::uint64_t chunk, std::uint64_t) {
+    std::vector<std::uint64_t> keys, spare;
+    std::vector<Id> spare_targets;
+    auto const from = static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + n, chunk * step) - offsets);
+    auto const to = static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + n, (chunk + 1) * step) - offsets);
+    for (std::uint64_t v = from; v < to; ++v) {
+      std::uint64_t const first = offsets[v], count = offsets[v + 1] - first, was = old.offsets[order[v]];
+      if (count > longest_alone) continue;
+      if (weighted) {
+        keys.resize(count);
+        for (std::uint64_t i = 0; i < count; ++i) keys[i] = pack(was + i);
+        sort_list(keys.data(), count, spare, 32, 32 + id_bits);
+        for (std::uint64_t i = 0; i < count; ++i) unpack(first + i, keys[i]);
+      } else {
+        for (std::uint64_t i = 0; i < count; ++i) targets[first + i] = static_cast<Id>(renamed[old_targets[was + i]]);
+        sort_list(targets + first, count, spare_targets, 0, id_bits);
+      }
+      bar.advance(count);
+    }
+  });
+  for (std::uint64_t v = 0; v < n; ++v) {
+    std::uint64_t const first = offsets[v], count = offsets[v + 1] - first, was = old.offsets[order[v]];
+    if (count <= longest_alone) continue;
+    buffer<std::uint64_t> keys(tier::host, count, -1, "a long list, to sort"), spare(tier::host, count, -1, "a long list, to sort");
+    each(count, [&](std::uint64_t i) { keys[i] = pack(was + i); });
+    std::span<std::uint64_t> const in_order = sort(x, keys.span(), spare.span());
+    each(count, [&](std::uint64_t i) { unpack(first + i, in_order[i]); });
+    bar.advance(count);
+  }
+  return lists;
+}
+
+table find_order(executor& x, graph const& g, reorder_options const& options) {
+  phase const timed{"graph.reorder.order"};
+  switch (options.by) {
+    case vertex_order::degree:
+      return by_degree(x, g);
+    case vertex_order::bfs:
+      return with_id_type(g.info, [&](auto id) { return by_search<decltype(id)>(x, g); });
+    case vertex_order::random:
+      return at_random(x, g, options.seed);
+    case vertex_order::natural:
+      break;
+  }
+  return by_rank(g);
+}
+
+// The user's ids of the graph in its new order, which is not yet in its lists.
+void carry_ids(graph& g, table const& order, table const& renamed, vertex_order by) {
+  std::uint64_t const n = g.info.vertices;
+  if (by == vertex_order::natural) {
+    std::uint64_t const first = n ? g.user_id(order[0]) : 0;
+    bool const whole = n == 0 || g.user_id(order[n - 1]) - first == n - 1;
+    buffer<std::uint64_t> ids(tier::host, whole ? 0 : n, -1, "ids");
+    if (!whole) each(n, [&](std::uint64_t v) { ids[v] = g.user_id(order[v]); });
+    g.by_id = {};
+    g.ids = std::move(ids);
+    g.info.id_map = !whole;
+    g.info.id_base = whole ? first : 0;
+  } else {
+    buffer<std::uint64_t> ids(tier::host, n, -1, "ids");
+    memory_block by_id(tier::host, n * g.info.id_bytes, -1, "ids");
+    each(n, [&](std::uint64_t v) { ids[v] = g.user_id(order[v]); });
+    with_id_type(g.info, [&](auto id) {
+      auto* const to = static_cast<decltype(id)*>(by_id.data());
+      each(n, [&](std::uint64_t r) { to[r] = renamed[g.at_rank(r)]; });
+    });
+    g.ids = std::move(ids);
+    g.by_id = std::move(by_id);
+    g.info.id_map = true;
+    g.info.id_base = 0;
+  }
+  g.info.order = by;
+}
+
+}  // namespace
+
+graph reorder(graph g, reorder_options const& options) {
+  phase const timed{"graph.reorder"};
+  std::uint64_t const n = g.info.vertices;
+  if (n > none) fail(errc::input, "{}: {} vertices are more than the 2^32 - 1 that can be reordered", g.name, n);
+  if (g.out.targets.where() == tier::device || g.out.packed_targets.words.where() == tier::device)
+    fail(errc::usage, "{}: its edges lie on a device; load the graph into host memory to reorder it", g.name);
+  if (options.by == vertex_order::natural && g.info.order == vertex_order::natural) return g;
+  unpack(g);
+  g.hints = {};
+  g.hints_per_vertex = 0;
+  executor x({place_kind::host, 0});
+  table const order = find_order(x, g, options), renamed = inverse(order);
+  carry_ids(g, order, renamed, options.by);
+  progress bar("reordering", g.info.edges * (g.info.in_lists ? 2 : 1));
+  with_id_type(g.info, [&](auto id) {
+    g.out = relabel<decltype(id)>(x, g.info, g.out, order, renamed, bar);
+    if (g.info.in_lists) g.in = relabel<decltype(id)>(x, g.info, g.in, order, renamed, bar);
+  });
+  return g;
+}
+
+std::uint64_t reorder_bytes(graph_info const& info) {
+  std::uint64_t const lists = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
+  // First what is sorted to find an order; then the lists of one direction a second time, two tables, degrees, and what threads sort in.
+  std::uint64_t const ids = info.vertices * (2 * 8 + 2 * info.id_bytes), finding = info.vertices * 40;
+  std::uint64_t const moving = lists + info.vertices * 16 + std::min<std::uint64_t>(info.edges * 16, 64u << 20);
+  return lists * (info.in_lists ? 2 : 1) + ids + std::max(finding, moving);
+}
+
+vertex_order parse_order(std::string_view name) {
+  for (vertex_order o : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural})
+    if (name == to_string(o)) return o;
+  fail(errc::usage, "order '{}': say degree, bfs, random or natural", name);
+}
+std::string_view to_string(vertex_order order) {
+  switch (order) {
+    case vertex_order::degree:
+      return "degree";
+    case vertex_order::bfs:
+      return "bfs";
+    case vertex_order::random:
+      return "random";
+    case vertex_order::natural:
+      break;
+  }
+  return "natural";
+}
+
+}  // namespace garner

@@ -1,0 +1,168 @@
+// The contract's jobs: results leave in the order of the user's ids.
+#include "garner/jobs.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "access/matrix.hpp"
+#include "core/crew.hpp"
+#include "graph/handle.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/sssp.hpp"
+
+namespace garner {
+
+namespace {
+
+template <class T>
+std::vector<T> by_ids(graph const& g, std::vector<T> values) {
+  if (g.info.order == vertex_order::natural) return values;
+  std::vector<T> sorted(values.size());
+  shared_crew().run(values.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t r = begin; r < end; ++r) sorted[r] = values[g.at_rank(r)];
+  });
+  return sorted;
+}
+
+// Vertices as the user calls them.
+std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vertices) {
+  if (g.ids.empty() && g.info.id_base == 0) return vertices;
+  shared_crew().run(vertices.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t v = begin; v < end; ++v)
+      if (vertices[v] != no_vertex) vertices[v] = g.user_id(vertices[v]);
+  });
+  return vertices;
+}
+
+// The edges must lie where the job would read them; where options do not say, it reads them where they lie.
+template <class Options>
+Options resolved(graph const& g, Options o) {
+  memory_block const& targets = g.out.targets;
+  bool const on_device = o.where.kind == place_kind::device;
+  if (targets.bytes() == 0) return o;
+  if (on_device && targets.device() != o.where.index)
+    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
+         to_string(o.where));
+  if (!on_device && targets.where() == tier::device)
+    fail(errc::usage, "{}: its edges lie on device {}; run the job there, or bring_to() the graph to place {}", g.name, targets.device(),
+         to_string(o.where));
+  if (!on_device) return o;
+  if (!o.edges) o.edges = targets.where();
+  else if (*o.edges != targets.where())
+    fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or bring_to() the graph to that tier", g.name,
+         to_string(targets.where()), to_string(*o.edges));
+  require_combination(o.where, *o.edges, o.access);
+  return o;
+}
+
+}  // namespace
+
+struct bfs_search::impl {
+  graph const& g;
+  bfs_job job;
+};
+bfs_search::bfs_search(graph_handle const& g, bfs_options const& o)
+    : impl_(as_error([&] {
+        return std::unique_ptr<impl>(new impl{g.inside(), bfs_job(g.inside(), resolved(g.inside(), o))});
+      })) {}
+bfs_search::~bfs_search() = default;
+bfs_search::bfs_search(bfs_search&&) noexcept = default;
+bfs_run bfs_search::run(std::uint64_t source) {
+  return as_error([&] { return impl_->job.run(source); });
+}
+std::vector<std::uint32_t> bfs_search::depths() {
+  return as_error([&] { return by_ids(impl_->g, impl_->job.depths()); });
+}
+std::vector<std::uint64_t> bfs_search::parents() {
+  return as_error([&] { return by_ids(impl_->g, users(impl_->g, impl_->job.parents())); });
+}
+bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& o) {
+  bfs_search search(g, o);
+  bfs_result r;
+  r.run = search.run(source);
+  r.depth = search.depths();
+  r.parent = search.parents();
+  return r;
+}
+std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t count, std::uint64_t seed) {
+  return as_error([&] { return pick_sources(g.inside(), count, seed); });
+}
+
+struct sssp_search::impl {
+  graph const& g;
+  sssp_job job;
+  bool real;
+};
+sssp_search::sssp_search(graph_handle const& g, sssp_options const& o)
+    : impl_(as_error([&] {
+        return std::unique_ptr<impl>(
+            new impl{g.inside(), sssp_job(g.inside(), resolved(g.inside(), o)), g.info().weights == weight_kind::f32});
+      })) {}
+sssp_search::~sssp_search() = default;
+sssp_search::sssp_search(sssp_search&&) noexcept = default;
+sssp_run sssp_search::run(std::uint64_t source) {
+  return as_error([&] { return impl_->job.run(source); });
+}
+std::vector<std::uint64_t> sssp_search::distances() {
+  if (impl_->real) return {};
+  return as_error([&] { return by_ids(impl_->g, impl_->job.distances()); });
+}
+std::vector<float> sssp_search::real_distances() {
+  if (!impl_->real) return {};
+  return as_error([&] { return by_ids(impl_->g, impl_->job.real_distances()); });
+}
+std::vector<std::uint64_t> sssp_search::parents() {
+  return as_error([&] { return by_ids(impl_->g, users(impl_->g, impl_->job.parents())); });
+}
+sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const& o) {
+  sssp_search search(g, o);
+  sssp_result r;
+  r.run = search.run(source);
+  r.distance = search.distances();
+  r.real_distance = search.real_distances();
+  return r;
+}
+
+components_result components(graph_handle const& handle, components_options const& o) {
+  graph const& g = handle.inside();
+  return as_error([&] {
+    components_job job(g, resolved(g, o));
+    components_result r;
+    r.run = job.run();
+    r.label = by_ids(g, smallest_ids(g, job.labels()));
+    return r;
+  });
+}
+
+pagerank_result pagerank(graph_handle const& handle, pagerank_options const& o) {
+  graph const& g = handle.inside();
+  return as_error([&] {
+    pagerank_job job(g, resolved(g, o));
+    pagerank_result r;
+    r.run = job.run();
+    r.rank = by_ids(g, job.ranks());
+    return r;
+  });
+}
+
+std::vector<ranked_vertex> highest_ranks(graph_handle const& handle, pagerank_result const& result, std::size_t count) {
+  graph const& g = handle.inside();
+  if (result.rank.size() != g.info.vertices)
+    fail(errc::usage, "{} ranks for {} vertices; these are of another graph", result.rank.size(), g.info.vertices);
+  return as_error([&] {
+    std::vector<std::uint64_t> order(result.rank.size());
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    auto const top = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+    std::partial_sort(order.begin(), top, order.end(), [&](std::uint64_t a, std::uint64_t b) {
+      return result.rank[a] != result.rank[b] ? result.rank[a] > result.rank[b] : a < b;
+    });
+    std::vector<ranked_vertex> highest;
+    for (auto k = order.begin(); k != top; ++k) highest.push_back({g.user_id(g.at_rank(*k)), result.rank[*k]});
+    return highest;
+  });
+}
+
+}  // namespace garner
