@@ -12,6 +12,8 @@ void add_bfs(CLI::App& app);
 void add_pagerank(CLI::App& app);
 void add_components(CLI::App& app);
 void add_sssp(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_report(CLI::App& app);
 void add_info(CLI::App& app);
 void add_demo(CLI::App& app);
 
