@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 namespace garner::bench {
 
 namespace {
 
 constexpr int width = 340;
-constexpr double left = 104, right = 272;  // of the bars: names before, values behind
+constexpr double left = 120, right = 280;  // of the bars: names before, values behind
 constexpr double row = 20, letter = 6.4;   // a row's height; the width of a letter of 12 units, on average
 
 class svg {
@@ -71,13 +72,26 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string shortened(std::string_view text, std::size_t letters) {
-  std::size_t seen = 0, cut = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;  // the rest of a letter
-    if (++seen == letters) cut = i;
+double width_of(char32_t letter) {
+  if (letter >= 0x2e80) return 13;  // wide scripts and pictures
+  if (letter > 0x7e) return 9.5;
+  if (std::string_view("WM@%mw").find(static_cast<char>(letter)) != std::string_view::npos) return 12;
+  if (std::string_view("il.,:;'|!() -").find(static_cast<char>(letter)) != std::string_view::npos) return 4.8;
+  return letter >= 'A' && letter <= 'Z' ? 9 : 7.6;
+}
+
+std::string shortened(std::string_view text, double units) {
+  double seen = 0;
+  std::size_t cut = 0;  // so much still leaves room for the ellipsis
+  for (std::size_t i = 0; i < text.size();) {
+    auto const lead = static_cast<unsigned char>(text[i]);
+    std::size_t const bytes = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (seen + 12 <= units) cut = i;
+    seen += width_of(bytes == 1 ? lead : bytes == 2 ? 0x100 : 0x2e80);
+    if (seen > units) return std::string(text.substr(0, cut)) + "\xE2\x80\xA6";
+    i += bytes;
   }
-  return seen <= letters ? std::string(text) : std::string(text.substr(0, cut)) + "\xE2\x80\xA6";
+  return std::string(text);
 }
 
 std::string short_number(double value) {
@@ -105,7 +119,18 @@ std::string draw(bar_chart const& c) {
   if (!any) return "";
   for (mark const& m : c.marks) top = std::max(top, m.at);
   top = round_up(top);
-  auto const at = [&](double value) { return left + (right - left) * std::clamp(value / top, 0.0, 1.0); };
+  // Of ratios: logarithms, so that half and twice are equally far from 1, where the bars begin.
+  double least = 0.5;
+  if (c.ratio) {
+    for (bar_group const& g : c.groups)
+      for (bar const& b : g.bars)
+        if (!b.parts.empty() && b.parts[0] > 0) least = std::min(least, b.parts[0]);
+    top = std::max(top, 2.0);
+  }
+  auto const at = [&](double value) {
+    double const part = c.ratio ? std::log(std::max(value, least) / least) / std::log(top / least) : value / top;
+    return left + (right - left) * std::clamp(part, 0.0, 1.0);
+  };
 
   svg s;
   double y = 4;
@@ -113,40 +138,45 @@ std::string draw(bar_chart const& c) {
   for (std::size_t i = 0; i < c.parts.size(); ++i) {
     double const x = static_cast<double>(i % 4) * width / 4, line = y + static_cast<double>(i / 4) * row;
     s.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" class=\"part{}\"/>\n", x + 1, line, i);
-    s.text(x + 18, line + 10.5, shortened(c.parts[i], 10));
+    s.text(x + 18, line + 10.5, shortened(c.parts[i], 64));
   }
   y += std::ceil(static_cast<double>(c.parts.size()) / 4) * row;
   for (std::size_t i = 0; i < c.marks.size(); ++i) {
     s.add("<line x1=\"1\" x2=\"25\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"mark{1}\"/>\n", y + 6, i);
-    s.text(31, y + 10.5, shortened(c.marks[i].name, 46));
+    s.text(31, y + 10.5, shortened(c.marks[i].name, width - 33));
     y += row;
   }
-  double const first = y;
-  std::string bars;
   for (bar_group const& g : c.groups) {
     if (g.bars.empty()) continue;
     if (!g.name.empty()) {
-      s.text(0, y + 14, shortened(g.name, 48), "head");
+      s.text(0, y + 14, shortened(g.name, width - 2), "head");
       y += row;
     }
+    double const first = y;
     for (bar const& b : g.bars) {
-      s.text(left - 6, y + 13.5, shortened(b.name, 15), "", "end");
       double sum = 0;
       for (std::size_t i = 0; i < b.parts.size(); ++i) {
-        double const x = at(sum), end = at(sum + b.parts[i]);
+        double x = c.ratio ? at(1) : at(sum), end = at(sum + b.parts[i]);
+        if (x > end) std::swap(x, end);
         std::string const kind = b.parts.size() > 1 ? fmt::format("part{}", i % 4) : b.own ? "own" : "paper";
         s.add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"14\" class=\"{}\"/>\n", x, y + 2.5,
               std::max(end - x, b.parts.size() > 1 ? 0.0 : 1.0), kind);
         sum += b.parts[i];
       }
-      s.text(at(sum) + 4, y + 13.5, shortened(b.value, 10));
+      y += row;
+    }
+    if (!c.ratio) s.add("<line x1=\"{0}\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" class=\"axis\"/>\n", left, first, y);
+    for (std::size_t i = 0; i < c.marks.size(); ++i)
+      s.add("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" class=\"mark{3}\"/>\n", at(c.marks[i].at), first, y, i);
+    y = first;
+    for (bar const& b : g.bars) {  // over the marks
+      double const sum = std::accumulate(b.parts.begin(), b.parts.end(), 0.0);
+      s.text(left - 6, y + 13.5, shortened(b.name, left - 7), "", "end");
+      s.text((c.ratio ? std::max(at(sum), at(1)) : at(sum)) + 4, y + 13.5, shortened(b.value, width - right - 5), "value");
       y += row;
     }
     y += 6;
   }
-  s.add("<line x1=\"{0}\" x2=\"{0}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" class=\"axis\"/>\n", left, first, y - 6);
-  for (std::size_t i = 0; i < c.marks.size(); ++i)
-    s.add("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" class=\"mark{3}\"/>\n", at(c.marks[i].at), first, y - 6, i);
   return s.close(c.title, c.description, y);
 }
 
@@ -185,10 +215,10 @@ std::string draw(line_chart const& c) {
   double y = 4;
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
     s.add("<line x1=\"1\" x2=\"33\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"curve curve{1}\"/>\n", y + 6, i % 6);
-    s.text(40, y + 10.5, shortened(c.curves[i].name, 45));
+    s.text(40, y + 10.5, shortened(c.curves[i].name, width - 42));
     y += row;
   }
-  s.text(0, y + 12, shortened(c.y_name, 50), "dim");
+  s.text(0, y + 12, shortened(c.y_name, width - 2), "dim");
   y += row + 4;
   double const x0 = 52, x1 = 326, y0 = y + 4, y1 = y0 + 170;
   auto const at_x = [&](double x) { return x0 + (x1 - x0) * (x - from) / (to - from); };
@@ -198,7 +228,7 @@ std::string draw(line_chart const& c) {
   };
   for (double const t : ticks) {
     s.add("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/>\n", x0, x1, at_y(t));
-    s.text(x0 - 6, at_y(t) + 4, c.percent ? fmt::format("{:.0f} %", 100 * t) : short_number(t), "dim", "end");
+    s.text(x0 - 6, at_y(t) + 4, c.percent ? fmt::format("{:.0f} %", 100 * t) : fmt::format("{:.4g}", t), "dim", "end");
   }
   double written = -1e300;
   for (double const t : c.x_ticks) {
@@ -210,7 +240,7 @@ std::string draw(line_chart const& c) {
     written = at_x(t) + half;
   }
   s.add("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"axis\"/>\n", x0, x1, y1);
-  s.text((x0 + x1) / 2, y1 + 36, shortened(c.x_name, 46), "dim", "middle");
+  s.text((x0 + x1) / 2, y1 + 36, shortened(c.x_name, 290), "dim", "middle");
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
     std::string points;
     for (auto const& [x, v] : c.curves[i].points) points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", at_x(x), at_y(v));

@@ -12,7 +12,7 @@
 namespace garner::bench {
 
 std::string escaped(std::string_view text);  // for text and for attributes in double quotes; what HTML cannot hold becomes U+FFFD
-std::string shortened(std::string_view text, std::size_t letters);  // UTF-8; the last letter becomes an ellipsis where some are left out
+std::string shortened(std::string_view text, double units);  // UTF-8, letters of 12 units; what is left out becomes an ellipsis
 
 // A number with three significant digits, and none where there are none: 0.0123, 1.23, 12.3, 123, 12,345.
 std::string short_number(double value);
@@ -37,6 +37,7 @@ struct bar_chart {
   std::vector<std::string> parts;  // names of the stacked parts, for the key
   std::vector<mark> marks;         // at most two
   double least_top = 0;            // the scale goes at least so far
+  bool ratio = false;              // logarithmic, the bars begin at 1
 };
 std::string draw(bar_chart const& chart);  // empty where there is no bar
 

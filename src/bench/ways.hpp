@@ -15,7 +15,7 @@ namespace garner::bench {
 template <class Options>
 struct way {
   char const* name;   // in the file; the same name with other id_bytes is the same way on the wider graph
-  char const* label;  // beside a bar: 15 letters at the most
+  char const* label;  // beside a bar: 16 letters at the most
   bool paper;
   access_mode access;
   std::uint32_t id_bytes;
