@@ -149,7 +149,7 @@ std::string draw(bar_chart const& c) {
   for (bar_group const& g : c.groups) {
     if (g.bars.empty()) continue;
     if (!g.name.empty()) {
-      s.text(0, y + 14, shortened(g.name, width - 2), "head");
+      s.text(0, y + 14, shortened(g.name, 0.87 * width), "head");  // bold letters are wider
       y += row;
     }
     double const first = y;
