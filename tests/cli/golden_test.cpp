@@ -57,8 +57,8 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
 
 TEST(golden, help) {
   expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner stats --help",
-                         "garner bfs --help", "garner info --help", "garner demo --help", "garner", "garner bsf", "garner --frob",
-                         "garner bfs", "garner bfs g.gnr --frob"});
+                         "garner bfs --help", "garner bench --help", "garner report --help", "garner info --help", "garner demo --help",
+                         "garner", "garner bsf", "garner --frob", "garner bfs", "garner bfs g.gnr --frob"});
 }
 
 TEST(golden, generate) {
