@@ -96,6 +96,8 @@ void add_bench(CLI::App& app) {
   cli::add_number(*verb, "--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");
   cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
   cli::add_number(*verb, "--seed", a->how.seed, "of graphs, weights and sources")->capture_default_str();
+  verb->add_option("--way-seconds", a->how.way_seconds, "begin no further run of a way after so long (default: all runs of all ways)")
+      ->type_name("S");
   verb->add_option("--link", a->how.links, "GB/s of links for which times are predicted")
       ->delimiter(',')
       ->type_name("LIST")

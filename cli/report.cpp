@@ -32,7 +32,7 @@ void draw(report_arguments const& a) {
 void add_report(CLI::App& app) {
   auto const a = std::make_shared<report_arguments>();
   CLI::App* const verb = app.add_subcommand("report", "draw what garner bench wrote: one HTML page of the paper's figures");
-  verb->add_option("RUN.json", a->files, "what garner bench traversal wrote; of several files each is drawn after the other")->required();
+  verb->add_option("RUN.json", a->files, "what garner bench traversal wrote; several files of one setting are drawn as one")->required();
   verb->add_option("--out", a->out, "file to write")->capture_default_str()->type_name("FILE");
   verb->footer("Example: garner report run.json --out report.html");
   verb->callback([a] { draw(*a); });

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "bench/chart.hpp"
 #include "memory/budget.hpp"
@@ -637,7 +638,7 @@ std::vector<figure> pages::all_times() const {
     bool const predicted = !timed_;
     figure f{"", fmt::format("Garner beside the paper: {}", job), "", "", "", paper_key, {}, ""};
     bar_chart c{fmt::format("{}: {} of every way", job, unit), unit + ", smaller is better", {}, {}, {}, 0};
-    f.numbers.head = {"<graph", "<way", "ids", unit, "least - most", "% of the floor", "amplification", "state", "once, ms"};
+    f.numbers.head = {"<graph", "<way", "ids", "runs", unit, "least - most", "% of the floor", "amplification", "state", "once, ms"};
     by_graph of_own, of_aligned, of_floor;
     for (graph_row const& g : r_.graphs) {
       bar_group group{g.name, {}};
@@ -650,7 +651,7 @@ std::vector<figure> pages::all_times() const {
         auto const floor = floor_ms(j);
         auto const bytes = bytes_of(j);
         auto const [least, most] = std::minmax_element(j.ms.begin(), j.ms.end());
-        f.numbers.rows.push_back({g.name, j.label, fmt::format("{} B", j.id_bytes), short_number(*ms),
+        f.numbers.rows.push_back({g.name, j.label, fmt::format("{} B", j.id_bytes), std::to_string(j.ms.size()), short_number(*ms),
                                   predicted ? "-" : short_number(*least / per(j)) + " - " + short_number(*most / per(j)),
                                   floor ? short_number(100 * *floor / *ms) : "-",
                                   bytes && j.data_bytes ? short_number(*bytes / per(j) / static_cast<double>(j.data_bytes)) : "-",
@@ -744,9 +745,42 @@ std::string facts_of(named_run const& n) {
          "</tbody></table></div>\n";
 }
 
+bool same_setting(run_file const& a, run_file const& b) {
+  auto const near = [](std::optional<std::uint64_t> x, std::optional<std::uint64_t> y) {
+    if (!x || !y) return x == y;
+    return std::max(*x, *y) - std::min(*x, *y) <= std::max(*x, *y) / 100;
+  };
+  auto const said = [](protocol_facts const& p) { return std::tie(p.name, p.statistic, p.sources, p.trials, p.iterations, p.seed); };
+  bool const graphs_differ = std::none_of(a.graphs.begin(), a.graphs.end(), [&](graph_row const& g) {
+    return std::any_of(b.graphs.begin(), b.graphs.end(), [&](graph_row const& h) { return g.name == h.name; });
+  });
+  return a.garner == b.garner && a.machine.place == b.machine.place && a.machine.device == b.machine.device &&
+         near(a.machine.device_budget, b.machine.device_budget) && said(a.protocol) == said(b.protocol) && graphs_differ;
+}
+
+std::vector<named_run> joined(std::vector<named_run> const& runs) {
+  std::vector<named_run> all;
+  for (named_run const& n : runs) {
+    auto const at = std::find_if(all.begin(), all.end(), [&](named_run const& m) { return same_setting(m.run, n.run); });
+    if (at == all.end()) {
+      all.push_back(n);
+      continue;
+    }
+    run_file& to = at->run;
+    at->name += ", " + n.name;
+    to.command += "; " + n.run.command;
+    if (to.machine.device_budget) to.machine.device_budget = std::min(*to.machine.device_budget, *n.run.machine.device_budget);
+    to.graphs.insert(to.graphs.end(), n.run.graphs.begin(), n.run.graphs.end());
+    to.jobs.insert(to.jobs.end(), n.run.jobs.begin(), n.run.jobs.end());
+    // Patterns do not depend on the graph: those of the first file stand.
+  }
+  return all;
+}
+
 }  // namespace
 
-std::string page_of(std::vector<named_run> const& runs) {
+std::string page_of(std::vector<named_run> const& files) {
+  std::vector<named_run> const runs = joined(files);
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"

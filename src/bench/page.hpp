@@ -13,6 +13,8 @@ struct named_run {
   std::string name;  // of the file
   run_file run;
 };
+// Runs of one setting (garner, place, device, protocol, and a device budget that differs by a hundredth at the most) over different graphs
+// are drawn as one, the others each after the other.
 std::string page_of(std::vector<named_run> const& runs);
 
 }  // namespace garner::bench

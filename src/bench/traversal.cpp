@@ -167,6 +167,11 @@ struct setting {
   std::vector<std::uint64_t> const& sources;
   job_row& row;
   bool model_pages;  // nobody counts the pages that a driver moves, and a trace keeps them from run to run: they are modelled
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  bool enough() const {
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - begin;
+    return o.way_seconds && !row.ms.empty() && passed.count() >= *o.way_seconds;
+  }
 
   void add(double ms, traffic const& link, bool verified) const {
     row.ms.push_back(ms);
@@ -187,6 +192,7 @@ void run_job(setting const& s, bfs_options const& how) {
   bfs_job job(s.g, how);
   if (how.hints) s.row.prepare_ms = job.hints_ms();
   for (std::uint64_t const source : s.sources) {
+    if (s.enough()) break;
     bfs_run const r = job.run(source);
     traffic link = r.link;
     if (s.model_pages) {
@@ -201,6 +207,7 @@ void run_job(setting const& s, sssp_options const& how) {
   s.row.state_bytes = sssp_job::state_bytes(s.g.info, how);
   sssp_job job(s.g, how);
   for (std::uint64_t const source : s.sources) {
+    if (s.enough()) break;
     sssp_run const r = job.run(source);
     traffic link = r.link;
     if (s.model_pages) {
@@ -220,7 +227,7 @@ void run_job(setting const& s, components_options const& how) {
   s.row.state_bytes = components_job::state_bytes(s.g.info, how);
   components_job job(s.g, how);
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
-  for (std::uint64_t i = 0; i < s.o.trials; ++i) {
+  for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     components_run const r = job.run();
     s.add(r.ms, s.model_pages ? all : r.link, r.verified);
   }
@@ -231,7 +238,7 @@ void run_job(setting const& s, pagerank_options how) {
   s.row.state_bytes = pagerank_job::state_bytes(s.g.info, how);
   pagerank_job job(s.g, how);
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
-  for (std::uint64_t i = 0; i < s.o.trials; ++i) {
+  for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     pagerank_run const r = job.run();
     s.row.iterations = r.iterations;
     s.add(r.ms, s.model_pages ? all : r.link, r.verified);
@@ -334,6 +341,7 @@ void check(traversal_options const& o) {
   if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: say 4 to 31", o.scale);
   if (o.sources < 1 || o.sources > 10000 || o.trials < 1 || o.trials > 10000)
     fail(errc::usage, "{} sources, {} trials: say 1 to 10000 of each", o.sources, o.trials);
+  if (o.way_seconds && !(*o.way_seconds > 0)) fail(errc::usage, "{} seconds for a way: say more than 0", *o.way_seconds);
   if (o.iterations < 1) fail(errc::usage, "{} iterations: say 1 or more", o.iterations);
   if (o.jobs.empty()) fail(errc::usage, "no job is asked for; say some of bfs, sssp, components, pagerank");
   for (std::string const& job : o.jobs)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct traversal_options {
   bool paper_protocol = false;                 // the mean of all; else the median
   std::uint64_t sources = 8, trials = 3;       // of bfs and sssp; runs of components and pagerank
   std::uint64_t iterations = 5;                // of PageRank
+  std::optional<double> way_seconds;           // a way begins no further run after so long; its row says how many there were
   std::vector<double> links{12.3, 24, 51};     // GB/s, for which times are predicted
   std::uint64_t pattern_bytes = 256ull << 20;  // of the table that is read in patterns
   std::string command;                         // for the file

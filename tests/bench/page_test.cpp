@@ -31,9 +31,28 @@ TEST(page, shows_every_figure_with_the_papers_value) {
 }
 
 TEST(page, is_self_contained) {
-  std::string const page = page_of({{"a.json", sample_run()}, {"b.json", sample_run()}});
+  std::string const page = page_of({{"a.json", sample_run()}, {"b.json", sample_run()}});  // the same graph twice: two runs
   for (char const* no : {"<script", "http://", "https://", "src=", "@import", "url("}) EXPECT_FALSE(holds(page, no)) << no;
   EXPECT_TRUE(holds(page, "Run 2: "));
+}
+
+TEST(page, joins_runs_of_one_setting_over_different_graphs) {
+  bench::run_file other = sample_run();
+  other.graphs[0].name = "web 10";
+  for (auto& j : other.jobs) j.graph = "web 10";
+  other.machine.device_budget = *other.machine.device_budget - 1000;
+  std::string page = page_of({{"a.json", sample_run()}, {"b.json", other}});
+  EXPECT_FALSE(holds(page, "Run 2: "));
+  EXPECT_TRUE(holds(page, "a.json, b.json"));
+  EXPECT_TRUE(holds(page, "5.67 on kron 10 and 5.67 on web 10"));
+  bench::run_file const was = other;
+  for (auto change :
+       std::vector<void (*)(bench::run_file&)>{[](auto& r) { r.machine.device_budget = 1000; }, [](auto& r) { r.machine.place = "host"; },
+                                               [](auto& r) { r.protocol.sources = 64; }, [](auto& r) { r.garner = "9"; }}) {
+    other = was;
+    change(other);
+    EXPECT_TRUE(holds(page_of({{"a.json", sample_run()}, {"b.json", other}}), "Run 2: "));
+  }
 }
 
 TEST(page, does_not_draw_what_was_not_verified) {

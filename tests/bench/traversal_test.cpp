@@ -153,6 +153,14 @@ TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
   EXPECT_EQ(why.at("pagerank|aligned"), "");
 }
 
+TEST(traversal, a_slow_way_ends_early_and_says_so) {
+  traversal_options o = small(place_kind::host);
+  o.kinds = {generator::kron};
+  o.way_seconds = 1e-9;
+  run_file const r = measure_traversal(o, {}, {});
+  for (job_row const& j : r.jobs) EXPECT_EQ(j.ms.size(), 1u) << j.job;
+}
+
 TEST(traversal, keeps_to_the_host_budget) {
   traversal_options o = small(place_kind::host);
   o.scale = 12;
@@ -180,6 +188,7 @@ TEST(traversal, refuses_what_cannot_be) {
   refused([](auto& o) { o.jobs.clear(); });
   refused([](auto& o) { o.kinds.clear(); });
   refused([](auto& o) { o.links = {0}; });
+  refused([](auto& o) { o.way_seconds = 0; });
   refused([](auto& o) { o.files = {"a/x.gnr", "b/x.gnr"}; });
   EXPECT_DOUBLE_EQ(predicted_ms(traffic{{0, 0, 0, 1000000}, 0, 0}, 12.8), 10);
 }
