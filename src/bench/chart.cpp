@@ -146,6 +146,10 @@ std::string draw(bar_chart const& c) {
     s.text(31, y + 10.5, shortened(c.marks[i].name, width - 33));
     y += row;
   }
+  if (!c.unit.empty()) {
+    s.text(0, y + 12, shortened(c.unit, width - 2), "dim");
+    y += row;
+  }
   for (bar_group const& g : c.groups) {
     if (g.bars.empty()) continue;
     if (!g.name.empty()) {

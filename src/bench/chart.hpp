@@ -38,6 +38,7 @@ struct bar_chart {
   std::vector<mark> marks;         // at most two
   double least_top = 0;            // the scale goes at least so far
   bool ratio = false;              // logarithmic, the bars begin at 1
+  std::string unit = {};           // above the bars
 };
 std::string draw(bar_chart const& chart);  // empty where there is no bar
 

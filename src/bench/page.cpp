@@ -66,11 +66,11 @@ struct table {
   std::vector<std::string> head;  // a leading '<' marks a column of names
   std::vector<std::vector<std::string>> rows;
 
-  std::string html(std::string const& what) const {
+  std::string html(std::string const& what, bool open) const {
     if (rows.empty()) return "";
     // Long ones are folded, so that a phone need not roll past them.
     std::string out =
-        fmt::format("<details{}><summary>the numbers, {} row{}</summary>\n", rows.size() <= 6 ? " open" : "", rows.size(),
+        fmt::format("<details{}><summary>the numbers, {} row{}</summary>\n", open || rows.size() <= 6 ? " open" : "", rows.size(),
                     rows.size() == 1 ? "" : "s") +
         fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>", escaped(what));
     auto const name = [&](std::size_t i) { return !head[i].empty() && head[i][0] == '<'; };
@@ -244,6 +244,7 @@ figure pages::patterns() const {
     }
   }
   if (!c.parts.empty()) f.title += ": the requests (traced)";
+  c.unit = c.parts.empty() ? "GB/s" : "share of the requests; behind: how many";
   f.charts = draw(c);
   auto const best = std::max_element(seen.begin(), seen.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
   auto const worst = std::min_element(seen.begin(), seen.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
@@ -297,11 +298,11 @@ figure pages::request_sizes() const {
     if (merged && aligned) whole_aligned.add(g.name, percent(*aligned)), whole_merged.add(g.name, percent(*merged));
     c.groups.push_back(std::move(group));
   }
+  c.unit = "share of the requests; behind: of 128 B";
   f.charts = draw(c);
   if (!whole_aligned.empty())
     f.finding = fmt::format("Of the requests of {} {} are whole lines; of those of {} {}.", quoted("aligned"), whole_aligned.named(),
                             quoted("merged"), whole_merged.values());
-  f.said = "Behind each bar: the share of 128 B. " + f.said;
   if (f.charts.empty()) f.absent = why_not();
   return f;
 }
@@ -373,6 +374,7 @@ figure pages::request_counts() const {
           aligning.add(g.name, percent(1 - count(*aligned) / count(*merged)));
     c.groups.push_back(std::move(group));
   }
+  c.unit = "requests of a search";
   f.charts = draw(c);
   if (!merging.empty())
     f.finding = fmt::format("Requests saved by merging: {}; by aligning, of the rest: {}.", merging.named(), aligning.values());
@@ -407,6 +409,7 @@ figure pages::bandwidth() const {
     }
     c.groups.push_back(std::move(group));
   }
+  c.unit = "GB/s";
   f.charts = draw(c);
   if (!rates.empty())
     f.finding = fmt::format("{} moves {}{}.", quoted("aligned"), rates.named(),
@@ -447,6 +450,7 @@ figure pages::over_uvm() const {
     if (own) of_own.add(g.name, times(*own));
     c.groups.push_back(std::move(group));
   }
+  c.unit = "times as fast as UVM";
   f.charts = draw(c);
   if (!of_aligned.empty())
     f.finding = fmt::format("Speed in multiples of UVM's: {} {}{}.", quoted("aligned"), of_aligned.named(),
@@ -485,6 +489,7 @@ figure pages::amplification() const {
     }
     c.groups.push_back(std::move(group));
   }
+  c.unit = "bytes over the link / bytes of the edge list";
   f.charts = draw(c);
   if (!of_aligned.empty())
     f.finding = fmt::format("Bytes in multiples of the edge list: {} {}{}.", quoted("aligned"), of_aligned.named(),
@@ -527,11 +532,12 @@ figure pages::jobs_over_uvm() const {
       f.numbers.rows.push_back(std::move(cells));
       c.groups.push_back(std::move(group));
     }
+  c.unit = "times as fast as UVM";
   f.charts = draw(c);
   if (!aligned_gains.empty())
     f.finding = fmt::format(
         "\xE2\x80\x98"
-        "Aligned\xE2\x80\x99 is {} times as fast as UVM (geometric mean){}.",
+        "aligned\xE2\x80\x99 is {} times as fast as UVM (geometric mean){}.",
         times(geometric_mean(aligned_gains)),
         own_gains.empty() ? "" : fmt::format(", Garner's own way {} times", times(geometric_mean(own_gains))));
   if (f.charts.empty()) f.absent = why_not();
@@ -568,6 +574,7 @@ figure pages::id_width() const {
       }
       c.groups.push_back(std::move(group));
     }
+  c.unit = timed_ ? "time with 8-byte ids / time with 4-byte ids" : "bytes with 8-byte ids / bytes with 4-byte ids";
   f.charts = draw(c);
   if (!gains.empty())
     f.finding = timed_ ? fmt::format(
@@ -668,6 +675,7 @@ std::vector<figure> pages::all_times() const {
       if (own_floor) of_floor.add(g.name, percent(*own_floor));
       c.groups.push_back(std::move(group));
     }
+    c.unit = unit + ", smaller is better";
     f.charts = draw(c);
     if (predicted)
       f.title +=
@@ -677,11 +685,11 @@ std::vector<figure> pages::all_times() const {
       f.finding =
           fmt::format("Garner's own way takes {}{}; the paper's {} {}.", of_own.named(),
                       of_floor.empty() ? "" : " (" + of_floor.values() + " of the link's floor)", quoted("aligned"), of_aligned.values());
-    f.said =
-        r_.machine.link && crosses_
-            ? fmt::format("% of the floor: one read of edges{} at the {} GB/s of aligned reads, by the time; above 100 % not all was read.",
-                          job == "sssp" ? " and weights" : "", short_number(r_.machine.link->zero_copy_gbs))
-            : "";
+    f.said = r_.machine.link && crosses_ ? fmt::format(
+                                               "% of the floor: what one read of edges{} takes at the {} GB/s of aligned reads, over the "
+                                               "time taken; above 100 % not all was read.",
+                                               job == "sssp" ? " and weights" : "", short_number(r_.machine.link->zero_copy_gbs))
+                                         : "";
     if (f.charts.empty()) f.absent = "No row could be drawn; see what was not measured, below.";
     all.push_back(std::move(f));
   }
@@ -716,7 +724,7 @@ std::string html_of(figure const& f, std::string const& setting) {
   out += f.charts;
   if (!f.said.empty()) out += fmt::format("<p class=\"said\">{}</p>\n", escaped(f.said));
   out += fmt::format("<p class=\"setting\">{}</p>\n", escaped(setting));
-  return out + f.numbers.html(title) + "</figure>\n";
+  return out + f.numbers.html(title, f.charts.empty()) + "</figure>\n";
 }
 
 std::string facts_of(named_run const& n) {
