@@ -195,6 +195,7 @@ std::string draw(line_chart const& c) {
   if (from > to) return "";
   for (double const x : c.x_ticks) from = std::min(from, x), to = std::max(to, x);
   if (from == to) to = from + 1;
+  least = std::max(least, most * 1e-9);  // nine decades are enough to draw
 
   // The ticks of y: 0 .. 100 %, powers of ten with 2 and 5 between, or quarters of a round number.
   std::vector<double> ticks;

@@ -61,7 +61,7 @@ class field {
     return value_.get<std::uint64_t>();
   }
   double number() const {  // times, rates and shares: none is negative
-    if (!value_.is_number() || value_.get<double>() < 0) wrong("a number from 0 up");
+    if (!value_.is_number() || !(value_.get<double>() >= 0 && value_.get<double>() <= 1e18)) wrong("a number from 0 to 1e18");
     return value_.get<double>();
   }
   std::optional<double> number_or_none() const { return null() ? std::nullopt : std::optional(number()); }

@@ -85,6 +85,17 @@ TEST(page, draws_an_empty_run) {
   EXPECT_TRUE(holds(page_of({{"run.json", r}}), "Not measured, not drawn"));
 }
 
+TEST(page, survives_the_largest_and_the_smallest) {
+  bench::run_file r = sample_run();
+  for (auto& j : r.jobs) j.predicted = {{1e-300, 5e-324}, {1e18, 1e18}, {12, 1}}, j.ms = {1e18, 5e-324}, j.ms_statistic = 1e18;
+  r.jobs[3].ms_statistic = 5e-324;
+  r.jobs[1].link->requests = {~0ull, ~0ull, ~0ull, ~0ull};
+  r.jobs[2].link->requests = {1, 0, 0, 0};
+  std::string const page = page_of({{"run.json", r}});
+  EXPECT_LT(page.size(), 200'000u);
+  for (char const* no : {"nan", "\"inf", "\"-inf"}) EXPECT_FALSE(holds(page, no)) << no;
+}
+
 // Zeros everywhere divide by nothing.
 TEST(page, survives_zeros) {
   bench::run_file r = sample_run();
