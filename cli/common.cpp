@@ -31,6 +31,11 @@ void flush_out() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw output_error{errno};
 }
 
+std::string& command_line() {
+  static std::string line;
+  return line;
+}
+
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");

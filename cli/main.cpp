@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<help_formatter>());
   for (auto* add : {add_generate, add_convert, add_reorder, add_stats, add_bfs, add_sssp, add_components, add_pagerank, add_plan,
-                    add_traffic, add_info, add_demo})
+                    add_traffic, add_bench, add_report, add_info, add_demo})
     add(app);
   app.footer(
       "garner VERB --help says more, with an example. Two commands to begin with:\n"
@@ -129,6 +129,8 @@ int guarded(int argc, char** argv) {
 int main(int argc, char** argv) {
   garner::catch_signals();
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);  // else the first search would pay for loading its kernels
+  garner::cli::command_line() = "garner";
+  for (int i = 1; i < argc; ++i) garner::cli::command_line() += " " + std::string(argv[i]);
   int const code = garner::guarded(argc, argv);
   std::fflush(stdout);
   return code;

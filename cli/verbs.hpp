@@ -15,6 +15,8 @@ void add_components(CLI::App& app);
 void add_sssp(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_traffic(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_report(CLI::App& app);
 void add_info(CLI::App& app);
 void add_demo(CLI::App& app);
 

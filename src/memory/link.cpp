@@ -44,8 +44,9 @@ struct sum_rows {
   bool random;
   std::uint64_t seed;
   std::uint64_t* total;
+  std::uint64_t first_word = 0;
 
-  GARNER_HD std::uint64_t begin(std::uint64_t k) const { return (random ? random_bits(seed, 0, k) % rows : k) * stride_words; }
+  GARNER_HD std::uint64_t begin(std::uint64_t k) const { return first_word + (random ? random_bits(seed, 0, k) % rows : k) * stride_words; }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     std::uint64_t sum = 0;
@@ -79,9 +80,23 @@ struct clock_pair {
   }
 };
 
-// The median of five after one that does not count. `prepare` and `check` stand outside the clock.
+// The median of five after one that does not count; elsewhere than on a device by the clock of the host, and traced once, since a trace
+// does not depend on time. `prepare` and `check` stand outside the clock.
 double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare, std::function<void()> const& work,
                  std::function<void()> const& check) {
+  if (!x.on_device()) {
+    std::vector<double> ms;
+    for (std::uint64_t i = 0; i < (x.where().kind == place_kind::traced ? 1 : 5); ++i) {
+      check_interrupted();
+      prepare(i);
+      auto const start = std::chrono::steady_clock::now();
+      work();
+      ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      check();
+    }
+    std::sort(ms.begin(), ms.end());
+    return ms[ms.size() / 2];
+  }
   clock_pair const clock(x.device());
   std::vector<double> ms;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -102,17 +117,24 @@ double gbs(std::uint64_t bytes, double ms) { return static_cast<double>(bytes) /
 struct pattern {  // rows that a measurement reads
   std::uint64_t reads, row_bytes, stride_bytes;
   bool random = false;
+  std::uint64_t first_byte = 0;
+  access_mode access = access_mode::aligned;
 };
 
 struct bench {
-  executor x;
+  std::optional<executor> own;
+  executor& x;
   executor here{place{place_kind::host, 0}};
   buffer<std::uint32_t> table;
   buffer<std::uint64_t> total;
   std::uint64_t salt = 0;
 
   bench(tier where, int device, std::uint64_t bytes, char const* what = "link calibration")
-      : x({place_kind::device, device}), table(where, bytes / 4, device, what), total(tier::device, 1, device, what) {
+      : own(place{place_kind::device, device}), x(*own), table(where, bytes / 4, device, what), total(tier::device, 1, device, what) {
+    write(0);
+  }
+  bench(executor& given, tier where, std::uint64_t bytes, char const* what)
+      : x(given), table(where, bytes / 4, given.device(), what), total(given.near(), 1, given.device(), what) {
     write(0);
   }
   void write(std::uint64_t with) {
@@ -124,9 +146,9 @@ struct bench {
   template <int Width>
   double rate(pattern p, std::uint64_t table_bytes, std::function<void()> const& before = {}) {
     // Several items a team, since fewer teams may be resident than the share allows and all shall end together.
-    std::uint64_t const items = static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width * 8;
+    std::uint64_t const items = x.on_device() ? static_cast<std::uint64_t>(x.block_limit()) * x.threads_a_block() / Width * 8 : 4096;
     sum_rows body{table.data(), salt, p.row_bytes / 4, p.stride_bytes / 4, table_bytes / p.stride_bytes, p.reads, std::min(p.reads, items),
-                  p.random,     0,    total.data()};
+                  p.random,     0,    total.data(),    p.first_byte / 4};
     std::uint64_t want = 0;
     double const ms = median_ms(
         x,
@@ -142,9 +164,11 @@ struct bench {
           if (before) before();
           x.fill(total.data(), 0, sizeof(std::uint64_t));
         },
-        [&] { for_each_item<Width>(x, body.items, body); },
+        [&] { for_each_item<Width>(x, body.items, body, p.access); },
         [&] {
-          if (std::uint64_t const got = x.read(total.data()); got != want)
+          // The simulated lanes of a team share what a body keeps, so each of them adds the team's sum.
+          std::uint64_t const shares = x.where().kind == place_kind::traced ? Width : 1;
+          if (std::uint64_t const got = x.read(total.data()); got != shares * want)
             fail(errc::device,
                  "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the "
                  "device "
@@ -287,6 +311,19 @@ std::string cuda_toolkit() {
 #else
   return "";
 #endif
+}
+
+double read_gbs(executor& x, read_pattern how, std::uint64_t bytes) {
+  bool const paged = how == read_pattern::paged;
+  std::uint64_t const rows = bytes / chunk - 1;  // one to spare, for those that begin 32 B late
+  if (bytes < 2 * chunk) fail(errc::usage, "a table of {} bytes is too small to measure; say 8192 or more", bytes);
+  bench b(x, paged && x.on_device() ? tier::managed : tier::host, rows * chunk + chunk, "reads in a pattern");
+  pattern p{rows, chunk, chunk};
+  if (how == read_pattern::strided) p.access = access_mode::strided;
+  if (how == read_pattern::off_32) p.access = access_mode::merged, p.first_byte = 32;
+  if (how == read_pattern::strided) return b.rate<1>(p, b.table.bytes());
+  if (!paged || !x.on_device()) return b.rate<32>(p, b.table.bytes());
+  return b.rate<32>(p, b.table.bytes(), [&] { device::evict_managed(x.device(), b.table.data(), b.table.bytes()); });
 }
 
 double host_copy_gbs() {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/executor.hpp"
+
 namespace garner {
 
 struct row_rate {
@@ -33,6 +35,13 @@ struct link_calibration {
 link_calibration const& link_of(int device, bool again = false, std::uint64_t largest_table = std::uint64_t{1} << 30);
 std::optional<link_calibration> known_link(int device);  // measured by this process or from the cache; nothing is measured
 std::string cuda_toolkit();                              // the one that this build was compiled with, "13.0"; empty without
+
+// How a table in host memory is read from one end to the other (figure 2.5 of the dissertation): a thread a stretch of 4 KiB; a warp a
+// stretch, each step 32 B off a line; a warp a stretch, on lines; the same of UVM pages, cold.
+enum class read_pattern : std::uint8_t { strided, off_32, aligned, paged };
+// GB/s of it, over the bytes that were asked for (bytes - 4 KiB). What was read is compared. At the place traced there is one sweep, whose
+// requests the executor's sink hears, and the rate is that of the simulation.
+double read_gbs(executor& x, read_pattern how, std::uint64_t bytes);
 
 double host_copy_gbs();  // this machine's memory, read and written by all threads; measured at each call, some 300 ms
 

@@ -1,0 +1,111 @@
+// garner bench traversal: the figures of the paper on this machine, measured in one run, into a file that `garner report` draws.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "bench/traversal.hpp"
+#include "common.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/publish.hpp"
+#include "graph/convert.hpp"
+#include "graph/generate.hpp"
+#include "memory/budget.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped;
+
+struct bench_arguments {
+  std::string what, out, place, protocol = "short";
+  std::vector<std::string> kinds{"kron", "uniform", "web"}, files, jobs{"bfs", "sssp", "components", "pagerank"};
+  std::optional<std::uint64_t> sources, trials, iterations;
+  bench::traversal_options how;
+  std::string pattern_bytes = "256MiB";
+  cli::budget_arguments budgets;
+};
+
+void say_pattern(bench::pattern_row const& p) {
+  if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, p.skipped);
+  cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "traced");
+  if (p.link && !p.link->pages)
+    cli::say("  requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}", grouped(p.link->requests[0]), grouped(p.link->requests[1]),
+             grouped(p.link->requests[2]), grouped(p.link->requests[3]));
+  cli::say("\n");
+  cli::flush_out();
+}
+
+void say_job(bench::job_row const& j) {
+  std::string const head = fmt::format("{:<10} {:<11} {:<16} {} B", j.graph, j.job, j.label, j.id_bytes);
+  if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, j.skipped);
+  else
+    cli::say("{} {:>12} {:>7}{}\n", head, j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "traced",
+             j.link ? fmt::format("{:.3f}", j.link->amplification(j.data_bytes) / j.runs()) : "-", j.verified ? "  verified" : "");
+  cli::flush_out();
+}
+
+void measure(bench_arguments& a) {
+  if (a.what != "traversal") fail(errc::usage, "'{}' is nothing to bench; say traversal", a.what);
+  bench::traversal_options& o = a.how;
+  o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
+  o.paper_protocol = a.protocol == "paper";
+  o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
+  o.trials = a.trials.value_or(o.paper_protocol ? 5 : 3);
+  o.iterations = a.iterations.value_or(o.paper_protocol ? 20 : 5);
+  o.pattern_bytes = parse_bytes(a.pattern_bytes);
+  if (o.pattern_bytes < 65536) fail(errc::usage, "--pattern-bytes {}: say 64KiB or more", a.pattern_bytes);
+  o.kinds.clear();
+  for (std::string const& kind : a.kinds)
+    if (kind != "none") o.kinds.push_back(parse_generator(kind));
+  for (std::string const& file : a.files) o.files.emplace_back(file);
+  o.jobs = a.jobs;
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(o.where);
+
+  cli::say("place {}, {} protocol: {} of {} sources; edges in host memory, each run verified\n", to_string(o.where), a.protocol,
+           o.paper_protocol ? "mean" : "median", o.sources);
+  cli::flush_out();
+  bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
+  pending_file out(a.out);
+  out.write(bench::to_json(run));
+  out.commit();
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto const a = std::make_shared<bench_arguments>();
+  CLI::App* const verb = app.add_subcommand("bench", "measure what the figures of the paper show, into a file");
+  verb->add_option("WHAT", a->what, "traversal: patterns of reading, and every job in every way on three kinds of graph")->required();
+  verb->add_option("--out", a->out, "file to write, for garner report")->required()->type_name("RUN.json");
+  verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
+  cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 4 to 31")->capture_default_str();
+  cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex")->capture_default_str();
+  verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none")->delimiter(',')->type_name("LIST")->capture_default_str();
+  verb->add_option("--graph", a->files, "a container to measure too; may be said again")->type_name("FILE");
+  verb->add_option("--jobs", a->jobs, "some of bfs,sssp,components,pagerank")->delimiter(',')->type_name("LIST")->capture_default_str();
+  verb->add_option("--protocol", a->protocol, "paper: the mean of 64 sources; short: the median of 8")
+      ->capture_default_str()
+      ->type_name("NAME");
+  cli::add_number(*verb, "--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
+  cli::add_number(*verb, "--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");
+  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
+  cli::add_number(*verb, "--seed", a->how.seed, "of graphs, weights and sources")->capture_default_str();
+  verb->add_option("--way-seconds", a->how.way_seconds, "begin no further run of a way after so long (default: all runs of all ways)")
+      ->type_name("S");
+  verb->add_option("--link", a->how.links, "GB/s of links for which times are predicted")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->capture_default_str();
+  verb->add_option("--pattern-bytes", a->pattern_bytes, "of the table that is read in patterns")->capture_default_str()->type_name("BYTES");
+  a->budgets.add(*verb, true);
+  verb->footer("Example: garner bench traversal --scale 26 --protocol paper --out run.json");
+  verb->callback([a] { measure(*a); });
+}
+
+}  // namespace garner

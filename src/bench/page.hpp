@@ -1,0 +1,20 @@
+// One HTML page of the figures that runs of `garner bench traversal` measured: inline SVG, a table under each chart, one sentence that says
+// what is to be seen, and the paper's own value beside it. Self-contained: no script, no font, nothing is loaded. What was not verified is
+// not drawn and is listed with the reason.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "bench/run_file.hpp"
+
+namespace garner::bench {
+
+struct named_run {
+  std::string name;  // of the file
+  run_file run;
+};
+// Runs of one setting (garner, place, device, protocol, and a device budget that differs by a hundredth at the most) over different graphs
+// are drawn as one, the others each after the other.
+std::string page_of(std::vector<named_run> const& runs);
+
+}  // namespace garner::bench

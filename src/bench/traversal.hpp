@@ -1,0 +1,43 @@
+// One run that measures what the figures of chapter 2.3 to 2.5 show: patterns of reading host memory, then every job in every way of
+// ways.hpp on every graph. Each run of a job is verified by its certificate after its clock has stopped; a way that fails, does not fit or
+// does not go with the place becomes a row that says why. Invariant: the same graph and the same sources for all ways of a job; nothing is
+// written here. Memory: the graph with 4-byte ids, beside it one with 8-byte ids or its UVM copy, never both.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/run_file.hpp"
+#include "garner/graph.hpp"
+#include "garner/place.hpp"
+
+namespace garner::bench {
+
+struct traversal_options {
+  place where;
+  std::vector<generator> kinds{generator::kron, generator::uniform, generator::web};
+  std::vector<std::filesystem::path> files;  // containers, measured beside or instead of the kinds
+  int scale = 20;
+  std::uint64_t edge_factor = 16, seed = 1;
+  std::vector<std::string> jobs{"bfs", "sssp", "components", "pagerank"};
+  bool paper_protocol = false;                 // the mean of all; else the median
+  std::uint64_t sources = 8, trials = 3;       // of bfs and sssp; runs of components and pagerank
+  std::uint64_t iterations = 5;                // of PageRank
+  std::optional<double> way_seconds;           // a way begins no further run after so long; its row says how many there were
+  std::vector<double> links{12.3, 24, 51};     // GB/s, for which times are predicted
+  std::uint64_t pattern_bytes = 256ull << 20;  // of the table that is read in patterns
+  std::string command;                         // for the file
+};
+
+// What a run that sent this over a link of this rate needs for the transfer alone: bytes over rate.
+double predicted_ms(traffic const& link, double gbs);
+
+// `told` hears every row as it is measured. Throws errc::usage where the options ask for what cannot be, and whatever making a graph
+// throws.
+run_file measure_traversal(traversal_options const& options, std::function<void(pattern_row const&)> const& told_pattern,
+                           std::function<void(job_row const&)> const& told);
+
+}  // namespace garner::bench

@@ -1,0 +1,30 @@
+// The ways in which each job is measured, one row each: the paper's (chapter 2.5.1: UVM, naive, merged, merged + aligned; all four without
+// what Garner adds), and Garner's own. To measure another way of a job, add a row to its table in ways.cpp: nothing else names them but
+// the figures, which look for `uvm`, `strided`, `merged`, `aligned` and `default` and draw every other row beside the times.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "garner/components.hpp"
+#include "garner/pagerank.hpp"
+#include "garner/sssp.hpp"
+#include "garner/traverse.hpp"
+
+namespace garner::bench {
+
+template <class Options>
+struct way {
+  char const* name;   // in the file; the same name with other id_bytes is the same way on the wider graph
+  char const* label;  // beside a bar: 16 letters at the most
+  bool paper;
+  access_mode access;
+  std::uint32_t id_bytes;
+  void (*set)(Options&);  // what it wants besides place, access and tier
+};
+
+std::span<way<bfs_options> const> bfs_ways();
+std::span<way<sssp_options> const> sssp_ways();
+std::span<way<components_options> const> components_ways();
+std::span<way<pagerank_options> const> pagerank_ways();
+
+}  // namespace garner::bench

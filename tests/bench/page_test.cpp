@@ -1,0 +1,110 @@
+// The page as text; how it looks is for tools/check_page and a browser.
+#include "bench/page.hpp"
+
+#include <gtest/gtest.h>
+
+#include "bench/sample.hpp"
+
+namespace garner::testing {
+namespace {
+
+using bench::page_of;
+
+bool holds(std::string const& text, std::string const& what) { return text.find(what) != std::string::npos; }
+
+TEST(page, shows_every_figure_with_the_papers_value) {
+  std::string const page = page_of({{"run.json", sample_run()}});
+  for (char const* figure : {"2.5", "2.6", "2.7", "2.8", "2.9", "2.10", "2.11", "2.12", "2.14"})
+    EXPECT_TRUE(holds(page, std::string("(figure ") + figure + ")</h3>")) << figure;
+  EXPECT_TRUE(holds(page, "1.86 times"));  // the paper, 2.6
+  EXPECT_TRUE(holds(page, "device budget 1.0 GiB"));
+  EXPECT_TRUE(holds(page, "width=device-width"));
+  EXPECT_TRUE(holds(page, "prefers-color-scheme:dark"));
+  // 8.5 ms of UVM against 1.5 of aligned and 1.0 of the default; 8-byte ids were not measured, and it says so.
+  EXPECT_TRUE(holds(page,
+                    "Speed in multiples of UVM&#39;s: \xE2\x80\x98"
+                    "aligned\xE2\x80\x99 5.67 on kron 10; Garner&#39;s own way 8.50."));
+  EXPECT_TRUE(holds(page, "No job was measured with both widths."));
+  // 80,000 bytes at 51 GB/s are 0.00157 ms: 0.1 % of 1.5 ms.
+  EXPECT_TRUE(holds(page, "% of the floor"));
+  EXPECT_TRUE(holds(page, "<td>0.105</td>"));
+}
+
+TEST(page, is_self_contained) {
+  std::string const page = page_of({{"a.json", sample_run()}, {"b.json", sample_run()}});  // the same graph twice: two runs
+  for (char const* no : {"<script", "http://", "https://", "src=", "@import", "url("}) EXPECT_FALSE(holds(page, no)) << no;
+  EXPECT_TRUE(holds(page, "Run 2: "));
+}
+
+TEST(page, joins_runs_of_one_setting_over_different_graphs) {
+  bench::run_file other = sample_run();
+  other.graphs[0].name = "web 10";
+  for (auto& j : other.jobs) j.graph = "web 10";
+  other.machine.device_budget = *other.machine.device_budget - 1000;
+  std::string page = page_of({{"a.json", sample_run()}, {"b.json", other}});
+  EXPECT_FALSE(holds(page, "Run 2: "));
+  EXPECT_TRUE(holds(page, "a.json, b.json"));
+  EXPECT_TRUE(holds(page, "5.67 on kron 10 and 5.67 on web 10"));
+  bench::run_file const was = other;
+  for (auto change :
+       std::vector<void (*)(bench::run_file&)>{[](auto& r) { r.machine.device_budget = 1000; }, [](auto& r) { r.machine.place = "host"; },
+                                               [](auto& r) { r.protocol.sources = 64; }, [](auto& r) { r.garner = "9"; }}) {
+    other = was;
+    change(other);
+    EXPECT_TRUE(holds(page_of({{"a.json", sample_run()}, {"b.json", other}}), "Run 2: "));
+  }
+}
+
+TEST(page, does_not_draw_what_was_not_verified) {
+  bench::run_file r = sample_run();
+  r.jobs[3].verified = false;  // aligned
+  r.jobs[3].ms_statistic = 777.25;
+  r.jobs[2].skipped = "too large";
+  std::string const page = page_of({{"run.json", r}});
+  EXPECT_FALSE(holds(page, "777"));
+  EXPECT_TRUE(holds(page, "the result was not verified"));
+  EXPECT_TRUE(holds(page, "too large"));
+  EXPECT_FALSE(holds(page, ">merged</text>"));
+  EXPECT_TRUE(holds(page, ">strided</text>"));
+}
+
+TEST(page, escapes_what_the_file_says) {
+  bench::run_file r = sample_run();
+  std::string const evil = "<img src=x onerror=alert(1)>\"'&";
+  r.command = r.time = r.garner = r.machine.device = r.graphs[0].name = r.patterns[0].pattern = r.patterns[1].skipped = evil;
+  for (auto& j : r.jobs) j.graph = j.label = j.job = evil;
+  r.jobs[0].skipped = evil;
+  std::string const page = page_of({{evil, r}});
+  EXPECT_FALSE(holds(page, "<img"));
+  EXPECT_TRUE(holds(page, "&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;"));
+}
+
+TEST(page, draws_an_empty_run) {
+  bench::run_file r = sample_run();
+  r.graphs.clear(), r.patterns.clear(), r.jobs.clear();
+  EXPECT_TRUE(holds(page_of({{"run.json", r}}), "Not measured, not drawn"));
+}
+
+TEST(page, survives_the_largest_and_the_smallest) {
+  bench::run_file r = sample_run();
+  for (auto& j : r.jobs) j.predicted = {{1e-300, 5e-324}, {1e18, 1e18}, {12, 1}}, j.ms = {1e18, 5e-324}, j.ms_statistic = 1e18;
+  r.jobs[3].ms_statistic = 5e-324;
+  r.jobs[1].link->requests = {~0ull, ~0ull, ~0ull, ~0ull};
+  r.jobs[2].link->requests = {1, 0, 0, 0};
+  std::string const page = page_of({{"run.json", r}});
+  EXPECT_LT(page.size(), 200'000u);
+  for (char const* no : {"nan", "\"inf", "\"-inf"}) EXPECT_FALSE(holds(page, no)) << no;
+}
+
+// Zeros everywhere divide by nothing.
+TEST(page, survives_zeros) {
+  bench::run_file r = sample_run();
+  r.machine.link = bench::link_rates{};
+  r.patterns[0].gbs = 0;
+  for (auto& j : r.jobs) j.ms = {0, 0}, j.ms_statistic = 0, j.link = traffic{}, j.data_bytes = 0, j.predicted = {{0, 0}, {0, 0}};
+  std::string const page = page_of({{"run.json", r}});
+  for (char const* no : {"nan", "inf<", "inf ", "-nan"}) EXPECT_FALSE(holds(page, no)) << no;
+}
+
+}  // namespace
+}  // namespace garner::testing

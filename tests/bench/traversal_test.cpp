@@ -1,0 +1,197 @@
+// What is measured is right: every row verified, the closed forms equal to the trace, the same answers from files and from memory.
+#include "bench/traversal.hpp"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "access/traffic.hpp"
+#include "graph/container.hpp"
+#include "graph/generate.hpp"
+#include "memory/budget.hpp"
+#include "memory/link.hpp"
+#include "support.hpp"
+#include "traverse/bfs.hpp"
+
+namespace garner::testing {
+namespace {
+
+using namespace bench;
+
+traversal_options small(place_kind where) {
+  traversal_options o;
+  o.where = {where, 0};
+  o.scale = 8;
+  o.edge_factor = 8;
+  o.sources = 3;
+  o.trials = 2;
+  o.iterations = 2;
+  o.pattern_bytes = 1u << 18;
+  return o;
+}
+
+class traversal_at : public at_place {};
+TEST_P(traversal_at, measures_and_verifies_everything) {
+  traversal_options const o = small(GetParam());
+  std::size_t told = 0;
+  run_file const r = measure_traversal(o, {}, [&](job_row const&) { ++told; });
+  EXPECT_EQ(told, r.jobs.size());
+  EXPECT_EQ(r.graphs.size(), 3u);
+  bool const host = GetParam() == place_kind::host, traced = GetParam() == place_kind::traced;
+  std::set<std::string> seen;
+  for (job_row const& j : r.jobs) {
+    SCOPED_TRACE(j.graph + " " + j.job + " " + j.way + " " + std::to_string(j.id_bytes));
+    EXPECT_EQ(j.skipped, "");
+    EXPECT_TRUE(j.verified);
+    EXPECT_EQ(j.ms.size(), j.job == "bfs" || j.job == "sssp" ? 3u : 2u);
+    EXPECT_EQ(j.ms_statistic.has_value(), !traced);
+    EXPECT_EQ(j.link.has_value(), !host);
+    EXPECT_GT(j.state_bytes, 0u);
+    if (j.link) {
+      EXPECT_EQ(j.access == "paged", j.link->pages > 0);
+      EXPECT_GE(j.predicted.size(), 3u);
+    }
+    EXPECT_EQ(j.iterations, j.job == "pagerank" ? 2u : 0u);
+    EXPECT_TRUE(seen.insert(j.graph + "|" + j.job + "|" + j.way + "|" + std::to_string(j.id_bytes)).second);
+  }
+  for (std::string const& job : o.jobs)
+    for (std::string const way : {"aligned", "default"})
+      for (std::string const id : {"4", "8"}) EXPECT_TRUE(seen.count("kron 8|" + job + "|" + way + "|" + id)) << job << way << id;
+  EXPECT_EQ(seen.count("kron 8|bfs|uvm|4"), host ? 0u : 1u);
+  EXPECT_EQ(parse_run(to_json(r), "r").jobs.size(), r.jobs.size());
+}
+GARNER_AT_EVERY_PLACE(traversal_at);
+
+// The closed forms that stand for a device are what a trace of the same reads counts.
+TEST(traversal, patterns_send_what_figure_2_5_says) {
+  traversal_options o = small(place_kind::traced);
+  o.kinds = {generator::kron};
+  o.jobs = {"bfs"};
+  run_file const r = measure_traversal(o, {}, {});
+  std::map<std::string, pattern_row> by_name;
+  for (pattern_row const& p : r.patterns) by_name[p.pattern] = p;
+  std::uint64_t const lines = ((1u << 18) - 4096) / 128;
+  using counts = std::array<std::uint64_t, 4>;
+  EXPECT_EQ(by_name.at("strided").link->requests, (counts{4 * lines, 0, 0, 0}));
+  EXPECT_EQ(by_name.at("off by 32 B").link->requests, (counts{lines, 0, lines, 0}));
+  EXPECT_EQ(by_name.at("aligned").link->requests, (counts{0, 0, 0, lines}));
+  EXPECT_NE(by_name.at("UVM, cold").skipped, "");
+  run_traffic const off = traffic_of_run(8, 8 + 1024, 4, access_mode::merged);
+  EXPECT_EQ(off.requests[0], 32u);
+  EXPECT_EQ(off.requests[2], 32u);
+}
+
+TEST(traversal, pages_are_those_of_a_fresh_trace) {
+  traversal_options o = small(place_kind::traced);
+  o.kinds = {generator::web};
+  o.scale = 12;
+  o.jobs = {"bfs"};
+  o.sources = 2;
+  run_file const r = measure_traversal(o, {}, {});
+  executor x(place{place_kind::host, 0});
+  generate_options how;
+  how.kind = generator::web;
+  how.scale = 12;
+  how.edge_factor = 8;
+  build_report report;
+  graph const g = generate(x, how, report);
+  std::uint64_t pages = 0;
+  for (std::uint64_t const source : pick_sources(g, 2, 1)) {
+    bfs_options b;
+    b.where = o.where;
+    b.access = access_mode::paged;
+    pages += bfs_job(g, b).run(source).link.pages;
+  }
+  for (job_row const& j : r.jobs) {
+    EXPECT_EQ(j.link->pages, j.way == "uvm" ? pages : 0) << j.way;
+  }
+}
+
+TEST(traversal, a_file_gives_what_memory_gives) {
+  traversal_options o = small(place_kind::traced);
+  o.kinds = {generator::kron};
+  run_file const made = measure_traversal(o, {}, {});
+  executor x(place{place_kind::host, 0});
+  generate_options how;
+  how.scale = 8;
+  how.edge_factor = 8;
+  for (std::uint32_t const id_bytes : {4u, 8u}) {
+    how.build.id_bytes = id_bytes;
+    build_report report;
+    auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
+    save_graph(generate(x, how, report), file);
+    o.kinds.clear();
+    o.files = {file};
+    run_file const read = measure_traversal(o, {}, {});
+    std::filesystem::remove(file);
+    ASSERT_EQ(read.jobs.size(), made.jobs.size());
+    for (job_row const& j : made.jobs)
+      for (job_row const& k : read.jobs) {
+        if (j.job == k.job && j.way == k.way && j.id_bytes == k.id_bytes) {
+          EXPECT_EQ(*j.link, *k.link) << j.job << j.way << j.id_bytes;
+        }
+      }
+  }
+}
+
+TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
+  // A directed graph without in-lists: nobody can turn round or pull.
+  std::vector<arc> arcs;
+  for (std::uint64_t v = 0; v < 63; ++v) arcs.push_back({v, v + 1}), arcs.push_back({0, v + 1});
+  auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
+  save_graph(make_graph(arcs), file);
+  traversal_options o = small(place_kind::traced);
+  o.kinds.clear();
+  o.files = {file};
+  run_file const r = measure_traversal(o, {}, {});
+  std::filesystem::remove(file);
+  std::map<std::string, std::string> why;
+  for (job_row const& j : r.jobs) why[j.job + "|" + j.way] = j.skipped;
+  EXPECT_NE(why.at("bfs|default").find("in-lists"), std::string::npos);
+  EXPECT_NE(why.at("pagerank|default").find("in-lists"), std::string::npos);
+  EXPECT_EQ(why.at("bfs|aligned"), "");
+  EXPECT_EQ(why.at("pagerank|aligned"), "");
+}
+
+TEST(traversal, a_slow_way_ends_early_and_says_so) {
+  traversal_options o = small(place_kind::host);
+  o.kinds = {generator::kron};
+  o.way_seconds = 1e-9;
+  run_file const r = measure_traversal(o, {}, {});
+  for (job_row const& j : r.jobs) EXPECT_EQ(j.ms.size(), 1u) << j.job;
+}
+
+TEST(traversal, keeps_to_the_host_budget) {
+  traversal_options o = small(place_kind::host);
+  o.scale = 12;
+  o.kinds = {generator::kron};
+  o.pattern_bytes = 65536;
+  std::uint64_t const limit = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + (1u << 20));
+  errc code{};
+  error_of([&] { measure_traversal(o, {}, {}); }, &code);
+  host_budget().set_limit(limit);
+  EXPECT_EQ(code, errc::memory);
+}
+
+TEST(traversal, refuses_what_cannot_be) {
+  auto const refused = [](auto change) {
+    traversal_options o = small(place_kind::host);
+    change(o);
+    errc code{};
+    error_of([&] { measure_traversal(o, {}, {}); }, &code);
+    EXPECT_EQ(code, errc::usage);
+  };
+  refused([](auto& o) { o.scale = 3; });
+  refused([](auto& o) { o.sources = 0; });
+  refused([](auto& o) { o.jobs = {"bfs", "sleep"}; });
+  refused([](auto& o) { o.jobs.clear(); });
+  refused([](auto& o) { o.kinds.clear(); });
+  refused([](auto& o) { o.links = {0}; });
+  refused([](auto& o) { o.way_seconds = 0; });
+  refused([](auto& o) { o.files = {"a/x.gnr", "b/x.gnr"}; });
+  EXPECT_DOUBLE_EQ(predicted_ms(traffic{{0, 0, 0, 1000000}, 0, 0}, 12.8), 10);
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,97 @@
+// `garner bench` and `garner report`: a run measured and drawn, their manners, and what they refuse.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "core/device.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+std::string const quick = "--scale 6 --sources 2 --trials 1 --pattern-bytes 64KiB --link 10,20 ";
+
+TEST(bench_program, measures_into_a_file_and_report_draws_it) {
+  folder const at;
+  for (std::string const place : {"host", "traced"}) {
+    SCOPED_TRACE(place);
+    outcome const o = at.shell("garner bench traversal " + quick + "--place " + place + " --protocol paper --out " + place + ".json");
+    ASSERT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(o.err, "");
+    json const run = json::parse(read_text(at / (place + ".json")));
+    EXPECT_EQ(run.at("schema"), "garner.bench.traversal");
+    EXPECT_EQ(run.at("command"), "garner bench traversal " + quick + "--place " + place + " --protocol paper --out " + place + ".json");
+    EXPECT_EQ(run.at("machine").at("place"), place);
+    EXPECT_EQ(run.at("protocol").at("statistic"), "mean");
+    EXPECT_EQ(run.at("protocol").at("sources"), 2);
+    EXPECT_EQ(run.at("graphs").size(), 3u);
+    for (json const& j : run.at("jobs")) EXPECT_TRUE(j.at("verified")) << j;
+  }
+  json const traced = json::parse(read_text(at / "traced.json"));
+  EXPECT_EQ(traced.at("jobs").at(0).at("predicted").at(1).at("gbs"), 20);
+  outcome const o = at.shell("garner report traced.json host.json --out page.html");
+  EXPECT_EQ(o.code, 0) << o.err;
+  std::string const page = read_text(at / "page.html");
+  EXPECT_NE(page.find("Run 2: Place host"), std::string::npos);
+  EXPECT_NE(page.find("</html>"), std::string::npos);
+  EXPECT_EQ(at.shell("garner report host.json").code, 0);
+  EXPECT_NE(read_text(at / "report.html").find("Place host"), std::string::npos);
+}
+
+TEST(bench_program, takes_graphs_jobs_and_kinds_as_told) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate web --scale 7 w.gnr").code, 0);
+  outcome const o =
+      at.shell("garner bench traversal " + quick + "--place traced --kinds none --graph w.gnr --jobs bfs,components --out r.json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const run = json::parse(read_text(at / "r.json"));
+  EXPECT_EQ(run.at("graphs").size(), 1u);
+  EXPECT_EQ(run.at("graphs").at(0).at("name"), "w.gnr");
+  for (json const& j : run.at("jobs")) EXPECT_TRUE(j.at("job") == "bfs" || j.at("job") == "components");
+}
+
+TEST(bench_program, refuses_with_one_line_and_writes_nothing) {
+  folder const at;
+  at.write("old.json", "{\"schema\": \"other\", \"version\": 1}");
+  at.write("bad.json", "{");
+  auto const before = at.names();
+  for (auto const& [line, code] : std::vector<std::pair<std::string, int>>{
+           {"garner bench gnn --out r.json", 2},
+           {"garner bench traversal", 2},
+           {"garner bench traversal --out nowhere/r.json", 1},
+           {"garner bench traversal --place moon --out r.json", 2},
+           {"garner bench traversal --place host --kinds ring --out r.json", 2},
+           {"garner bench traversal --place host --jobs sleep --out r.json", 2},
+           {"garner bench traversal --place host --scale 40 --out r.json", 2},
+           {"garner bench traversal --place host --protocol long --out r.json", 2},
+           {"garner bench traversal --place host --link 0 --out r.json", 2},
+           {"garner bench traversal --place host --kinds none --out r.json", 2},
+           {"garner bench traversal --place host --device-budget 1G --out r.json", 2},
+           {"garner bench traversal --place host --kinds none --graph none.gnr --pattern-bytes 64KiB --out r.json", 1},
+           {"garner bench traversal --place host --scale 20 --host-budget 10M --pattern-bytes 64KiB --out r.json", 1},
+           {"garner report", 2},
+           {"garner report none.json --out r.html", 1},
+           {"garner report bad.json --out r.html", 1},
+           {"garner report old.json --out r.html", 1},
+           {"garner report old.json --out old.json", 2}}) {
+    SCOPED_TRACE(line);
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << o.err;
+    expect_one_line(o.err);
+    EXPECT_EQ(at.names(), before);
+  }
+  EXPECT_NE(at.shell("garner report old.json").err.find("garner.bench.traversal"), std::string::npos);
+}
+
+TEST(bench_program, stops_at_ctrl_c) {
+  folder const at;
+  outcome const o =
+      at.garner({"bench", "traversal", "--place", "traced", "--scale", "18", "--out", "r.json"}, {{}, {}, std::chrono::milliseconds(700)});
+  EXPECT_EQ(o.code, 1);
+  expect_one_line(o.err);
+  EXPECT_TRUE(at.names().empty());
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,73 @@
+#!/bin/bash
+# What `garner report` draws can be read in a browser, on a phone and on a wide screen, light and dark; and tools/check_page says so when a
+# page cannot. Without Chromium this is skipped, visibly.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+garner=${GARNER_PROGRAM:?the program}
+
+cd "$work"
+"$garner" bench traversal --place traced --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out traced.json > said
+"$garner" bench traversal --place host --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
+# As a GPU would have written it, with the longest names that one could think of: every figure is drawn.
+python3 - <<'PY'
+import json
+run = json.load(open("traced.json"))
+run["machine"].update(place="device 0", device="A GPU <with> & a \"name\"", device_budget=1 << 37, link={
+    "copy_gbs": 55.0, "zero_copy_gbs": 51.1, "paged_gbs": 26.4, "line_requests_giga": 0.4, "sector_requests_giga": 0.72})
+for p, gbs in zip(run["patterns"], (5.1, 32, 50.8, 26.4)):
+    p.update(gbs=gbs, ms=1.0, verified=True, skipped=None)
+rate = {"uvm": 20, "strided": 7, "merged": 40, "aligned": 47}
+for j in run["jobs"]:
+    j["ms"] = [j["link"]["bytes_link"] / len(j["ms"]) / rate.get(j["way"], 50) / 1e6 for _ in j["ms"]]
+    j.update(ms_statistic=j["ms"][0], place="device 0", device_budget=1 << 37)
+run["jobs"][1].update(verified=False)
+json.dump(run, open("device.json", "w"))
+name = "W" * 60 + "-\u00e4\u4e16\u754c.gnr"
+for graph in run["graphs"]:
+    for j in run["jobs"]:
+        if j["graph"] == graph["name"]:
+            j["graph"] = name + graph["name"]
+    graph["name"] = name + graph["name"]
+for j in run["jobs"]:
+    j["label"] = "MW@" * 9
+json.dump(run, open("names.json", "w"))
+PY
+"$garner" report device.json traced.json host.json --out page.html >> said
+"$garner" report names.json --out names.html >> said
+
+status=0
+"$root/tools/check_page" page.html names.html || status=$?
+if ((status == 77)); then
+  printf '%s:%s: Skipped\nno Chromium to look at the report with (apt-get install chromium)\n[  SKIPPED ] report in a browser\n' "$0" $LINENO
+  exit 77
+fi
+((status == 0))
+
+# The check itself must be able to fail, for each thing that it says it looks at.
+bad=()
+declare -A wanted
+spoil() {  # NAME WANTED SED-SCRIPT
+  sed "$3" page.html > "$1.html"
+  ! cmp -s page.html "$1.html" || { echo "$1: nothing was changed"; exit 1; }
+  bad+=("$1")
+  wanted[$1]=$2
+}
+spoil wide 'px wide in a window of 360' 's|<main>|<main><div style="width:900px">wide</div>|'
+spoil script 'holds a script' 's|</body>|<script>1;</script></body>|'
+spoil console 'console: hello' 's|</body>|<script>console.log("hello")</script></body>|'
+spoil loads 'the page loads' 's|</body>|<img src="x.png" alt=""></body>|'
+spoil flat '0 x 0 px' 's|svg{display:block|svg{display:none|'
+spoil small 'is [0-9.]* px' 's|svg text{font:12px|svg text{font:9px|'
+spoil pale 'contrast' 's|--text:#1b1f24|--text:#b0b0b0|'
+spoil untitled 'no title' 's|<title>Figure[^<]*</title>||'
+spoil cut 'is cut off' 's|svg text{font:12px|svg text{font:19px|'
+spoil over 'lies over' 's|svg text{font:12px|svg text{letter-spacing:4px;font:16px|'
+status=0
+"$root/tools/check_page" "${bad[@]/%/.html}" --widths 360 > found || status=$?
+[[ $status == 1 ]] || { echo "spoiled pages: exit $status"; exit 1; }
+for name in "${bad[@]}"; do
+  grep -q -- "^$name.html: .*${wanted[$name]}" found || { echo "$name: expected '${wanted[$name]}' among:"; grep "^$name" found | head -n 20; exit 1; }
+done
+echo "report: reads well in a browser; what does not is found"
