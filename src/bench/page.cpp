@@ -595,7 +595,8 @@ figure pages::links() const {
            "BFS over slower and faster links",
            "",
            "",
-           "Predicted from the bytes alone; small requests take longer than that. The paper, from 12.3 to 24 GB/s: EMOGI 1.88 times as "
+           "Predicted from requests and bytes: a request costs what it carries and 192 bytes more. The paper, from 12.3 to 24 GB/s: EMOGI "
+           "1.88 times as "
            "fast, UVM 1.53.",
            "",
            {},

@@ -59,14 +59,14 @@ struct job_row {
   std::string place, access, tier;
   std::uint32_t id_bytes = 4;
   std::uint64_t data_bytes = 0, state_bytes = 0;  // edges (and weights, where they are read) once; near memory
-  std::optional<std::uint64_t> device_budget;
-  std::vector<double> ms;              // of each run
-  std::optional<double> ms_statistic;  // as the protocol says; absent where time was simulated
-  std::optional<double> prepare_ms;    // made once a graph, not part of ms
-  std::uint64_t iterations = 0;        // PageRank: of one run; 0 elsewhere
-  std::optional<traffic> link;         // all runs together; absent where nothing crosses a link
-  bool modelled = false;               // link: in closed form, not counted
-  std::vector<prediction> predicted;   // of a mean run
+  std::optional<std::uint64_t> device_budget;     // bytes of copies of far data that were kept on the device
+  std::vector<double> ms;                         // of each run
+  std::optional<double> ms_statistic;             // as the protocol says; absent where time was simulated
+  std::optional<double> prepare_ms;               // made once a graph, not part of ms
+  std::uint64_t iterations = 0;                   // PageRank: of one run; 0 elsewhere
+  std::optional<traffic> link;                    // all runs together; absent where nothing crosses a link
+  bool modelled = false;                          // link: in closed form, not counted
+  std::vector<prediction> predicted;              // of a mean run
   bool verified = false;
   std::string skipped;  // why it was not measured; empty if it was
 

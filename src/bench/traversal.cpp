@@ -24,6 +24,7 @@
 #include "memory/link.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
+#include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/sssp.hpp"
 
@@ -178,6 +179,12 @@ struct setting {
     if (row.link) *row.link += link;
     row.verified = (row.ms.size() == 1 || row.verified) && verified;
   }
+  // What is kept near, out of the job's device budget, and what it took to make.
+  void note_copies(job_setting const& job) const {
+    row.device_budget = 0;
+    for (kept_copy const& c : job.copies)
+      row.device_budget = *row.device_budget + c.bytes, row.prepare_ms = row.prepare_ms.value_or(0) + c.ms;
+  }
   template <class F>
   traffic pages(F taken) const {
     traffic t;
@@ -190,7 +197,7 @@ struct setting {
 void run_job(setting const& s, bfs_options const& how) {
   s.row.state_bytes = bfs_job::state_bytes(s.g.info, how);
   bfs_job job(s.g, how);
-  if (how.hints) s.row.prepare_ms = job.hints_ms();
+  s.note_copies(job.setting());
   for (std::uint64_t const source : s.sources) {
     if (s.enough()) break;
     bfs_run const r = job.run(source);
@@ -206,6 +213,7 @@ void run_job(setting const& s, bfs_options const& how) {
 void run_job(setting const& s, sssp_options const& how) {
   s.row.state_bytes = sssp_job::state_bytes(s.g.info, how);
   sssp_job job(s.g, how);
+  s.note_copies(job.setting());
   for (std::uint64_t const source : s.sources) {
     if (s.enough()) break;
     sssp_run const r = job.run(source);
@@ -226,6 +234,7 @@ void run_job(setting const& s, sssp_options const& how) {
 void run_job(setting const& s, components_options const& how) {
   s.row.state_bytes = components_job::state_bytes(s.g.info, how);
   components_job job(s.g, how);
+  s.note_copies(job.setting());
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
   for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     components_run const r = job.run();
@@ -237,6 +246,7 @@ void run_job(setting const& s, pagerank_options how) {
   how.iterations = s.o.iterations;
   s.row.state_bytes = pagerank_job::state_bytes(s.g.info, how);
   pagerank_job job(s.g, how);
+  s.note_copies(job.setting());
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
   for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     pagerank_run const r = job.run();
@@ -319,7 +329,7 @@ class traversal {
         bool const timed = o_.where.kind != place_kind::traced;
         if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
         if (row.link)
-          for (double const gbs : o_.links) row.predicted.push_back({gbs, predicted_ms(*row.link, gbs) / row.runs()});
+          for (double const gbs : o_.links) row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
       } catch (error const& e) {
         // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
         if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
@@ -357,8 +367,6 @@ void check(traversal_options const& o) {
 }
 
 }  // namespace
-
-double predicted_ms(traffic const& link, double gbs) { return static_cast<double>(link.bytes_link()) / gbs / 1e6; }
 
 run_file measure_traversal(traversal_options const& asked, std::function<void(pattern_row const&)> const& told_pattern,
                            std::function<void(job_row const&)> const& told) {

@@ -32,9 +32,6 @@ struct traversal_options {
   std::string command;                         // for the file
 };
 
-// What a run that sent this over a link of this rate needs for the transfer alone: bytes over rate.
-double predicted_ms(traffic const& link, double gbs);
-
 // `told` hears every row as it is measured. Throws errc::usage where the options ask for what cannot be, and whatever making a graph
 // throws.
 run_file measure_traversal(traversal_options const& options, std::function<void(pattern_row const&)> const& told_pattern,

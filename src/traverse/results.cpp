@@ -32,7 +32,7 @@ class row_order {
   std::uint64_t vertices;
 
  private:
-  std::vector<std::uint64_t> order_;
+  graph const& g_;
 };
 
 // put(out, v) writes what stands behind the vertex in its row, separator first.

@@ -190,7 +190,6 @@ TEST(traversal, refuses_what_cannot_be) {
   refused([](auto& o) { o.links = {0}; });
   refused([](auto& o) { o.way_seconds = 0; });
   refused([](auto& o) { o.files = {"a/x.gnr", "b/x.gnr"}; });
-  EXPECT_DOUBLE_EQ(predicted_ms(traffic{{0, 0, 0, 1000000}, 0, 0}, 12.8), 10);
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST(plan, without_offsets_it_is_one_long_list) {
   at(o, {place_kind::traced, 0});
   job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_FALSE(rough.from_offsets);
-  EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info) + 31) / 32 * 32);
+  EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info, {}) + 31) / 32 * 32);
   EXPECT_GT(fine.bytes_link(), rough.bytes_link());
   EXPECT_FALSE(fine.iterations_known);
   std::get<pagerank_options>(o).iterations = 7;
