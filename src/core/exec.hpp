@@ -152,8 +152,16 @@ struct found {
 namespace lanes {
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
-inline constexpr std::uint64_t packed_step = 4;                          // packed blocks that a warp fetches at once
-inline constexpr std::uint64_t stage_words = packed_step * 34 + 32 + 8;  // of them and the line they begin in, in shared memory
+inline constexpr std::uint64_t packed_step = 4;    // packed blocks that a warp decodes at once
+inline constexpr std::uint64_t stage_words = 256;  // a ring for them, the line they begin in and that they end in, in shared memory
+inline constexpr int stages = 2;                   // a warp: for an array and one beside it
+
+// What sums of floats are added up in.
+template <class T>
+GARNER_HD inline T wide(T v) {
+  return v;
+}
+GARNER_HD inline double wide(float v) { return static_cast<double>(v); }
 
 // sweep_lists by one thread. Four sums side by side, so that an addition need not wait for the one before.
 template <class T, class F, class Done>
@@ -162,14 +170,14 @@ GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, 
   if constexpr (run<T>::may_be_packed) {
     if (r.is_packed()) {
       std::uint32_t list = 0;
-      decltype(f(T{})) total{};
+      decltype(wide(f(T{}))) total{};
       each_in_turn(r.packed, begin, smaller(r.end, offsets[count]), [&](T e, std::uint64_t i) {
         while (i >= offsets[list + 1]) {
           if (larger(r.begin, offsets[list]) < offsets[list + 1]) done(list, total);
           total = {};
           ++list;
         }
-        total += f(e);
+        total += wide(f(e));
         return false;
       });
       if (list < count && larger(r.begin, offsets[list]) < smaller(r.end, offsets[list + 1])) done(list, total);
@@ -179,10 +187,11 @@ GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, 
   for (std::uint32_t k = 0; k < count; ++k) {
     std::uint64_t const end = smaller(r.end, offsets[k + 1]);
     if (begin >= end) continue;
-    decltype(f(T{})) a{}, b{}, c{}, d{};
+    decltype(wide(f(T{}))) a{}, b{}, c{}, d{};
     std::uint64_t i = begin;
-    for (; i + 4 <= end; i += 4) a += f(r.data[i]), b += f(r.data[i + 1]), c += f(r.data[i + 2]), d += f(r.data[i + 3]);
-    for (; i < end; ++i) a += f(r.data[i]);
+    for (; i + 4 <= end; i += 4)
+      a += wide(f(r.data[i])), b += wide(f(r.data[i + 1])), c += wide(f(r.data[i + 2])), d += wide(f(r.data[i + 3]));
+    for (; i < end; ++i) a += wide(f(r.data[i]));
     done(k, (a + b) + (c + d));
     begin = end;
   }
@@ -363,11 +372,17 @@ struct device {
     if constexpr (Width == 1) return *p;
     else return __ldcs(p);
   }
+  // How far the words of a packed run have come to the ring in shared memory. Pieces of a run follow each other, so each line crosses whole
+  // and once.
+  struct cursor {
+    std::uint64_t next = 0, end = 0;  // the first word that has not come; the run's last, 0 before the first fetch
+    int stage = 0;
+  };
   // Elements s + k * Width + lane of the run, which are known to lie in it; what lies outside is not touched.
   template <class T>
-  __device__ void fetch(run<T> const& r, std::uint64_t s, T (&v)[in_flight]) const {
+  __device__ void fetch(run<T> const& r, std::uint64_t s, T (&v)[in_flight], cursor& c) const {
     if constexpr (run<T>::may_be_packed && Width == 32) {
-      if (r.is_packed()) return unpack(r, s, v);
+      if (r.is_packed()) return unpack(r, s, v, c);
     }
 #pragma unroll
     for (int k = 0; k < in_flight; ++k) {
@@ -375,39 +390,50 @@ struct device {
       if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
     }
   }
-  // The same of a packed run, s a multiple of 32: whole lines of codes come to shared memory, from where each lane takes its bits.
-  __device__ void unpack(run<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight]) const {
+  struct ring {
+    std::uint32_t const* stage;
+    std::uint32_t at;
+    __device__ std::uint32_t operator[](std::uint32_t i) const { return stage[(at + i) % stage_words]; }
+  };
+  // The same of a packed run, s a multiple of 32: lines of codes come to shared memory, from where each lane takes its bits.
+  __device__ void unpack(run<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight], cursor& c) const {
     static_assert(Width != 32 || in_flight == packed_step);
-    extern __shared__ std::uint32_t stages[];
-    std::uint32_t* const stage = stages + threadIdx.x / 32 * stage_words;
+    extern __shared__ std::uint32_t all_stages[];
+    std::uint32_t* const stage = all_stages + (threadIdx.x / 32 * stages + c.stage) * stage_words;
     std::uint64_t const b = s / 32;
     auto const blocks = static_cast<std::uint32_t>(smaller((r.end + 31) / 32 - b, packed_step));
     auto const me = static_cast<std::uint32_t>(lane());
     std::uint64_t const mine = b + smaller(me, blocks);
     std::uint32_t const code = r.packed.at.blocks[mine];
     std::uint64_t const word = r.packed.at.groups[mine / packed_directory::blocks_a_group] + (code & 0x3ffff);
-    std::uint64_t const begin = __shfl_sync(mask(), word, 0), end = __shfl_sync(mask(), word, static_cast<int>(blocks)),
-                        line = begin / 32 * 32;
-    constexpr int lines = (packed_step * 34 + 31 + 31) / 32;
+    if (c.end == 0) {
+      c.end = r.packed.at.word_of((r.end + 31) / 32);
+      c.next = __shfl_sync(mask(), word, 0);
+    }
+    // To the end of the line in which the last block ends, unless the run ends before.
+    std::uint64_t const until = smaller(c.end, (__shfl_sync(mask(), word, static_cast<int>(blocks)) + 31) / 32 * 32),
+                        line = c.next / 32 * 32;
+    constexpr int lines = (packed_step * 34 + 31 + 31) / 32 + 1;
     std::uint32_t w[lines];
 #pragma unroll
     for (int k = 0; k < lines; ++k) {
       std::uint64_t const j = line + k * 32 + me;
-      if (j >= begin && j < end) w[k] = load(r.packed.words + j);
+      if (j >= c.next && j < until) w[k] = load(r.packed.words + j);
     }
     __syncwarp();  // who still decodes what lay here
 #pragma unroll
     for (int k = 0; k < lines; ++k) {
       std::uint64_t const j = line + k * 32 + me;
-      if (j >= begin && j < end) stage[k * 32 + me] = w[k];
+      if (j >= c.next && j < until) stage[j % stage_words] = w[k];
     }
+    c.next = larger(c.next, until);
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < in_flight; ++k) {
       if (static_cast<std::uint32_t>(k) >= blocks) break;
       std::uint32_t const e = __shfl_sync(mask(), code, k);
-      std::uint64_t const at = __shfl_sync(mask(), word, k);
-      packed_block const block = packed_block::open(stage + (at - line), {0, e >> 18 & 63, e >> 24 & 63, e >> 30 != 0});
+      auto const at = static_cast<std::uint32_t>(__shfl_sync(mask(), word, k) % stage_words);
+      auto const block = packed_block<ring>::open({stage, at}, {0, e >> 18 & 63, e >> 24 & 63, e >> 30 != 0});
       v[k] = decode(block, me, 0).value;
     }
   }
@@ -416,7 +442,8 @@ struct device {
   struct decoded {
     std::uint32_t value, gaps, shift;  // value == gaps + shift: the sum of gaps so far, and what the last start adds to it
   };
-  __device__ decoded decode(packed_block const& block, std::uint32_t e, std::uint32_t gaps, std::uint32_t shift = 0) const {
+  template <class Words>
+  __device__ decoded decode(packed_block<Words> const& block, std::uint32_t e, std::uint32_t gaps, std::uint32_t shift = 0) const {
     std::uint32_t const field = block.field(e);
     bool const start = block.starts_at(e);
     std::uint32_t sum = start ? 0 : field;
@@ -443,9 +470,10 @@ struct device {
         return;
       }
     }
+    cursor c;
     for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
       T v[in_flight];
-      fetch(r, s, v);
+      fetch(r, s, v, c);
 #pragma unroll
       for (int k = 0; k < in_flight; ++k) {
         std::uint64_t const j = s + k * Width + lane();
@@ -461,11 +489,12 @@ struct device {
         return;
       }
     }
+    cursor c, d{0, 0, 1};
     for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
       T v[in_flight];
       U w[in_flight];
-      fetch(r, s, v);
-      fetch(beside, s, w);
+      fetch(r, s, v, c);
+      fetch(beside, s, w, d);
 #pragma unroll
       for (int k = 0; k < in_flight; ++k) {
         std::uint64_t const j = s + k * Width + lane();
@@ -506,7 +535,7 @@ struct device {
   __device__ found<std::uint32_t> find_packed(run<std::uint32_t> const& r, P pred) const {
     for (std::uint64_t b = r.begin / 32; b * 32 < r.end; ++b) {
       packed_directory::entry const e = r.packed.at[b];
-      packed_block const block = packed_block::open(r.packed.words + e.word, e);
+      auto const block = packed_block<std::uint32_t const*>::open(r.packed.words + e.word, e);
       decoded last{0, 0, 0};
       for (std::uint32_t s = 0; s < 32 && b * 32 + s < r.end; s += Width) {
         decoded const mine = decode(block, s + lane(), last.gaps, last.shift);
@@ -529,17 +558,19 @@ struct device {
     } else {
       static_assert(Width == 32, "a lane a list");
       using value = decltype(f(T{}));
+      using total_type = decltype(wide(value{}));
+      cursor place;
       auto const me = static_cast<std::uint32_t>(lane());
       // The part of my list that lies in the run, counted from `first`; lists before the run end at or before its begin.
       std::uint64_t const from = me < count ? offsets[me] : r.end, to = me < count ? offsets[me + 1] : r.end;
       auto const begin = static_cast<std::uint32_t>(smaller(larger(from, r.begin), r.end) - first);
       auto const end = static_cast<std::uint32_t>(smaller(larger(to, r.begin), r.end) - first);
       auto const length = static_cast<std::uint32_t>(r.end - first);
-      value total{};
+      total_type total{};
       for (std::uint32_t s = 0; s < length; s += in_flight * 32) {
         T v[in_flight];
         value c[in_flight];
-        fetch(r, first + s, v);
+        fetch(r, first + s, v, place);
 #pragma unroll
         for (int k = 0; k < in_flight; ++k) {
           std::uint64_t const j = first + s + k * 32 + me;
@@ -562,7 +593,7 @@ struct device {
           }
           bool const here = begin < end && begin < step + 32 && end > step;
           value const part = __shfl_sync(mask(), c[k], static_cast<int>(here ? smaller(end - step, 32u) - 1 : 0));
-          if (here) total += part;
+          if (here) total += wide(part);
         }
       }
       if (begin < end) done(me, total);
@@ -642,6 +673,11 @@ class team {
     lanes_.stride(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
     return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
   }
+  // The sum of what each lane brings (a thread alone: what it brings).
+  template <class V>
+  GARNER_HD V sum_of_lanes(V mine) const {
+    return lanes_.reduce(mine, [](auto a, auto b) { return a + b; });
+  }
   // Sums a list at a time, of `count` <= 32 neighbouring lists, list k being [offsets[k], offsets[k + 1]) (near memory; lists may begin
   // before the run or end after it): done(k, sum of f(element)) by one lane for each list that has elements in the run. In which order
   // it adds depends on run, lists and width alone, so that the sums repeat bit for bit at one place. A run of less than 2^31 elements.
@@ -695,7 +731,7 @@ __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
 namespace detail {
 // Shared memory of a block: where each warp decodes packed lists.
 constexpr std::size_t stage_bytes(int width, unsigned threads) {
-  return width == 32 ? threads / 32 * lanes::stage_words * sizeof(std::uint32_t) : 0;
+  return width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
 }
 // Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
 template <int Width, class Body>
@@ -716,8 +752,11 @@ int resident_blocks(unsigned threads) {
 
 // Runs body(team, i) for each i in [0, n) with teams of Width lanes (1, 8 or 32; a thread each at the host). Neighbouring items go to
 // neighbouring teams and start in order. Asynchronous on the device.
+// `as_free`: every item has a team of its own, which starts when another ends. For items that differ much in length: with a share each,
+// who has a long one falls behind, and the teams' far reads drift apart.
 template <int Width, class Body>
-void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode how = access_mode::aligned) {
+void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode how = access_mode::aligned,
+                   [[maybe_unused]] bool as_free = false) {
   static_assert(Width == 1 || Width == 8 || Width == 32);
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
@@ -756,7 +795,8 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
-  auto const blocks = static_cast<unsigned>(std::min<std::uint64_t>((n * Width + threads - 1) / threads, most));
+  std::uint64_t const all = (n * Width + threads - 1) / threads;
+  auto const blocks = static_cast<unsigned>(as_free && !x.share_blocks() && all < 0x7fffffff ? all : std::min(all, most));
   run_teams<Width><<<blocks, threads, detail::stage_bytes(Width, threads), static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),

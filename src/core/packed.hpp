@@ -41,14 +41,15 @@ struct packed_view {
   explicit operator bool() const { return words != nullptr; }
 };
 
-// The fields of one block, read by one thread from words that begin at the block. Holds for any bits: a damaged block gives wrong values,
-// never a read past its words and one more (its widths having been checked).
+// The fields of one block, read by one thread from words that begin at the block (anything that can be indexed). Holds for any bits: a
+// damaged block gives wrong values, never a read past its words and one more (its widths having been checked).
+template <class Words>
 struct packed_block {
-  std::uint32_t const* words;
+  Words words;
   std::uint32_t base, starts, gap_bits, start_bits;  // starts: bit e is set where element e is one
   std::uint32_t first_start, first_gap;              // bits from the block's first word
 
-  GARNER_HD static packed_block open(std::uint32_t const* words, packed_directory::entry const& e) {
+  GARNER_HD static packed_block open(Words words, packed_directory::entry const& e) {
     bool const all = e.gap_bits == packed_directory::all_start;
     std::uint32_t const starts = e.mixed ? words[1] | 1 : all ? ~0u : 1u, header = e.mixed ? 64 : 32;
     return {words, words[0], starts, all ? 0 : e.gap_bits, e.start_bits, header, header + bits_of(starts) * e.start_bits};
@@ -59,7 +60,7 @@ struct packed_block {
     std::uint32_t const before = bits_of(starts & ((1u << e) - 1));
     return starts_at(e) ? first_start + before * start_bits : first_gap + (e - before) * gap_bits;
   }
-  GARNER_HD static std::uint32_t extract(std::uint32_t const* words, std::uint32_t bit, std::uint32_t width) {
+  GARNER_HD static std::uint32_t extract(Words const& words, std::uint32_t bit, std::uint32_t width) {
     if (width == 0) return 0;
     std::uint64_t const both = words[bit / 32] | std::uint64_t{words[bit / 32 + 1]} << 32;
     return static_cast<std::uint32_t>(both >> bit % 32) & (~0u >> (32 - width));
@@ -74,14 +75,15 @@ GARNER_HD inline bool each_in_turn(packed_view const& packed, std::uint64_t i, s
   while (i < end) {
     std::uint64_t const b = i / 32;
     packed_directory::entry const e = packed.at[b];
-    packed_block const block = packed_block::open(packed.words + e.word, e);
+    using block_type = packed_block<std::uint32_t const*>;
+    block_type const block = block_type::open(packed.words + e.word, e);
     std::uint32_t start_at = block.first_start, gap_at = block.first_gap, value = 0;
     for (std::uint64_t j = b * 32; j < end && j < b * 32 + 32; ++j) {
       if (block.starts_at(static_cast<std::uint32_t>(j % 32))) {
-        value = block.base + packed_block::extract(block.words, start_at, block.start_bits);
+        value = block.base + block_type::extract(block.words, start_at, block.start_bits);
         start_at += block.start_bits;
       } else {
-        value += packed_block::extract(block.words, gap_at, block.gap_bits);
+        value += block_type::extract(block.words, gap_at, block.gap_bits);
         gap_at += block.gap_bits;
       }
       if (j >= i && f(value, j)) return true;

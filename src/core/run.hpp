@@ -24,6 +24,14 @@ struct run {
   }
 };
 
+// The same run; where it is known not to be packed the compiler is told, so that a kernel over plain lists does not pay for the registers
+// that decoding takes.
+template <bool Packed, class T>
+GARNER_HD inline run<T> known(run<T> r) {
+  if constexpr (!Packed) r.packed = {};
+  return r;
+}
+
 struct indices {  // of near memory, or of a run that is still to be made
   std::uint64_t begin, end;
 };

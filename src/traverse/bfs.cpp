@@ -73,7 +73,7 @@ struct probes {
 
 // Bottom-up: each vertex that nobody reached looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to
 // itself, so nothing is claimed.
-template <class Id>
+template <class Id, bool Packed>
 struct search_parents {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
@@ -83,7 +83,7 @@ struct search_parents {
   Id const* hints;
   std::uint32_t hints_per_vertex;
   probes* total;
-  static constexpr std::uint64_t block = 4;  // words a team
+  static constexpr std::uint64_t block = 1;  // words a team: teams that run at once look at lists near each other
 
   // Whether a hint of v is in the frontier; then parent[v] is set.
   template <class Team>
@@ -107,7 +107,7 @@ struct search_parents {
       std::uint32_t won = 0;
       for (std::uint32_t open = ~reached & (left < 32 ? (1u << left) - 1 : ~0u); open; open &= open - 1) {
         std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(open));
-        run<Id> const list = in.list(v);
+        run<Id> const list = known<Packed>(in.list(v));
         if (list.begin == list.end) continue;
         if (hinted(t, v)) {
           won |= open & (~open + 1);
@@ -258,9 +258,17 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   void search() {
     x.fill(probed.data(), 0, probed.bytes());
-    for_each_item<8>(x, (visited.size() + search_parents<Id>::block - 1) / search_parents<Id>::block,
-                     search_parents<Id>{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), hints.data(),
-                                        hints_per_vertex, probed.data()});
+    if (job.g.info.packed) search_lists<true>();
+    else search_lists<false>();
+  }
+  template <bool Packed>
+  void search_lists() {
+    if constexpr (!Packed || sizeof(Id) == 4) {
+      using body = search_parents<Id, Packed>;
+      for_each_item<8>(x, (visited.size() + body::block - 1) / body::block,
+                       body{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), hints.data(),
+                            hints_per_vertex, probed.data()});
+    }
   }
 
   template <class T>

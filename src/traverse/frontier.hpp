@@ -182,7 +182,7 @@ struct gather_frontier {
 };
 
 // The walk of a frontier: visit(team, item, target, arc) for every arc.
-template <class Id, class Visit>
+template <class Id, class Visit, bool Packed>
 struct walk {
   csr_view<Id> g;
   cutter cut;
@@ -196,9 +196,9 @@ struct walk {
     std::uint64_t const last = smaller(count, (i + 1) * per_team);
     for (std::uint64_t k = i * per_team; k < last; ++k) {
       frontier_item<Id> const at = items[k];
-      run<Id> const arcs = g.arcs(cut.piece(g.offsets[at.first], g.offsets[at.first + at.length()], at.piece()));
+      run<Id> const arcs = known<Packed>(g.arcs(cut.piece(g.offsets[at.first], g.offsets[at.first + at.length()], at.piece())));
       if constexpr (Visit::weighted)
-        t.each(arcs, g.weights_of(arcs), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
+        t.each(arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
       else t.each(arcs, [&](Id u, std::uint64_t arc) { visit(t, at, u, arc); });
     }
   }
@@ -251,10 +251,18 @@ class frontier {
   // arc). Asynchronous on the device.
   template <class Visit>
   void for_each_arc(csr_view<Id> g, Visit const& visit) {
-    detail::walk<Id, Visit> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit};
+    if (g.targets.packed || g.weights.packed) {
+      if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit);
+    } else {
+      walk_items<false>(g, visit);
+    }
+  }
+  template <bool Packed, class Visit>
+  void walk_items(csr_view<Id> g, Visit const& visit) {
+    detail::walk<Id, Visit, Packed> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit};
     std::uint64_t const n = (size_.items + options_.vertices_per_team - 1) / options_.vertices_per_team;
     if (options_.access == access_mode::strided) for_each_item<1>(x_, n, body, options_.access);
-    else for_each_item<32>(x_, n, body, options_.access);
+    else for_each_item<32>(x_, n, body, options_.access, !options_.split);
   }
 
   frontier_size const& size() const { return size_; }

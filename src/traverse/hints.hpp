@@ -22,6 +22,14 @@ namespace detail {
 // The best few of what is added, best first; larger is better, 0 is none.
 struct best_few {
   std::uint64_t key[most_hints] = {};
+  GARNER_HD void take(std::uint64_t k) {
+    if (k <= key[3]) return;  // most are
+    for (int i = 0; i < 4; ++i) {
+      std::uint64_t const high = larger(key[i], k);
+      k = smaller(key[i], k);
+      key[i] = high;
+    }
+  }
   GARNER_HD friend best_few operator+(best_few a, best_few b) {
     // The larger of a[k] and b[last - k] are the best of all, in some order that rises and then falls: two steps sort it.
     static_assert(most_hints == 4);
@@ -43,12 +51,12 @@ struct find_hints {
   Id* hints;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    best_few const best = t.sum(in.list(v), [&](Id u) {
+    best_few mine;
+    t.each(in.list(v), [&](Id u) {
       std::uint64_t const degree = out_offsets[u + 1] - out_offsets[u];  // at least 1; ids are below 2^32 (see build)
-      best_few one;
-      one.key[0] = smaller(degree, std::uint64_t{0xffffffff}) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u));
-      return one;
+      mine.take(smaller(degree, std::uint64_t{0xffffffff}) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u)));
     });
+    best_few const best = t.sum_of_lanes(mine);
     t.once([&] {
       for (std::uint32_t k = 0; k < per_vertex; ++k) {
         std::uint64_t const key = k == 0 ? best.key[0] : k == 1 ? best.key[1] : k == 2 ? best.key[2] : best.key[3];

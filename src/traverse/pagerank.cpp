@@ -49,7 +49,7 @@ struct fold {
   }
 };
 
-template <class Id>
+template <class Id, bool Packed>
 struct pull_lists {
   csr_view<Id> in;
   cutter cut;
@@ -61,9 +61,9 @@ struct pull_lists {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     frontier_item<Id> const at = items[i];
     std::uint64_t const* const offsets = in.offsets + at.first;
-    run<Id> const piece = in.arcs(cut.piece(offsets[0], offsets[at.length()], at.piece()));
+    run<Id> const piece = known<Packed>(in.arcs(cut.piece(offsets[0], offsets[at.length()], at.piece())));
     t.sum_lists(
-        piece, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return static_cast<double>(given[u]); },
+        piece, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
         [&](std::uint32_t k, double part) {
           if (offsets[k] < piece.begin) head[i] = part;
           else if (offsets[k + 1] > piece.end) tail[i] = part;
@@ -322,6 +322,13 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     jump = near(share, "personal start");
   }
 
+  template <bool Packed>
+  void pull_all() {
+    pull_lists<Id, Packed> const gather{in, cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
+    if (options.access == access_mode::strided) for_each_item<1>(x, items.size(), gather, options.access);
+    else for_each_item<32>(x, items.size(), gather, options.access);
+  }
+
   void iterate(pagerank_run& r, clock::time_point before) override {
     settle body{in_offsets(),
                 job.offsets(),
@@ -343,13 +350,12 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     for_each_item<32>(x, blocks, body);
     fold_blocks();
     body.start = false;
-    pull_lists<Id> const gather{in, cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
     double const tolerance = options.tolerance.value_or(1e-4);
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
-      if (options.access == access_mode::strided) for_each_item<1>(x, items.size(), gather, options.access);
-      else for_each_item<32>(x, items.size(), gather, options.access);
+      if (!in.targets.packed) pull_all<false>();
+      else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       totals const now = fold_blocks();
       round_done(r, {n, job.g.info.edges, now.change, 0, 0}, x.on_device() ? a_sweep : job.model.take(), before);
