@@ -11,6 +11,7 @@
 #include "graph/container.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
+#include "traverse/bfs.hpp"
 #include "traverse/plan.hpp"
 #include "verbs.hpp"
 
@@ -60,6 +61,7 @@ json gather(plan_arguments const& a) {
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
   stored const kept{header.words, header.hints};
+  if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
   job_plan p = make_plan(info, o, kept);
   std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),

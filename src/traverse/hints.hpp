@@ -101,7 +101,8 @@ buffer<Id> make_hints(job_setting& job, std::uint32_t per_vertex) {
   phase const timed{"hints"};
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
-  for_each_item<32>(x, job.g.info.vertices, detail::find_hints<Id>{job.in_view<Id>(), job.offsets(), per_vertex, hints.data()});
+  for_each_item<32>(x, job.g.info.vertices, detail::find_hints<Id>{job.in_view<Id>(), job.offsets(), per_vertex, hints.data()},
+                    access_mode::aligned, true);
   x.wait();
   job.model.take();
   job.took(fmt::format("{} best neighbours of every vertex", per_vertex), hints.bytes(),

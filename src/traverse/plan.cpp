@@ -259,7 +259,9 @@ bool reads_in_lists(graph_info const& info, job_options const& o) {
   return kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull;
 }
 
-std::string_view to_string(crossing::bound b) { return b == bound::exactly ? "exactly" : b == bound::at_most ? "at most" : "at least"; }
+std::string_view to_string(crossing::bound b) {
+  return b == bound::exactly ? "exactly" : b == bound::at_most ? "at most" : b == bound::at_least ? "at least" : "usually below";
+}
 
 namespace {
 

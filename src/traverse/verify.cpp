@@ -81,7 +81,7 @@ void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mo
   buffer<std::uint64_t> first(x.near(), 1, x.device(), "verification");
   x.fill(confirmed.data(), 0, confirmed.bytes());
   x.fill(first.data(), 0xff, sizeof(std::uint64_t));
-  for_each_item<32>(x, n, check_arcs<Id>{tree, confirmed.data(), first.data()}, how);
+  for_each_item<32>(x, n, check_arcs<Id>{tree, confirmed.data(), first.data()}, how, true);
   for_each_item<1>(x, n, check_vertices<Id>{tree, confirmed.data(), first.data()});
   std::uint64_t const found = x.read(first.data());
   if (found == ~std::uint64_t{0}) return;

@@ -152,7 +152,7 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
   x.fill(&near.data()->first_fault, 0xff, sizeof(std::uint64_t));
   auto const where = [&] { return fmt::format("{}: components at place {}, access {}", g.name, to_string(x.where()), to_string(how)); };
   for_each_item<1>(x, n, check_labels<Id>{label, n, above.data(), &near.data()->first_fault});
-  for_each_item<32>(x, n, check_arcs<Id>{view, label, above.data(), &near.data()->first_fault}, how);
+  for_each_item<32>(x, n, check_arcs<Id>{view, label, above.data(), &near.data()->first_fault}, how, true);
   if (std::uint64_t const first = x.read(&near.data()->first_fault); first != ~std::uint64_t{0})
     fail(errc::internal, "{}: wrong at vertex {}: {}; please report it", where(), g.user_id(first >> 8),
          words(static_cast<fault>(first & 0xff)));

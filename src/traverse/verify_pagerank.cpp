@@ -78,7 +78,7 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
   double *const dangling = sums.data(), *const l1 = sums.data() + 1;
   std::uint64_t const blocks = (n + block - 1) / block;
   if (claim.redistribute) for_each_item<32>(x, blocks, sum_dangling<Id>{claim, dangling});
-  for_each_item<32>(x, n, push_once<Id>{claim, pushed.data(), arrived.data()}, how);
+  for_each_item<32>(x, n, push_once<Id>{claim, pushed.data(), arrived.data()}, how, true);
   for_each_item<32>(x, blocks, compare<Id>{claim, pushed.data(), dangling, arrived.data(), l1, first.data()});
   std::uint64_t const found = x.read(first.data());
   double const distance = x.read(l1);

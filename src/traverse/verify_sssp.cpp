@@ -141,7 +141,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
 
   for_each_item<32>(x, 1, prove_source<Id>{static_cast<Id>(result.source), proven.data(), parent});
   if (how == access_mode::strided) for_each_item<1>(x, n, check_arcs<Id, Measure>{result, proven.data(), parent, first_fault}, how);
-  else for_each_item<32>(x, n, check_arcs<Id, Measure>{result, proven.data(), parent, first_fault}, how);
+  else for_each_item<32>(x, n, check_arcs<Id, Measure>{result, proven.data(), parent, first_fault}, how, true);
   if (count() != 0) {
     buffer<std::uint32_t> known(x.near(), proven.size(), x.device(), "verification bitmap");
     x.fill(known.data(), 0, known.bytes());

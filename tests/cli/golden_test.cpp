@@ -20,6 +20,7 @@ std::string masked(std::string text) {
       {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},
       {std::regex(R"~( +\d+\.\d{3} +(-|\d+\.\d\d)\n)~"), " # $1\n"},
       {std::regex(R"~(ms least .* together \d+\.\d+ GTEPS)~"), "ms least #, median #, most #; together # GTEPS"},
+      {std::regex(R"~(made in \d+\.\d ms)~"), "made in # ms"},
       {std::regex(R"~("(ms|gteps)": [-+.e\d]+)~"), "\"$1\": #"},
       {std::regex(R"~("host_budget": [a-z\d]+)~"), "\"host_budget\": #"},
       {std::regex(R"~("state_bytes": \d+)~"), "\"state_bytes\": #"},

@@ -124,6 +124,7 @@ TEST(plan, tiers_of_a_device) {
   job_options o = default_options(job_kind::bfs);
   auto& bfs = std::get<bfs_options>(o);
   bfs.where = {place_kind::device, 0};
+  bfs.device_budget = 0;
   EXPECT_EQ(make_plan(info, o).host_bytes(), 1001 * 8 + 5000 * 4u);
   EXPECT_EQ(make_plan(info, o).device_bytes(), bfs_job::state_bytes(info, bfs));
   bfs.edges = tier::device;
@@ -147,6 +148,7 @@ TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
       for (job_options o : every_job()) {
         SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(kind_of(o)), variant_of(o), to_string(how), id_bytes));
         at(o, {place_kind::traced, 0}, how);
+        std::visit([](auto& job) { job.device_budget = 0; }, o);
         if (auto* const p = std::get_if<pagerank_options>(&o)) p->iterations = 2;
         graph const g = kron(11, id_bytes, kind_of(o) == job_kind::sssp ? weight_kind::u32 : weight_kind::none);
         job_plan const p = make_plan(g.info, o, {}, g.out.offsets.data());
@@ -178,6 +180,7 @@ TEST(plan, without_offsets_it_is_one_long_list) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
   at(o, {place_kind::traced, 0});
+  std::visit([](auto& job) { job.device_budget = 0; }, o);
   job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_FALSE(rough.from_offsets);
   EXPECT_EQ(rough.bytes_link(), (target_bytes(g.info, {}) + 31) / 32 * 32);
@@ -193,6 +196,7 @@ TEST(plan, what_is_kept_on_the_device_is_spared) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
   at(o, {place_kind::traced, 0});
+  std::visit([](auto& job) { job.device_budget = 0; }, o);
   job_plan p = make_plan(g.info, o, {}, g.out.offsets.data());
   link_rates const link = link_rates::of(51);
   double const ms = p.ms(link);

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <unistd.h>
+#include <algorithm>
+#include <numeric>
 
 #include <cmath>
 #include <cstring>
@@ -74,6 +76,13 @@ class results : public ::testing::Test {
     g.info.id_map = true;
     g.ids = buffer<std::uint64_t>(tier::host, ids.size(), -1, "ids");
     std::copy(ids.begin(), ids.end(), g.ids.data());
+    if (!std::is_sorted(ids.begin(), ids.end())) {
+      g.info.order = vertex_order::random;
+      g.by_id = memory_block(tier::host, ids.size() * 4, -1, "by id");
+      auto* const by_id = static_cast<std::uint32_t*>(g.by_id.data());
+      std::iota(by_id, by_id + ids.size(), 0u);
+      std::sort(by_id, by_id + ids.size(), [&](std::uint32_t a, std::uint32_t b) { return ids[a] < ids[b]; });
+    }
     return g;
   }
 
