@@ -329,7 +329,8 @@ class traversal {
         bool const timed = o_.where.kind != place_kind::traced;
         if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
         if (row.link)
-          for (double const gbs : o_.links) row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
+          for (double const gbs : o_.links)
+            row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
       } catch (error const& e) {
         // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
         if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
