@@ -95,6 +95,15 @@ class copied_lists {
     }
   }
 
+  ~copied_lists() {  // a block may be on its way when a run is interrupted
+    try {
+      x_.wait();
+    } catch (...) {  // whoever waits next hears of it, or has
+    }
+  }
+  copied_lists(copied_lists const&) = delete;
+  copied_lists& operator=(copied_lists const&) = delete;
+
   // Near memory, and on a device what lies in host memory besides.
   static std::uint64_t near_bytes(std::uint64_t edges, std::uint64_t block_bytes, bool weighted, std::uint64_t most_items) {
     return most_items * 16 + 8 + elements_of_block(edges, block_bytes, weighted) * element_bytes(weighted);
