@@ -25,7 +25,7 @@ void job_arguments::add_place(CLI::App& verb) {
   verb.add_option("--place", place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
       ->capture_default_str()
       ->type_name("PLACE");
-  verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
+  verb.add_option("--access", access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
   verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
 }
 

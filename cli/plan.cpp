@@ -170,7 +170,7 @@ void add_plan(CLI::App& app) {
   verb->add_option("--place", a->place, "host, device, device:N or traced; a device need not be there")
       ->capture_default_str()
       ->type_name("PLACE");
-  verb->add_option("--access", a->access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
+  verb->add_option("--access", a->access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
   verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
   verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
   cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: what one of them takes)");

@@ -188,7 +188,9 @@ void add_traffic(CLI::App& app) {
       app.add_subcommand("traffic", "what a job sends over the link in each access mode, and how long links need for it");
   verb->add_option("JOB", a->job, "bfs, sssp, components or pagerank")->required();
   verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
-  verb->add_option("--access", a->access, "strided, merged, aligned, paged, or all of them")->capture_default_str()->type_name("ACCESS");
+  verb->add_option("--access", a->access, "strided, merged, aligned, paged, all of these, or copied")
+      ->capture_default_str()
+      ->type_name("ACCESS");
   verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
   cli::add_number(*verb, "--source", a->source, "of bfs and sssp, by the user's id (default: one picked)")->type_name("V");
   cli::add_number(*verb, "--seed", a->seed, "of the picked source")->capture_default_str();

@@ -22,12 +22,13 @@ struct components_options {
   // Bytes of copies of far data kept on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
   // arcs, in this order. Unset: a tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
-  std::uint32_t first_neighbours = 2;   // afforest: of each list, linked before the largest component is looked for; at most 64
-  std::uint64_t seed = 1;               // afforest: of the sample that finds the largest component; the result does not depend on it
-  std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
-  std::uint32_t slice = 1024;           // afforest: elements of a long list that one team takes; a multiple of 32, 64 or more
-  std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;       // verify each run
+  std::uint32_t first_neighbours = 2;     // afforest: of each list, linked before the largest component is looked for; at most 64
+  std::uint64_t seed = 1;                 // afforest: of the sample that finds the largest component; the result does not depend on it
+  std::uint32_t vertices_per_team = 1;    // lists that one team walks one after the other; EMOGI's fastest program takes 8
+  std::uint32_t slice = 1024;             // afforest: elements of a long list that one team takes; a multiple of 32, 64 or more
+  std::uint64_t l2_bytes = 0;             // traced runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;         // verify each run
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
 };
 
 // A round of emogi, or a step of afforest.

@@ -37,6 +37,7 @@ struct pagerank_options {
   std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights: where it starts and jumps to; empty: anywhere alike
   std::uint64_t l2_bytes = 0;                              // traced runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;                          // verify each run
+  std::uint64_t block_bytes = 64u << 20;                   // access copied: bytes of lists (and weights) sent at once
 };
 
 struct pagerank_round {

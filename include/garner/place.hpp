@@ -22,12 +22,12 @@ struct place {
 enum class tier : std::uint8_t { device, peer, host, managed, file };
 
 // How a team reads a run (chapter 2.3.3 of EMOGI): a thread per run; a warp per run; a warp per run, begun on a line of
-// 128 bytes; the copy engine; UVM pages.
-enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged };
+// 128 bytes; the copy engine; UVM pages; nothing of it: the host compacts the active lists and sends them (Subway, EuroSys 2020).
+enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged, copied };
 
 std::string to_string(place where);       // "host", "device 0", "traced"
 std::string_view to_string(tier t);       // "device", "peer", "host", "managed", "file"
-std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged"
+std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged", "copied"
 
 place parse_place(std::string_view text);  // "host", "device", "device:1", "traced"; errc::usage with the choices otherwise
 tier parse_tier(std::string_view text);

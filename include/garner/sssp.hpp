@@ -23,13 +23,14 @@ struct sssp_options {
   // tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
   std::optional<double> delta;  // near_far: how far beyond the least open distance is near; unset: from weights, then as the work goes
-  std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other
-  bool split_hubs = true;               // near_far: a long list is walked by several teams, `slice` elements each
-  std::uint32_t slice = 1024;           // a multiple of 32, 64 or more
-  std::optional<bool> join_lists;       // near_far: neighbouring lists are read as one run; unset: not at the host, else with aligned and
-                                        // one vertex a team
-  std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;       // verify each run
+  std::uint32_t vertices_per_team = 1;    // lists that one team walks one after the other
+  bool split_hubs = true;                 // near_far: a long list is walked by several teams, `slice` elements each
+  std::uint32_t slice = 1024;             // a multiple of 32, 64 or more
+  std::optional<bool> join_lists;         // near_far: neighbouring lists are read as one run; unset: not at the host, else with aligned and
+                                          // one vertex a team
+  std::uint64_t l2_bytes = 0;             // traced runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;         // verify each run
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
 };
 
 struct sssp_round {

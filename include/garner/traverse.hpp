@@ -34,6 +34,7 @@ struct bfs_options {
   std::optional<bool> join_lists;       // neighbouring lists of the frontier are read as one run; unset: with aligned and one vertex a team
   std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;       // verify each run
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
 };
 
 struct bfs_level {

@@ -26,6 +26,7 @@ constexpr way<bfs_options> of_bfs[] = {
     {"strided", "strided", true, strided, 4, paper_bfs},
     {"merged", "merged", true, merged, 4, paper_bfs},
     {"aligned", "aligned", true, aligned, 4, paper_bfs},
+    {"copied", "copied, Subway", true, copied, 4, paper_bfs},
     {"aligned-x8", "aligned, x8", true, aligned, 4, paper_bfs_x8},
     {"levels", "Garner, levels", false, aligned, 4, levels},
     {"direction", "Garner, no hints", false, aligned, 4, direction},
@@ -34,21 +35,33 @@ constexpr way<bfs_options> of_bfs[] = {
     {"default", "Garner", false, aligned, 8, direction_hints},
 };
 constexpr way<sssp_options> of_sssp[] = {
-    {"uvm", "UVM", true, paged, 4, paper_sssp},         {"strided", "strided", true, strided, 4, paper_sssp},
-    {"merged", "merged", true, merged, 4, paper_sssp},  {"aligned", "aligned", true, aligned, 4, paper_sssp},
-    {"default", "Garner", false, aligned, 4, near_far}, {"aligned", "aligned", true, aligned, 8, paper_sssp},
+    {"uvm", "UVM", true, paged, 4, paper_sssp},
+    {"strided", "strided", true, strided, 4, paper_sssp},
+    {"merged", "merged", true, merged, 4, paper_sssp},
+    {"aligned", "aligned", true, aligned, 4, paper_sssp},
+    {"copied", "copied, Subway", true, copied, 4, paper_sssp},
+    {"default", "Garner", false, aligned, 4, near_far},
+    {"aligned", "aligned", true, aligned, 8, paper_sssp},
     {"default", "Garner", false, aligned, 8, near_far},
 };
 constexpr way<components_options> of_components[] = {
-    {"uvm", "UVM", true, paged, 4, paper_components},        {"strided", "strided", true, strided, 4, paper_components},
-    {"merged", "merged", true, merged, 4, paper_components}, {"aligned", "aligned", true, aligned, 4, paper_components},
-    {"default", "Garner", false, aligned, 4, afforest},      {"aligned", "aligned", true, aligned, 8, paper_components},
+    {"uvm", "UVM", true, paged, 4, paper_components},
+    {"strided", "strided", true, strided, 4, paper_components},
+    {"merged", "merged", true, merged, 4, paper_components},
+    {"aligned", "aligned", true, aligned, 4, paper_components},
+    {"copied", "copied, Subway", true, copied, 4, paper_components},
+    {"default", "Garner", false, aligned, 4, afforest},
+    {"aligned", "aligned", true, aligned, 8, paper_components},
     {"default", "Garner", false, aligned, 8, afforest},
 };
 constexpr way<pagerank_options> of_pagerank[] = {
-    {"uvm", "UVM", true, paged, 4, paper_pagerank},        {"strided", "strided", true, strided, 4, paper_pagerank},
-    {"merged", "merged", true, merged, 4, paper_pagerank}, {"aligned", "aligned", true, aligned, 4, paper_pagerank},
-    {"default", "Garner", false, aligned, 4, pull},        {"aligned", "aligned", true, aligned, 8, paper_pagerank},
+    {"uvm", "UVM", true, paged, 4, paper_pagerank},
+    {"strided", "strided", true, strided, 4, paper_pagerank},
+    {"merged", "merged", true, merged, 4, paper_pagerank},
+    {"aligned", "aligned", true, aligned, 4, paper_pagerank},
+    {"copied", "copied, Subway", true, copied, 4, paper_pagerank},
+    {"default", "Garner", false, aligned, 4, pull},
+    {"aligned", "aligned", true, aligned, 8, paper_pagerank},
     {"default", "Garner", false, aligned, 8, pull},
 };
 

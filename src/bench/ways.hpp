@@ -1,6 +1,7 @@
 // The ways in which each job is measured, one row each: the paper's (chapter 2.5.1: UVM, naive, merged, merged + aligned; all four without
-// what Garner adds), and Garner's own. To measure another way of a job, add a row to its table in ways.cpp: nothing else names them but
-// the figures, which look for `uvm`, `strided`, `merged`, `aligned` and `default` and draw every other row beside the times.
+// what Garner adds), the same program fed by copies as its rival Subway is, and Garner's own. To measure another way of a job, add a row to
+// its table in ways.cpp: nothing else names them but the figures, which look for `uvm`, `strided`, `merged`, `aligned` and `default` and
+// draw every other row beside the times.
 #pragma once
 #include <cstdint>
 #include <span>

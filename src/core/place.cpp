@@ -9,7 +9,7 @@ namespace garner {
 
 namespace {
 constexpr std::array<std::string_view, 5> tier_names{"device", "peer", "host", "managed", "file"};
-constexpr std::array<std::string_view, 5> access_names{"strided", "merged", "aligned", "bulk", "paged"};
+constexpr std::array<std::string_view, 6> access_names{"strided", "merged", "aligned", "bulk", "paged", "copied"};
 
 template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what, char const* choices) {
@@ -46,7 +46,7 @@ place parse_place(std::string_view text) {
 }
 tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, host, managed"); }
 access_mode parse_access(std::string_view text) {
-  return parse_name<access_mode>(access_names, text, "access", "strided, merged, aligned, paged");
+  return parse_name<access_mode>(access_names, text, "access", "strided, merged, aligned, paged, copied");
 }
 
 }  // namespace garner

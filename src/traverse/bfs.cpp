@@ -137,7 +137,7 @@ struct search_parents {
 frontier_options frontier_of(bfs_options const& o) {
   bool const paper = o.variant == bfs_variant::emogi;
   bool const join = !paper && o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
-  return {o.access, o.split_hubs && !paper, join, o.slice, o.vertices_per_team};
+  return {o.access, o.split_hubs && !paper, join, o.slice, o.vertices_per_team, o.block_bytes};
 }
 
 // The paper's program keeps nothing near; without bottom-up levels hints are of no use, and the first arcs are as good as any.
@@ -183,7 +183,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         hints(make_hints<Id>(job, hints_per_vertex)),
         probed(x.near(), 1, x.device(), "counters"),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out)) {}
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {}
 
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -294,6 +294,8 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
   if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
+  if (o.variant == bfs_variant::direction && o.access == access_mode::copied)
+    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
   if (o.variant == bfs_variant::direction && g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
          g.name);

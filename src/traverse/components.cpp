@@ -258,7 +258,7 @@ bool is_emogi(components_options const& o) { return o.variant == components_vari
 frontier_options frontier_of(components_options const& o) {
   // A thread of the host gains nothing from joined lists, and would look up whose arc it holds.
   bool const join = !is_emogi(o) && o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
-  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team};
+  return {o.access, !is_emogi(o), join, o.slice, o.vertices_per_team, o.block_bytes};
 }
 
 }  // namespace
@@ -299,7 +299,7 @@ struct components_job::impl::over : components_job::impl {
         counted(x.near(), 1, x.device(), "counters"),
         hints(samples_first() ? make_hints<Id>(job, std::min(options.first_neighbours, hints_within(g, job.left()))) : buffer<Id>()),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out)) {
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
     if (samples_first() && hints.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
   }
   csr_view<Id> first_arcs_kept() {
@@ -308,7 +308,10 @@ struct components_job::impl::over : components_job::impl {
   }
   job_setting const& setting() const override { return job; }
 
-  bool samples_first() const { return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0; }
+  // Not where lists are copied: to pick the first neighbours out of each costs the host what the whole lists do.
+  bool samples_first() const {
+    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied;
+  }
 
   void flatten_all() { for_each_item<1>(x, n, flatten<Id>{label.data()}); }
 

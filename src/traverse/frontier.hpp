@@ -4,20 +4,23 @@
 // without arcs takes none. Cost a frontier: one read of the bitmap, a scan of a count a word, three launches, one wait.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "access/traffic.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "graph/graph.hpp"
 #include "memory/buffer.hpp"
+#include "traverse/copied.hpp"
 
 namespace garner {
 
 struct frontier_options {
   access_mode access = access_mode::aligned;
   bool split = true, join = true;
-  std::uint32_t slice = 1024;           // elements; a multiple of 32, 64 or more
-  std::uint32_t vertices_per_team = 1;  // items that one team walks one after the other
+  std::uint32_t slice = 1024;             // elements; a multiple of 32, 64 or more
+  std::uint32_t vertices_per_team = 1;    // items that one team walks one after the other
+  std::uint64_t block_bytes = 64u << 20;  // copied: of lists and weights sent at once
 };
 
 // What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
@@ -210,10 +213,11 @@ struct walk {
 template <class Id>
 class frontier {
  public:
-  // `costs` of an arc are counted on the device, where they cross.
-  frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs)
+  // `costs` of an arc are counted on the device, where they cross. `home`: the lists as the host reads them, for access copied.
+  frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs,
+           csr_view<Id> const& home = {})
       : x_(x), info_(info), offsets_(offsets), options_(options), costs_(costs), cut_(options, info.id_bytes) {
-    costs_.crosses = costs.crosses && x.on_device();
+    costs_.crosses = costs.crosses && x.on_device() && options.access != access_mode::copied;
     if (options.split && info.edges / options.slice >= frontier_item<Id>::most_pieces)
       fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", options.slice, info.edges,
            info.edges / frontier_item<Id>::most_pieces / 32 * 32 + 64);
@@ -223,6 +227,9 @@ class frontier {
     items_ = buffer<frontier_item<Id>>(x.near(), most_items(info, options), x.device(), "frontier");
     total_ = buffer<frontier_size>(x.near(), slots, x.device(), "counters");
     seen_ = buffer<frontier_size>(tier::host, 1, x.device(), "counters");
+    if (options.access != access_mode::copied) return;
+    options_.join = false;  // a list is taken as it comes, so a neighbour in the edge list is nothing to gain
+    copied_.emplace(x, home, options.block_bytes, costs.weighted, most_items(info, options));
   }
 
   // The active vertices become the frontier. Active is a small functor with
@@ -244,13 +251,16 @@ class frontier {
         x_, words,
         detail::gather_frontier<Id, Active>{active, offsets_, first_item_.data(), cut_, options_.join, items_.data(), total, seen_.data()});
     x_.wait();
-    return size_ = seen_[0];
+    size_ = seen_[0];
+    if (copied_ && x_.on_device()) size_.asked = sent_in_blocks(size_.edges, info_.id_bytes, costs_.weighted);
+    return size_;
   }
 
   // visit(team, item, target, arc) for every arc that leaves the frontier; where Visit::weighted, visit(team, item, target, weight bits,
   // arc). Asynchronous on the device.
   template <class Visit>
   void for_each_arc(csr_view<Id> g, Visit const& visit) {
+    if (copied_) return copied_->walk(offsets_, cut_, items_.data(), size_.items, size_.edges, options_.vertices_per_team, visit);
     if (g.targets.packed || g.weights.packed) {
       if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit);
     } else {
@@ -273,12 +283,20 @@ class frontier {
     for (std::size_t k = 0; k < 4; ++k) t.requests[k] = size.asked.requests[k];
     return t;
   }
-  static std::uint64_t state_bytes(graph_info const& info, frontier_options const& o) {
-    return words_of(info.vertices) * 12 + 8 + most_items(info, o) * sizeof(frontier_item<Id>) + (slots + 1) * sizeof(frontier_size);
+  static std::uint64_t state_bytes(graph_info const& info, frontier_options const& o, bool weighted = false) {
+    std::uint64_t const blocks =
+        o.access == access_mode::copied ? copied::near_bytes(info.edges, o.block_bytes, weighted, most_items(info, o)) : 0;
+    return words_of(info.vertices) * 12 + 8 + most_items(info, o) * sizeof(frontier_item<Id>) + (slots + 1) * sizeof(frontier_size) +
+           blocks;
+  }
+  // What access copied takes of host memory for a device.
+  static std::uint64_t home_bytes(graph_info const& info, frontier_options const& o, bool weighted) {
+    return o.access == access_mode::copied ? copied::home_bytes(info.edges, o.block_bytes, weighted, most_items(info, o)) : 0;
   }
   static std::uint64_t words_of(std::uint64_t vertices) { return (vertices + 31) / 32; }
 
  private:
+  using copied = copied_lists<Id, frontier_item<Id>, cutter>;
   static constexpr std::uint64_t slots = 256;  // frontiers counted before the counters are cleared again
   // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice pieces (slice >= 64).
   static std::uint64_t most_items(graph_info const& info, frontier_options const& o) {
@@ -297,6 +315,7 @@ class frontier {
   buffer<std::uint64_t> first_item_;
   buffer<frontier_item<Id>> items_;
   buffer<frontier_size> total_, seen_;  // near, and the last one where the host reads it
+  std::optional<copied> copied_;        // access copied only
 };
 
 }  // namespace garner

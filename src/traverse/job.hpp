@@ -41,7 +41,9 @@ struct job_setting {
               std::optional<std::uint64_t> device_budget)
       : g(graph_), access(how), edges(edges_in.value_or(default_tier(where, how))), model(how, l2_bytes), x(where, &model) {
     require_combination(where, edges, how);
-    if (where.kind != place_kind::host && edges == tier::host) left_ = device_budget.value_or(default_device_budget(g.info));
+    // Copied: what is sent each round is all that comes near.
+    if (where.kind != place_kind::host && edges == tier::host && how != access_mode::copied)
+      left_ = device_budget.value_or(default_device_budget(g.info));
     if (!x.on_device()) return;
     self_test(x.device());
     near_offsets_ = near_copy(g.out.offsets, "offsets");
@@ -57,6 +59,11 @@ struct job_setting {
   template <class Id>
   csr_view<Id> view() const {
     return near_view<Id>(g.out, offsets(), near_directory_.targets, near_directory_.weights, kept_);
+  }
+  // As the host reads the lists.
+  template <class Id>
+  csr_view<Id> home() const {
+    return g.view<Id>(g.out);
   }
   // Who leads here: the in-lists where they are kept apart, else (undirected) the same lists.
   template <class Id>

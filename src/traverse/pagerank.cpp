@@ -173,6 +173,7 @@ frontier_options cut_options(pagerank_options const& o) {
   frontier_options f;
   f.access = o.access;
   f.slice = slice;
+  f.block_bytes = o.block_bytes;
   f.split = f.join = o.variant == pagerank_variant::pull;
   return f;
 }
@@ -389,7 +390,7 @@ struct pagerank_job::impl::push : pagerank_job::impl {
         residual(x.near(), n, x.device(), "residuals"),
         delta(x.near(), n, x.device(), "residuals"),
         out(job.template view<Id>()),
-        front(x, g.info, job.offsets(), cut_options(o), job.costs(out)) {}
+        front(x, g.info, job.offsets(), cut_options(o), job.costs(out), job.template home<Id>()) {}
 
   float tolerance() const { return static_cast<float>(options.tolerance.value_or(0.001)); }
 
@@ -434,6 +435,8 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
   if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
+  if (pulls && o.access == access_mode::copied)
+    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
   if (pulls && g.info.directed && !g.info.in_lists && g.info.edges)
     fail(errc::input,
          "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "

@@ -59,13 +59,13 @@ class lists {
       : info_(info), packed_(info.packed ? packed_bytes : 0), offsets_(offsets), how_(how), weighted_(weighted) {}
 
   traffic each(std::uint64_t longer_than = 0) const {  // each by itself, of those with more arcs than that
-    if (!offsets_) return together();
+    if (!offsets_ || how_ == access_mode::copied) return together();
     return over(info_.vertices, [&](std::uint64_t v) {
       return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
     });
   }
   traffic by_words() const {  // those of 32 neighbouring vertices as one run
-    if (!offsets_) return together();
+    if (!offsets_ || how_ == access_mode::copied) return together();
     return over((info_.vertices + 31) / 32,
                 [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)]); });
   }
@@ -80,6 +80,7 @@ class lists {
   }
   traffic together() const {
     if (how_ == access_mode::paged) return pages();
+    if (how_ == access_mode::copied) return as_traffic(sent_in_blocks(info_.edges, info_.id_bytes, weighted_));
     return as_traffic(run_of(0, info_.edges));
   }
   traffic pages() const {  // each once
@@ -137,7 +138,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   }
   p.per = "a run";
   p.iterations_known = true;
-  if (info.directed || o.first_neighbours == 0) {
+  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied) {
     bool const joined = o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
     return;
@@ -240,6 +241,12 @@ std::string_view variant_of(job_options const& o) {
 }
 
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
+  if (setting_of(o).access == access_mode::copied) {
+    if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
+      fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
+    if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull)
+      fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+  }
   if (kind_of(o) == job_kind::sssp && info.weights == weight_kind::none)
     fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
          name);
@@ -286,7 +293,8 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
   setting const now = setting_of(o);
   std::string_view const variant = variant_of(o);
   if (now.where.kind == place_kind::host || now.edges != tier::host) return all;
-  bool const paper = variant == "emogi", weighted = kind_of(o) == job_kind::sssp, in = reads_in_lists(info, o);
+  bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
+             in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
   auto const take = [&](std::string what, std::uint64_t bytes, std::uint64_t saved) {
     if (bytes == 0 || bytes > left) return false;
@@ -303,7 +311,7 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
     std::uint64_t const wanted = std::get<bfs_options>(o).hints.value_or(static_cast<std::uint32_t>(kept));
     take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
   }
-  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed) {
+  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied) {
     std::uint64_t const wanted = std::min<std::uint64_t>(std::get<components_options>(o).first_neighbours, fit);
     take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
   }
@@ -315,6 +323,22 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
   }
   return all;
 }
+
+namespace {
+
+// Host memory of what access copied sends to a device, as frontier_of of each job cuts the lists.
+std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
+  frontier_options f;
+  f.split = variant_of(o) != "emogi";
+  std::visit([&](auto const& job) { f.access = job.access, f.block_bytes = job.block_bytes; }, o);
+  auto const walk = [&](auto const& job) { f.slice = job.slice, f.vertices_per_team = job.vertices_per_team; };
+  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->split_hubs;
+  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->split_hubs;
+  if (auto const* const components = std::get_if<components_options>(&o)) walk(*components);
+  return with_id_type(info, [&](auto id) { return frontier<decltype(id)>::home_bytes(info, f, kind_of(o) == job_kind::sssp); });
+}
+
+}  // namespace
 
 job_plan make_plan(graph_info const& info, job_options const& asked, stored const& s_, std::uint64_t const* offsets,
                    std::uint64_t const* in_offsets) {
@@ -336,6 +360,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   std::uint64_t const state = state_bytes(info, o), copies = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copies});
   p.rows.push_back({"state", near, state - std::min(state, copies)});
+  if (std::uint64_t const home = on_device ? copied_home_bytes(info, o) : 0) p.rows.push_back({"blocks to send", tier::host, home});
   p.kept = planned_copies(info, o, s_);
   for (planned_copy const& c : p.kept) p.hints |= c.what.find("best neighbours") != std::string::npos;
   p.hints_to_make = p.hints && !s_.hints;

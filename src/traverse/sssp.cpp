@@ -206,7 +206,8 @@ struct read_arc {
 };
 
 frontier_options frontier_of(sssp_options const& o) {
-  return {o.access, o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team};
+  return {o.access,     o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team,
+          o.block_bytes};
 }
 
 template <class T>
@@ -315,7 +316,7 @@ struct sssp_job::impl::over : sssp_job::impl {
         nearest(x.near(), 1, x.device(), "counters"),
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out, true)) {
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out, true), job.home<Id>()) {
     weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access);
     width = near_width(g.info, weights, o.delta);
     delta = width.start();
@@ -470,7 +471,7 @@ bool sssp_job::joins_lists(sssp_options const& o) {
 std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& o) {
   std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * 8 : 0;
   std::uint64_t const frontier_bytes =
-      with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
+      with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });
   std::uint64_t const block = tally_distances<whole_distance>::block;
   return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
          (info.vertices + block - 1) / block * sizeof(tally) + 8 + frontier_bytes;

@@ -146,7 +146,7 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
     buffer<std::uint32_t> known(x.near(), proven.size(), x.device(), "verification bitmap");
     x.fill(known.data(), 0, known.bytes());
     frontier_options o;
-    o.access = how;
+    o.access = how == access_mode::copied ? access_mode::aligned : how;  // read in place
     frontier<Id> front(x, g.info, result.g.offsets, o, arc_costs{.crosses = false});
     while (front.gather(newly_proven{proven.data(), known.data()}).vertices) {
       check_interrupted();

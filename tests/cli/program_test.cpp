@@ -251,6 +251,34 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
   for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
 }
 
+TEST(bfs, copied_sends_the_active_lists_and_gives_what_aligned_gives) {
+  folder const at;
+  generate(at, "k.gnr", "--scale 10");
+  json const want = json::parse(at.shell("garner bfs k.gnr --source 5 --verify --json --place traced").out);
+  outcome const o = at.shell("garner bfs k.gnr --source 5 --verify --json --place traced --access copied");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const got = json::parse(o.out);
+  EXPECT_EQ(got.at("access"), "copied");
+  EXPECT_EQ(got.at("variant"), "levels");
+  EXPECT_TRUE(got.at("copies").empty());
+  for (char const* key : {"source", "reached", "edges", "depth_max", "depth_sum"})
+    EXPECT_EQ(got["runs"][0][key], want["runs"][0][key]) << key;
+  std::uint64_t sectors = 0;
+  for (json const& l : got["runs"][0]["levels"]) sectors += (l.at("edges").get<std::uint64_t>() * 4 + 31) / 32;
+  EXPECT_EQ(got["runs"][0]["bytes_link"].get<std::uint64_t>(), sectors * 32);
+  outcome const host = at.shell("garner bfs k.gnr --source 5 --verify --access copied");
+  EXPECT_EQ(host.code, 0) << host.err;
+  for (char const* no : {"bfs k.gnr --variant direction", "pagerank k.gnr", "bfs k.gnr --tier managed", "plan k.gnr --job pagerank"}) {
+    SCOPED_TRACE(no);
+    outcome const refused = at.shell(std::string("garner ") + no + " --access copied");
+    EXPECT_EQ(refused.code, 2);
+    expect_one_line(refused.err);
+    EXPECT_NE(refused.err.find("copied"), std::string::npos) << refused.err;
+  }
+  EXPECT_EQ(at.shell("garner plan k.gnr --job bfs --access copied").code, 0);
+  EXPECT_EQ(at.shell("garner traffic bfs k.gnr --access copied").code, 0);
+}
+
 // With a GPU every place gives the same answer.
 TEST(place, device_gives_what_the_host_gives) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
@@ -258,7 +286,7 @@ TEST(place, device_gives_what_the_host_gives) {
   generate(at, "k.gnr", "--scale 14");
   json const host = json::parse(at.shell("garner bfs k.gnr --trials 3 --verify --json").out);
   for (std::string const how :
-       {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged"}) {
+       {"--access strided", "--access merged", "--access aligned", "--access aligned --tier device", "--access paged", "--access copied"}) {
     SCOPED_TRACE(how);
     outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place device " + how);
     ASSERT_EQ(o.code, 0) << o.err;

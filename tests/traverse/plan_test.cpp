@@ -44,6 +44,8 @@ void at(job_options& o, place where, access_mode how = access_mode::aligned) {
   std::visit([&](auto& job) { job.where = where, job.access = how; }, o);
 }
 
+bool goes_by_frontiers(job_options const& o) { return variant_of(o) != "direction" && variant_of(o) != "pull"; }
+
 // Makes the job over g and calls f(run, from source 0 where there is one) while it is there.
 template <class F>
 void with_run(graph const& g, job_options const& options, F f) {
@@ -71,13 +73,15 @@ class plan_at : public at_place {};
 GARNER_AT_EVERY_PLACE(plan_at);
 
 TEST_P(plan_at, memory_is_what_the_job_takes) {
-  for (std::uint32_t id_bytes : {4u, 8u})
+  for (std::uint32_t id_bytes : {4u, 8u, 4u + 100, 8u + 100})  // 100: copied
     for (job_options o : every_job()) {
+      access_mode const how = id_bytes > 100 ? access_mode::copied : access_mode::aligned;
+      if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
-      at(o, where());
+      at(o, where(), how);
       std::uint64_t const host_before = host_budget().used();
       bool const weighted = kind_of(o) == job_kind::sssp;
-      graph g = kron(12, id_bytes, weighted ? weight_kind::u32 : weight_kind::none);
+      graph g = kron(12, id_bytes % 100, weighted ? weight_kind::u32 : weight_kind::none);
       std::uint64_t const of_graph = host_budget().used() - host_before;
       job_plan const p = make_plan(g.info, o);
       std::uint64_t const device_before = where().kind == place_kind::device ? device_budget(0).used() : 0;
@@ -144,8 +148,9 @@ TEST(plan, tiers_of_a_device) {
 // lanes meet in a line.
 TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
   for (std::uint32_t id_bytes : {4u, 8u})
-    for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged})
+    for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged, access_mode::copied})
       for (job_options o : every_job()) {
+        if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
         SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(kind_of(o)), variant_of(o), to_string(how), id_bytes));
         at(o, {place_kind::traced, 0}, how);
         std::visit([](auto& job) { job.device_budget = 0; }, o);
