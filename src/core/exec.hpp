@@ -795,9 +795,12 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
+  std::size_t const shared = detail::stage_bytes(Width, threads);
+  if (shared > 48u << 10)  // more than a block may have unasked
+    cudaFuncSetAttribute(run_teams<Width, Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   std::uint64_t const all = (n * Width + threads - 1) / threads;
   auto const blocks = static_cast<unsigned>(as_free && !x.share_blocks() && all < 0x7fffffff ? all : std::min(all, most));
-  run_teams<Width><<<blocks, threads, detail::stage_bytes(Width, threads), static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
+  run_teams<Width><<<blocks, threads, shared, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
          cudaGetErrorString(status));
