@@ -1,0 +1,132 @@
+// Tables of feature rows larger than a device, or than the host likes to copy: the unified tensor (a host array that a device reads in
+// place) and the tiered tensor (one array to look at, its rows in device memory, in that of other devices and in host memory).
+// Sources: chapters 3 and 4 of Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021; Data Tiering, KDD 2022).
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garner/place.hpp"
+
+namespace garner {
+
+enum class element : std::uint8_t { f32, f16, bf16, i8, i64, u8 };  // u8: raw bytes
+std::uint64_t bytes_of(element e);
+std::string_view to_string(element e);  // "f32" ...
+element parse_element(std::string_view text);
+
+// A table in host memory: `rows` rows of `width` elements, one after the other. `owner` keeps it alive; empty: the caller does.
+struct row_array {
+  void const* data = nullptr;
+  std::uint64_t rows = 0, width = 0;
+  element kind = element::f32;
+  std::shared_ptr<void const> owner = {};
+
+  std::uint64_t row_bytes() const { return width * bytes_of(kind); }
+};
+
+// An .npy file (1-D or 2-D, C order, little endian), read into host memory; errc::input where it is shorter than its header says.
+row_array read_rows(std::filesystem::path const& file);
+
+// A host array, pinned and mapped in place, that any kernel of any library can read at device_data(). Copies share it; with the last one
+// the pages are unpinned. An array that is pinned already stays so. Without a device (-1) nothing is pinned.
+class unified_tensor {
+ public:
+  // errc::memory where the system refuses to pin (the message names the limit), errc::usage for an empty array.
+  unified_tensor(row_array rows, int device);
+  row_array const& rows() const;
+  void const* device_data() const;  // as the device sees it
+  int device() const;               // -1: the host alone reads it
+
+ private:
+  struct mapping;
+  std::shared_ptr<mapping const> mapping_;
+};
+
+struct tiered_options {
+  place where;  // where gathers run: host, traced, or a device
+  // Bytes of rows kept on every device that gathers (the hottest rows; replicated), and bytes a device of rows that lie in one of `peers`
+  // only (the next hottest; interleaved: row k of them is row k / peers of device k % peers). The rest lies in host memory. Unset: chosen
+  // from what is free, and told by about().
+  std::optional<std::uint64_t> device_budget, peer_budget;
+  std::vector<int> peers;         // devices with fast links to each other, where.index among them; empty: none. Without such links: none
+  std::span<float const> scores;  // one a row: which are the hottest; empty: the first
+};
+
+enum class gather_way : std::uint8_t {
+  automatic,
+  staged,   // the host gathers into pinned memory, then copies: what frameworks do; the baseline
+  naive,    // a warp a row, from where the row begins
+  shifted,  // the circular shift of Listing 3.2
+  aligned,  // a warp a row, started on a line, with the widest loads that fit
+  bulk,     // the copy engine of a few multiprocessors
+};
+enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation window only
+std::string_view to_string(gather_way);
+std::string_view to_string(gather_order);
+gather_way parse_gather_way(std::string_view);
+gather_order parse_gather_order(std::string_view);
+
+// Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
+struct id_array {
+  void const* data = nullptr;
+  std::uint64_t count = 0;
+  std::uint32_t id_bytes = 8;
+};
+
+struct gather_options {
+  gather_way way = gather_way::automatic;
+  gather_order order = gather_order::automatic;
+  std::optional<element> to;      // f32 or bf16 out of f16, bf16 or i8 rows; unset: as they are
+  std::span<float const> scales;  // i8: the factor of each row, in host memory; empty: 1
+  unsigned multiprocessors = 0;   // at most so many of the device; 0: all
+  void* stream = nullptr;         // cudaStream_t to work on; null: the tensor's own, and the call returns when the rows are there
+};
+
+// What a gather did, or would do.
+struct gather_run {
+  gather_way way = gather_way::automatic;
+  gather_order order = gather_order::automatic;
+  std::uint64_t rows = 0, row_bytes = 0;  // delivered
+  std::string why;                        // how the way and the order were chosen
+};
+
+// Rows read, by where they lay. Counted when asked for: a pass over the ids.
+struct gather_hits {
+  std::uint64_t device = 0, peer = 0, host = 0;
+};
+
+class tiered_tensor {
+ public:
+  // Host memory: takes what it needs from `rows` in place (pinned and mapped for the device). errc::memory where a budget or the system
+  // refuses; errc::usage where options contradict each other.
+  tiered_tensor(row_array rows, tiered_options const& options = {});
+  ~tiered_tensor();
+  tiered_tensor(tiered_tensor&&) noexcept;
+  tiered_tensor& operator=(tiered_tensor&&) noexcept;
+
+  std::uint64_t rows() const, width() const, row_bytes() const;
+  element kind() const;
+  place where() const;
+  std::uint64_t device_rows() const, peer_rows() const, host_rows() const;
+  std::string about() const;  // one line: where the rows lie, and why
+
+  // out: count rows, as they are in the table or converted, at the place that gathers. errc::input names an id that is negative or too
+  // large, and its position; nothing outside the table is read, and out then holds nothing of use.
+  gather_run gather(id_array ids, void* out, gather_options const& options = {});
+  // The ids of several mini-batches at once: each far row is read once for all of them. outs[k] gets the rows of batches[k].
+  gather_run gather_many(std::span<id_array const> batches, std::span<void* const> outs, gather_options const& options = {});
+  gather_run explain(std::uint64_t ids, gather_options const& options = {}) const;  // what would be chosen, and why
+  gather_hits hits(id_array ids) const;
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace garner
