@@ -37,12 +37,17 @@ void evict_managed(int index, void* managed, std::size_t bytes);       // pages 
 void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory names `ulimit -l`
 void unmap_host(void* pointer) noexcept;
 
+// Peers: devices whose memory a kernel of `index` reads in place over a fast link (one that carries atomics: NVLink).
+bool fast_peers(int index, int peer);
+void open_peer(int index, int peer);  // kernels of `index` may read and write the memory of `peer` from here on
+
 // Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
 void* make_stream(int index);
 void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
+void wait_event(void* event);  // until it has happened
 double elapsed_ms(void* first, void* last);                                         // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);

@@ -147,6 +147,22 @@ void map_host(void* pointer, std::size_t bytes) {
 }
 void unmap_host(void* pointer) noexcept { cudaHostUnregister(pointer); }
 
+bool fast_peers(int index, int peer) {
+  require(index), require(peer);
+  int reads = 0, atomics = 0;
+  if (index == peer) return true;
+  GARNER_CALL(cudaDeviceCanAccessPeer(&reads, index, peer));
+  if (reads) GARNER_CALL(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, index, peer));
+  return reads && atomics;
+}
+void open_peer(int index, int peer) {
+  if (index == peer) return;
+  use(index);
+  cudaError_t const status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
+  else check(status, "cudaDeviceEnablePeerAccess");
+}
+
 void* make_stream(int index) {
   require(index);
   use(index);
@@ -172,6 +188,7 @@ void record(int index, void* stream, void* event) {
   use(index);
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
+void wait_event(void* event) { GARNER_CALL(cudaEventSynchronize(as_event(event))); }
 double elapsed_ms(void* first, void* last) {
   float ms = 0;
   GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));
