@@ -228,6 +228,30 @@ TEST(bulk_shapes, fit_and_keep_enough_on_their_way) {
   EXPECT_EQ(shape_of(w, {100}, 16, 227 << 10).blocks, 16u);
 }
 
+TEST(bulk_shapes, pieces_follow_each_other_and_stay_in_the_table) {
+  for (std::uint64_t row_bytes : {1, 7, 16, 33, 128, 500, 1024, 2408})
+    for (std::uint64_t shift = 0; shift < 140; ++shift)
+      for (std::uint64_t stage : {128, 256, 1024}) {
+        std::uint64_t const table = 0x10000 + shift, table_end = table + 5 * row_bytes;
+        for (std::uint64_t row = table; row < table_end; row += row_bytes) {
+          std::uint64_t at = row;
+          for (std::uint64_t p = 0; p < bulk_pieces(row, row + row_bytes, stage); ++p) {
+            bulk_piece const b = bulk_piece_of(row, row + row_bytes, p, stage, table, table_end);
+            ASSERT_EQ(b.from, at);
+            ASSERT_GT(b.to, b.from);
+            ASSERT_TRUE(b.from == row || b.from % 128 == 0);
+            at = b.to;
+            if (b.fetch == b.fetch_end) continue;
+            ASSERT_TRUE(b.fetch % 16 == 0 && b.fetch_end % 16 == 0 && b.base % 128 == 0);
+            ASSERT_TRUE(b.fetch >= table && b.fetch_end <= table_end) << row_bytes << " " << shift;
+            ASSERT_TRUE(b.fetch >= b.base && b.fetch_end <= b.base + stage);
+            ASSERT_TRUE(b.fetch < b.from + 16 && b.fetch_end + 16 > b.to) << "more is left to plain loads than ends";
+          }
+          ASSERT_EQ(at, row + row_bytes);
+        }
+      }
+}
+
 TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   traffic_model model(access_mode::aligned);
   executor x({place_kind::traced, 0}, &model);
