@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "garner/place.hpp"
+#include "garner/traffic.hpp"
 
 namespace garner {
 
@@ -52,10 +53,12 @@ struct tiered_options {
   place where;  // where gathers run: host, traced, or a device
   // Bytes of rows kept on every device that gathers (the hottest rows; replicated), and bytes a device of rows that lie in one of `peers`
   // only (the next hottest; interleaved: row k of them is row k / peers of device k % peers). The rest lies in host memory. Unset: chosen
-  // from what is free, and told by about().
+  // from what is free, and told by about(). At the host nothing is kept, since all rows are near; traced, host memory stands for all of it
+  // (unset: nothing is kept), and any numbers may be peers.
   std::optional<std::uint64_t> device_budget, peer_budget;
   std::vector<int> peers;         // devices with fast links to each other, where.index among them; empty: none. Without such links: none
-  std::span<float const> scores;  // one a row: which are the hottest; empty: the first
+  std::span<float const> scores;  // one a row: which are the hottest (of equal ones the first); empty: the first. Read by the constructor
+  std::span<float const> scales;  // i8: the factor of each row for conversion; empty: 1. Kept near the place that gathers
 };
 
 enum class gather_way : std::uint8_t {
@@ -83,9 +86,12 @@ struct gather_options {
   gather_way way = gather_way::automatic;
   gather_order order = gather_order::automatic;
   std::optional<element> to;      // f32 or bf16 out of f16, bf16 or i8 rows; unset: as they are
-  std::span<float const> scales;  // i8: the factor of each row, in host memory; empty: 1
+  std::span<float const> scales;  // i8: other factors than the tensor's, in host memory; a device gets a copy of all of them at each call
   unsigned multiprocessors = 0;   // at most so many of the device; 0: all
-  void* stream = nullptr;         // cudaStream_t to work on; null: the tensor's own, and the call returns when the rows are there
+  unsigned load_bytes = 0;        // at most so many bytes a lane and load: 1, 2, 4, 8, 16; 0: as the way has it (naive and shifted 4)
+  // cudaStream_t to work on: the call returns when the ids have been checked, and the rows are there when the stream has come so far.
+  // Null: the tensor's own, and the call returns when the rows are there.
+  void* stream = nullptr;
 };
 
 // What a gather did, or would do.
@@ -94,6 +100,7 @@ struct gather_run {
   gather_order order = gather_order::automatic;
   std::uint64_t rows = 0, row_bytes = 0;  // delivered
   std::string why;                        // how the way and the order were chosen
+  traffic link;                           // traced: what reading the host's rows asks of the link
 };
 
 // Rows read, by where they lay. Counted when asked for: a pass over the ids.
@@ -101,6 +108,7 @@ struct gather_hits {
   std::uint64_t device = 0, peer = 0, host = 0;
 };
 
+// Calls from several threads take turns. Gathers on different streams wait for each other, since they share what they sort in.
 class tiered_tensor {
  public:
   // Host memory: takes what it needs from `rows` in place (pinned and mapped for the device). errc::memory where a budget or the system

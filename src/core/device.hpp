@@ -13,6 +13,10 @@ int count() noexcept;     // usable devices; 0 without a driver or without suppo
 std::string why_none();   // why count() is 0, and what to try
 void require(int index);  // throws errc::device unless `index` is a usable device; says which there are
 
+// A call of the driver's by name, as it was in this version of CUDA (12040 is 12.4); null where the driver lacks it. So nothing links
+// libcuda, which a machine without a GPU does not have.
+void* driver_entry(char const* name, int version) noexcept;
+
 struct properties {
   std::string name;
   int multiprocessors = 0, compute_major = 0, compute_minor = 0;
@@ -36,6 +40,20 @@ void advise_read_mostly(int index, void* managed, std::size_t bytes);  // UVM ke
 void evict_managed(int index, void* managed, std::size_t bytes);       // pages go back to the host, so that the next run is cold
 void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory names `ulimit -l`
 void unmap_host(void* pointer) noexcept;
+// The same for memory of the caller's (memory/pin.hpp, which counts who holds which pages, is what others call): whole pages, a refusal is
+// an answer. `already`: some of the pages are pinned. Read-only pages are pinned where the device can read such.
+enum class pin_result : std::uint8_t { pinned, already, refused };
+struct pin_answer {
+  pin_result result = pin_result::refused;
+  std::string why = {};  // the runtime's words, of a refusal
+};
+pin_answer pin(void* pages, std::size_t bytes, bool read_only);
+std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
+void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
+
+// Peers: devices whose memory a kernel of `index` reads in place over a fast link (one that carries atomics: NVLink).
+bool fast_peers(int index, int peer);
+void open_peer(int index, int peer);  // kernels of `index` may read and write the memory of `peer` from here on
 
 // Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
 void* make_stream(int index);
@@ -43,6 +61,7 @@ void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
+void wait_event(void* event);  // until it has happened
 double elapsed_ms(void* first, void* last);                                         // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);

@@ -1,4 +1,5 @@
 // The CUDA runtime behind core/device.hpp. Compiled by the host compiler: no kernel stands here.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cerrno>
@@ -21,6 +22,11 @@ void use(int index) { GARNER_CALL(cudaSetDevice(index)); }
 cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
 
+template <class Call>
+Call driver_call(char const* name, int version) {
+  return reinterpret_cast<Call>(driver_entry(name, version));
+}
+
 cudaError_t count_status(int& n) {
   n = 0;
   cudaError_t const status = cudaGetDeviceCount(&n);
@@ -31,6 +37,23 @@ cudaError_t count_status(int& n) {
   return status;
 }
 }  // namespace
+
+void* driver_entry(char const* name, int version) noexcept {
+  void* entry = nullptr;
+#if CUDART_VERSION >= 12050
+  cudaDriverEntryPointQueryResult found{};
+  cudaError_t const status = cudaGetDriverEntryPointByVersion(name, &entry, static_cast<unsigned>(version), cudaEnableDefault, &found);
+  bool const there = status == cudaSuccess && found == cudaDriverEntryPointSuccess;
+#else
+  static_cast<void>(version);
+  cudaDriverEntryPointQueryResult found{};
+  bool const there =
+      cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found) == cudaSuccess && found == cudaDriverEntryPointSuccess;
+#endif
+  if (there) return entry;
+  cudaGetLastError();
+  return nullptr;
+}
 
 bool built() { return true; }
 
@@ -145,7 +168,66 @@ void map_host(void* pointer, std::size_t bytes) {
        "{} bytes of host memory could not be pinned and mapped: {}; raise `ulimit -l`, or in a container the memory limit and --shm-size",
        bytes, cudaGetErrorString(status));
 }
-void unmap_host(void* pointer) noexcept { cudaHostUnregister(pointer); }
+void unmap_host(void* pointer) noexcept {
+  if (cudaHostUnregister(pointer) != cudaSuccess) cudaGetLastError();
+}
+
+pin_answer pin(void* pages, std::size_t bytes, bool read_only) {
+  unsigned flags = cudaHostRegisterMapped | cudaHostRegisterPortable;
+  if (read_only) flags |= cudaHostRegisterReadOnly;
+  cudaError_t const status = cudaHostRegister(pages, bytes, flags);
+  if (status == cudaSuccess) return {pin_result::pinned};
+  cudaGetLastError();
+  if (status == cudaErrorHostMemoryAlreadyRegistered) return {pin_result::already};
+  return {pin_result::refused, fmt::format("{} ({})", cudaGetErrorString(status), cudaGetErrorName(status))};
+}
+
+std::size_t pinned_from(void const* at) noexcept {
+  cudaPointerAttributes a{};
+  if (cudaPointerGetAttributes(&a, at) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  if (a.type != cudaMemoryTypeHost && a.type != cudaMemoryTypeManaged) return 0;
+  constexpr std::size_t page = 4096;
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  std::size_t const here = page - address % page;
+  try {
+    static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
+    CUdeviceptr start = 0;
+    std::size_t bytes = 0;
+    auto const pointer = reinterpret_cast<CUdeviceptr>(a.devicePointer ? a.devicePointer : const_cast<void*>(at));
+    if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer) == CUDA_SUCCESS &&
+        ask(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer) == CUDA_SUCCESS && start <= pointer && pointer < start + bytes)
+      return start + bytes - pointer;
+  } catch (...) {
+  }
+  return here;
+}
+
+void const* seen_by(int index, void const* host) {
+  use(index);
+  cudaPointerAttributes a{};
+  GARNER_CALL(cudaPointerGetAttributes(&a, host));
+  if (!a.devicePointer) fail(errc::device, "device {}: it cannot read the host memory at {}; pin it first", index, host);
+  return a.devicePointer;
+}
+
+bool fast_peers(int index, int peer) {
+  require(index), require(peer);
+  int reads = 0, atomics = 0;
+  if (index == peer) return true;
+  GARNER_CALL(cudaDeviceCanAccessPeer(&reads, index, peer));
+  if (reads) GARNER_CALL(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, index, peer));
+  return reads && atomics;
+}
+void open_peer(int index, int peer) {
+  if (index == peer) return;
+  use(index);
+  cudaError_t const status = cudaDeviceEnablePeerAccess(peer, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
+  else check(status, "cudaDeviceEnablePeerAccess");
+}
 
 void* make_stream(int index) {
   require(index);
@@ -172,6 +254,7 @@ void record(int index, void* stream, void* event) {
   use(index);
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
+void wait_event(void* event) { GARNER_CALL(cudaEventSynchronize(as_event(event))); }
 double elapsed_ms(void* first, void* last) {
   float ms = 0;
   GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));

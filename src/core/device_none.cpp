@@ -12,6 +12,7 @@ bool built() { return false; }
 int count() noexcept { return 0; }
 std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say --place host or traced"; }
 void require(int) { refuse(); }
+void* driver_entry(char const*, int) noexcept { return nullptr; }
 properties describe(int) { refuse(); }
 memory_now memory(int) { refuse(); }
 void* allocate(int, std::size_t) { refuse(); }
@@ -22,11 +23,17 @@ void advise_read_mostly(int, void*, std::size_t) { refuse(); }
 void evict_managed(int, void*, std::size_t) { refuse(); }
 void map_host(void*, std::size_t) { refuse(); }
 void unmap_host(void*) noexcept {}
+pin_answer pin(void*, std::size_t, bool) { refuse(); }
+std::size_t pinned_from(void const*) noexcept { return 0; }
+void const* seen_by(int, void const*) { refuse(); }
 void* make_stream(int) { refuse(); }
 void free_stream(int, void*) noexcept {}
 void* make_event(int) { refuse(); }
 void free_event(int, void*) noexcept {}
 void record(int, void*, void*) { refuse(); }
+void wait_event(void*) { refuse(); }
+bool fast_peers(int, int) { return false; }
+void open_peer(int, int) { refuse(); }
 double elapsed_ms(void*, void*) { refuse(); }
 void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
 void fill(int, void*, void*, int, std::size_t) { refuse(); }

@@ -197,6 +197,11 @@ GARNER_HD inline void sum_lists_in_turn(run<T> r, std::uint64_t const* offsets, 
   }
 }
 
+// 16 bytes, so that a lane can ask for as many at once.
+struct alignas(16) wide_word {
+  std::uint64_t parts[2];
+};
+
 // f(element, index) in turn, packed or not, until it returns true.
 template <class T, class F>
 GARNER_HD inline bool until(run<T> const& r, F f) {
@@ -245,6 +250,10 @@ struct host {
   template <class T, class U, class F>
   void sweep(run<T> r, run<U> beside, std::uint64_t, F f) const {
     both(r, beside, f);
+  }
+  template <class T, class F>
+  void pieces(run<T> r, std::uint64_t, F f) const {
+    if (r.begin < r.end) f(r.data + r.begin, r.end - r.begin, std::uint64_t{0});
   }
   template <class T, class P>
   found<T> find(run<T> r, std::uint64_t, P pred) const {
@@ -318,6 +327,20 @@ struct traced {
       for (std::uint64_t i = a; i < b; ++i) f(r.data[i], beside.data[i], i);
     }
   }
+  template <class T, class F>
+  void pieces(run<T> r, std::uint64_t first, F f) const {
+    std::uint64_t const n = r.end - r.begin, idle = first < r.begin ? r.begin - first : 0, ahead = first > r.begin ? first - r.begin : 0;
+    auto const piece = [&](std::uint64_t a, std::uint64_t b) {
+      if (a >= b) return;
+      ask(r, r.begin + a, r.begin + b);
+      f(r.data + r.begin + a, b - a, a);
+    };
+    for (std::uint64_t s = 0; s < n + idle; s += Width) {
+      std::uint64_t const a = std::max(s, idle) - idle + ahead, b = std::min(s + Width - idle, n) + ahead;
+      piece(a, std::min(b, n));
+      if (b > n) piece(std::max(a, n) - n, b - n);
+    }
+  }
   template <class T, class P>
   found<T> find(run<T> r, std::uint64_t first, P pred) const {
     if (r.is_packed()) {
@@ -369,8 +392,14 @@ struct device {
   // of its sector, so it reads plainly.
   template <class T>
   __device__ static T load(T const* p) {
-    if constexpr (Width == 1) return *p;
-    else return __ldcs(p);
+    if constexpr (Width == 1) {
+      return *p;
+    } else if constexpr (std::is_same_v<T, wide_word>) {
+      ulonglong2 const v = __ldcs(reinterpret_cast<ulonglong2 const*>(p));
+      return {{v.x, v.y}};
+    } else {
+      return __ldcs(p);
+    }
   }
   // How far the words of a packed run have come to the ring in shared memory. Pieces of a run follow each other, so each line crosses whole
   // and once.
@@ -499,6 +528,29 @@ struct device {
       for (int k = 0; k < in_flight; ++k) {
         std::uint64_t const j = s + k * Width + lane();
         if (j >= r.begin && j < r.end) f(v[k], w[k], j);
+      }
+    }
+  }
+  // In 32 bits, so that blocks of 1,024 threads have the registers that they need.
+  template <class T, class F>
+  __device__ void pieces(run<T> r, std::uint64_t first, F f) const {
+    T const* const data = r.data + r.begin;
+    auto const n = static_cast<std::uint32_t>(r.end - r.begin);
+    // Aligned: the first `idle` lanes have nothing. Shifted: all are `ahead`, and those that pass the end come round to the begin.
+    auto const idle = static_cast<std::uint32_t>(first < r.begin ? r.begin - first : 0),
+               ahead = static_cast<std::uint32_t>(first > r.begin ? first - r.begin : 0);
+    auto const place = [&](std::uint32_t j) { return j + ahead < n ? j + ahead : j + ahead - n; };
+    for (std::uint32_t s = lane(); s < n + idle; s += in_flight * Width) {
+      T v[in_flight];
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint32_t const j = s + k * Width - idle;
+        if (j < n) v[k] = load(data + place(j));
+      }
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint32_t const j = s + k * Width - idle;
+        if (j < n) f(v + k, 1u, place(j));
       }
     }
   }
@@ -645,6 +697,16 @@ class team {
     std::uint64_t const first = beside.is_packed() ? r.begin / 32 * 32 : start<lanes::line_bytes>(r);
     lanes_.sweep(r, beside, first, f);
   }
+  // Moves a plain run of less than 2^31 elements: calls f(elements, how many, how far from the begin of the run) for pieces that cover it,
+  // each element in one. A thread alone gets all at once, a lane one at a time. `shifted`: from the first line that begins in the run, and
+  // round to what lies before it (Listing 3.2 of the dissertation); runs shorter than a line, or of whole lines, are not shifted.
+  template <class T, class F>
+  GARNER_HD void pieces(run<T> r, F f, bool shifted = false) const {
+    constexpr std::uint64_t line = lanes::line_bytes / sizeof(T);
+    std::uint64_t const n = r.end - r.begin;
+    if (shifted) lanes_.pieces(r, n > line && n % line ? (r.begin + line - 1) / line * line : r.begin, f);
+    else lanes_.pieces(r, start<lanes::line_bytes>(r), f);
+  }
   // Calls f(i) for each index of near memory.
   template <class F>
   GARNER_HD void each(indices r, F f) const {
@@ -727,8 +789,21 @@ __global__ void run_teams(Body const body, std::uint64_t n, bool aligned) {
   std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
   for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
 }
+// The same of a body that says `using full_blocks = void`: with no more registers than a block of 1,024 threads has, so
+// that it runs on any share of the device.
+template <int Width, class Body>
+__global__ void __launch_bounds__(1024) run_full_teams(Body const body, std::uint64_t n, bool aligned) {
+  std::uint64_t const thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
+  for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
+}
 
 namespace detail {
+template <int Width, class Body>
+constexpr auto kernel() {
+  if constexpr (requires { typename Body::full_blocks; }) return run_full_teams<Width, Body>;
+  else return run_teams<Width, Body>;
+}
 // Shared memory of a block: where each warp decodes packed lists.
 constexpr std::size_t stage_bytes(int width, unsigned threads) {
   return width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
@@ -740,7 +815,7 @@ int resident_blocks(unsigned threads) {
   std::uint64_t const kept = known.load(std::memory_order_relaxed);
   if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
   int blocks = 0;
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_teams<Width, Body>, static_cast<int>(threads),
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel<Width, Body>(), static_cast<int>(threads),
                                                     stage_bytes(Width, threads)) != cudaSuccess)
     cudaGetLastError();
   blocks = std::max(1, blocks);
@@ -790,6 +865,7 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
   }
 #if defined(__CUDACC__)
   unsigned const threads = x.threads_a_block();
+  auto* const kernel = detail::kernel<Width, Body>();
   cudaSetDevice(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
@@ -797,10 +873,10 @@ void for_each_item(executor& x, std::uint64_t n, Body const& body, access_mode h
                                                     static_cast<unsigned>(x.multiprocessors());
   std::size_t const shared = detail::stage_bytes(Width, threads);
   if (shared > 48u << 10)  // more than a block may have unasked
-    cudaFuncSetAttribute(run_teams<Width, Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   std::uint64_t const all = (n * Width + threads - 1) / threads;
   auto const blocks = static_cast<unsigned>(as_free && !x.share_blocks() && all < 0x7fffffff ? all : std::min(all, most));
-  run_teams<Width><<<blocks, threads, shared, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
+  kernel<<<blocks, threads, shared, static_cast<cudaStream_t>(x.stream())>>>(body, n, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
          cudaGetErrorString(status));

@@ -10,13 +10,13 @@ executor::executor(place where, request_sink* sink) : where_(where), sink_(sink)
   if (!on_device()) return;
   device::require(where_.index);
   multiprocessors_ = device::describe(where_.index).multiprocessors;
-  stream_ = device::make_stream(where_.index);
+  stream_ = own_stream_ = device::make_stream(where_.index);
 }
 
 executor::~executor() {
   if (!on_device()) return;
   if (scratch_) device::release(where_.index, scratch_);
-  device::free_stream(where_.index, stream_);
+  device::free_stream(where_.index, own_stream_);
 }
 
 void executor::wait() {

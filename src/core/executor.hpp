@@ -51,6 +51,8 @@ class executor {
   unsigned threads_a_block() const { return threads_; }
   crew& threads() const { return shared_crew(); }
 
+  // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
+  void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }
   void wait();  // until all that was given has happened; throws what went wrong
   void copy(void* to, void const* from, std::size_t bytes);
   void fill(void* at, int byte, std::size_t bytes);
@@ -67,7 +69,7 @@ class executor {
  private:
   place where_;
   request_sink* sink_ = nullptr;
-  void* stream_ = nullptr;
+  void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
   int multiprocessors_ = 0;

@@ -34,33 +34,35 @@ void* map_private(std::size_t bytes) {
   return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-void touch(void* data, std::size_t bytes) {
+}  // namespace
+
+void touch_pages(void* data, std::size_t bytes, bool fresh) {
   constexpr std::uint64_t grain = 64u << 20;
   progress told("preparing host memory", bytes);
   shared_crew().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) {
     char* const at = static_cast<char*>(data) + begin;
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14; it reports what a write could only die of
-    if (::madvise(at, end - begin, MADV_POPULATE_WRITE) == 0) return told.advance(end - begin);
+    if (::madvise(at, end - begin, fresh ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return told.advance(end - begin);
     if (errno != EINVAL && errno != EAGAIN)
       fail(errc::memory,
            "host memory: the system has no pages for {} bytes ({}): {}; take a smaller graph or a larger machine, in a container raise its "
            "memory limit",
            bytes, format_bytes(bytes), std::strerror(errno));
 #endif
-    for (std::uint64_t k = 0; k < end - begin; k += page_bytes) static_cast<char volatile*>(at)[k] = 0;
+    for (std::uint64_t k = 0; k < end - begin; k += page_bytes) {
+      if (fresh) static_cast<char volatile*>(at)[k] = 0;
+      else static_cast<void>(static_cast<char volatile*>(at)[k]);
+    }
     told.advance(end - begin);
   });
 }
 
-// One line for a setting of the user's that stands in the way; empty where there is none.
 std::string limit_in_the_way(int resource, char const* option, std::size_t bytes) {
   ::rlimit limit{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes)
     return "";
   return fmt::format("; `ulimit {}` is {} KiB, raise it", option, limit.rlim_cur / 1024);
 }
-
-}  // namespace
 
 void* host_tier::allocate(std::size_t bytes, int device) {
   if (device >= 0) device::require(device);
@@ -75,7 +77,7 @@ void* host_tier::allocate(std::size_t bytes, int device) {
   ::madvise(p, pages, MADV_HUGEPAGE);
   if (device < 0) return p;
   try {
-    touch(p, pages);
+    touch_pages(p, pages, true);
     device::map_host(p, pages);
   } catch (error const& e) {
     ::munmap(p, pages);

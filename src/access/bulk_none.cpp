@@ -1,0 +1,12 @@
+// Stands in for bulk_cuda.cpp in a build without CUDA.
+#include "access/bulk.hpp"
+#include "core/fail.hpp"
+
+namespace garner::on_gpu {
+
+bool has_bulk_copies(int) { return false; }
+void gather_bulk(executor&, bulk_rows const&, bulk_options const&) {
+  fail(errc::device, "this build has no GPU support; build with CUDA=1, or say --place host or traced");
+}
+
+}  // namespace garner::on_gpu

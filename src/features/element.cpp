@@ -1,0 +1,46 @@
+// Names of what tables hold and of how rows are gathered.
+#include <array>
+
+#include "core/fail.hpp"
+#include "garner/features.hpp"
+
+namespace garner {
+
+namespace {
+constexpr std::array<std::string_view, 6> elements{"f32", "f16", "bf16", "i8", "i64", "u8"};
+constexpr std::array<std::string_view, 6> ways{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
+constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
+
+template <class Enum, std::size_t N>
+Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (names[i] == text) return static_cast<Enum>(i);
+  std::string choices;
+  for (std::string_view name : names) choices.append(choices.empty() ? "" : ", ").append(name);
+  fail(errc::usage, "'{}' is no {}; say one of {}", text, what, choices);
+}
+}  // namespace
+
+std::uint64_t bytes_of(element e) {
+  switch (e) {
+    case element::f32:
+      return 4;
+    case element::f16:
+    case element::bf16:
+      return 2;
+    case element::i64:
+      return 8;
+    case element::i8:
+    case element::u8:
+      break;
+  }
+  return 1;
+}
+std::string_view to_string(element e) { return elements[static_cast<std::size_t>(e)]; }
+std::string_view to_string(gather_way w) { return ways[static_cast<std::size_t>(w)]; }
+std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }
+element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element"); }
+gather_way parse_gather_way(std::string_view text) { return parse_name<gather_way>(ways, text, "way to gather"); }
+gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
+
+}  // namespace garner

@@ -1,0 +1,264 @@
+// The loops of a gather, written once for host, traced and device.
+// A team serves a row: it finds out where the row lies, reads it in words as wide as the row and both its places allow (16 bytes at best,
+// four a lane in flight) and writes each word, converted or not, to every position that asked for the row. Ordered by id, the first team
+// of a group of equal ids serves all of it, up to 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same
+// behind it, so that nobody must know how long the group is.
+// Cost: a row crosses once; an order takes a sort of 12 bytes an id by as many bits as ids have.
+#include "features/gather.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/primitives.hpp"
+#include "features/convert.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t window_bits = 21;  // of bytes: 2 MiB share a translation or lie next to who does
+constexpr std::uint64_t group_cut = 64;
+
+// --- what is written of a word that was read -----------------------------------------------------------------------------------------
+struct as_is {
+  static constexpr std::uint64_t least_word = 1;
+  template <class Word>
+  GARNER_HD static void put(char* row, std::uint64_t at, Word const* words, std::uint64_t n, float) {
+    if (n == 1) reinterpret_cast<Word*>(row)[at] = *words;  // a lane: one store as wide as its load
+    else std::memcpy(row + at * sizeof(Word), words, n * sizeof(Word));
+  }
+};
+template <class From, class To>
+struct converted {
+  static constexpr std::uint64_t least_word = sizeof(typename From::bits);
+  template <class Word>
+  GARNER_HD static void put(char* row, std::uint64_t at, Word const* words, std::uint64_t n, float factor) {
+    constexpr std::uint64_t each = sizeof(Word) / sizeof(typename From::bits), bytes = each * sizeof(typename To::bits);
+    using part =
+        std::conditional_t<bytes % 16 == 0, lanes::wide_word,
+                           std::conditional_t<bytes == 8, std::uint64_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint16_t>>>;
+    for (std::uint64_t k = 0; k < n; ++k) {
+      typename From::bits in[each];
+      std::memcpy(in, words + k, sizeof(Word));
+      alignas(16) typename To::bits out[each];
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+      for (std::uint64_t e = 0; e < each; ++e) out[e] = To::of(From::value(in[e], factor));
+      part parts[bytes / sizeof(part)];
+      std::memcpy(parts, out, bytes);
+      auto* const to = reinterpret_cast<part*>(row + (at + k) * bytes);
+#if defined(__CUDACC__)
+#pragma unroll
+#endif
+      for (std::uint64_t p = 0; p < bytes / sizeof(part); ++p) to[p] = parts[p];
+    }
+  }
+};
+
+template <class Put>
+struct move_rows {
+  using full_blocks = void;  // gathers run on a share of the device beside others
+  row_tiers from;
+  id_order order;
+  char* out;
+  float const* scales;
+  std::uint64_t n, out_row_bytes;
+  std::uint32_t word;
+  bool shifted;
+
+  GARNER_HD bool cut(std::uint64_t i) const { return i % group_cut == 0 && i >= group_cut && order.keys[i - group_cut] == order.keys[i]; }
+  GARNER_HD char* place(std::uint64_t i) const {
+    std::uint64_t const position = order.positions ? order.positions[i] : i;
+    return order.places ? order.places[position] : out + position * out_row_bytes;
+  }
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t last = i + 1;
+    if (order.groups) {
+      std::uint64_t const key = order.keys[i];
+      if (i > 0 && order.keys[i - 1] == key && !cut(i)) return;  // served by the first of the group
+      while (last < n && order.keys[last] == key && !cut(last)) ++last;
+    }
+    std::uint64_t const id = order.id(i);
+    if (id >= from.rows) return;
+    switch (word) {
+      case 16:
+        return move<lanes::wide_word>(t, id, i, last);
+      case 8:
+        return move<std::uint64_t>(t, id, i, last);
+      case 4:
+        return move<std::int32_t>(t, id, i, last);  // signed: never a packed list
+      case 2:
+        return move<std::uint16_t>(t, id, i, last);
+      default:
+        return move<std::uint8_t>(t, id, i, last);
+    }
+  }
+  template <class Word, class Team>
+  GARNER_HD void move(Team t, std::uint64_t id, std::uint64_t i, std::uint64_t last) const {
+    if constexpr (sizeof(Word) >= Put::least_word) {
+      auto const [row, where] = from[id];
+      float const factor = scales ? scales[id] : 1.0f;
+      char* const first = place(i);
+      auto const at = reinterpret_cast<std::uintptr_t>(row);
+      std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
+      t.pieces(
+          run<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + from.row_bytes / sizeof(Word),
+                    where != tier::host},
+          [&](Word const* words, auto count, auto offset) {
+            Put::put(first, offset, words, count, factor);
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
+            for (std::uint64_t k = i + 1; k < last; ++k) Put::put(place(k), offset, words, count, factor);
+          },
+          shifted);
+    }
+  }
+};
+
+// --- ids -------------------------------------------------------------------------------------------------------------------------------
+struct look_at_ids {
+  batch_list batches;
+  std::uint64_t rows, row_bytes, out_row_bytes;
+  std::uint64_t *bad, *keys;
+  std::uint32_t* positions;
+  char** places;
+  std::uint32_t shift;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint32_t const b = batches.batch_of(i);
+    std::uint64_t id = batches.id(b, i);
+    if (id >= rows) atomic_min(bad, i), id = rows;
+    if (!keys) return;
+    keys[i] = shift ? id << shift | id * row_bytes >> window_bits : id;
+    positions[i] = static_cast<std::uint32_t>(i);
+    if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
+  }
+};
+
+struct count_tiers {
+  static constexpr std::uint64_t ids_an_item = 1024;
+  row_tiers from;
+  batch_list batches;
+  std::uint64_t n;
+  std::uint64_t* counts;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    indices const mine{item * ids_an_item, smaller((item + 1) * ids_an_item, n)};
+    for (int k = 0; k < 3; ++k) {
+      tier const asked = k == 0 ? tier::device : k == 1 ? tier::peer : tier::host;
+      std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
+        std::uint64_t const id = batches.id(batches.batch_of(i), i);
+        return static_cast<std::uint64_t>(id < from.rows && from[id].where == asked);
+      });
+      t.once([&] { atomic_add(counts + k, hits); });
+    }
+  }
+};
+
+template <class Put>
+void launch(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how, unsigned word) {
+  std::uint64_t const n = to.total();
+  move_rows<Put> const body{
+      from, order, to.outs[0], how.scales, n, from.row_bytes / bytes_of(how.kind) * bytes_of(how.to), word, how.way == gather_way::shifted};
+  access_mode const access = how.way == gather_way::aligned ? access_mode::aligned : access_mode::merged;
+  if constexpr (std::is_same_v<Put, as_is>) {
+    // Short rows: four of them a warp, as long as eight lanes still ask for whole lines or for the whole row at once.
+    if (how.way == gather_way::aligned && (from.row_bytes <= 8 * word || (word == 16 && from.row_bytes <= 256)))
+      return for_each_item<8>(x, n, body, access);
+  }
+  for_each_item<32>(x, n, body, access);
+}
+
+}  // namespace
+
+bool converts(element from, element to) {
+  return from == to ||
+         ((to == element::f32 || to == element::bf16) && (from == element::f16 || from == element::bf16 || from == element::i8));
+}
+
+unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, element written, unsigned most) {
+  std::uint64_t const in = bytes_of(kind), out = bytes_of(written);
+  std::uint64_t places = from.row_bytes, outs = 0;
+  if (from.near_end) places |= reinterpret_cast<std::uintptr_t>(from.near);
+  for (std::uint32_t k = 0; k < from.peers; ++k) places |= reinterpret_cast<std::uintptr_t>(from.peer[k]);
+  places |= reinterpret_cast<std::uintptr_t>(from.far);
+  for (std::uint32_t b = 0; b < to.count; ++b) outs |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
+  // What a word becomes is stored in parts of at most 16 bytes.
+  auto const stored = [&](unsigned word) { return kind == written ? word : std::min<std::uint64_t>(16, word / in * out); };
+  unsigned word = 16;
+  while (word > (kind == written ? 1 : in) && (word > most || places % word != 0 || outs % stored(word) != 0)) word /= 2;
+  return word;
+}
+
+id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad) {
+  for_each_item<1>(x, batches.total(), look_at_ids{batches, rows, 0, 0, bad, nullptr, nullptr, nullptr, 0});
+  id_order order;
+  order.ids = batches.ids[0], order.id_bytes = batches.id_bytes[0];
+  return order;
+}
+
+id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
+                   id_sorter& room, std::uint64_t* bad) {
+  std::uint64_t const n = batches.total();
+  auto const at_least = [&](auto& b, char const* what) {
+    if (b.size() >= n) return;
+    x.wait();  // an earlier gather may still use the old one
+    b = {};
+    b = {x.near(), n + n / 4, x.device(), what};
+  };
+  bool const sorts = order != gather_order::none, windows = order == gather_order::bucketed;
+  at_least(room.keys, "ids of a gather, to be sorted");
+  at_least(room.positions, "positions of a gather, to be sorted");
+  if (sorts)
+    at_least(room.spare_keys, "ids of a gather, to be sorted"), at_least(room.spare_positions, "positions of a gather, to be sorted");
+  if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
+  int const bits = std::max<int>(1, std::bit_width(windows ? from.rows * from.row_bytes >> window_bits : from.rows));
+  id_order made;
+  made.shift = static_cast<std::uint32_t>(windows ? bits : 0);
+  made.groups = order == gather_order::sorted;
+  made.keys = room.keys.data();
+  if (batches.count > 1) made.places = room.places.data();
+  for_each_item<1>(x, n,
+                   look_at_ids{batches, from.rows, from.row_bytes, out_row_bytes, bad, room.keys.data(), room.positions.data(),
+                               batches.count > 1 ? room.places.data() : nullptr, made.shift});
+  if (!sorts) return made;
+  std::span<std::uint32_t> positions = room.positions.span().first(n);
+  made.keys =
+      sort_by_key(x, room.keys.span().first(n), room.spare_keys.span().first(n), positions, room.spare_positions.span().first(n), bits)
+          .data();
+  made.positions = positions.data();
+  return made;
+}
+
+void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how) {
+  if (to.total() == 0 || from.row_bytes == 0) return;
+  bool const plain = how.kind == how.to;
+  unsigned const most = how.load_bytes ? how.load_bytes : how.way == gather_way::aligned ? 16 : 4;
+  unsigned const word = widest_load(from, to, how.kind, how.to, most);
+  if (plain) return launch<as_is>(x, from, to, order, how, word);
+  bool const brain = how.to == element::bf16;
+  switch (how.kind) {
+    case element::f16:
+      return brain ? launch<converted<from_half, to_brain>>(x, from, to, order, how, word)
+                   : launch<converted<from_half, to_float>>(x, from, to, order, how, word);
+    case element::bf16:
+      return launch<converted<from_brain, to_float>>(x, from, to, order, how, word);
+    case element::i8:
+      return brain ? launch<converted<from_byte, to_brain>>(x, from, to, order, how, word)
+                   : launch<converted<from_byte, to_float>>(x, from, to, order, how, word);
+    default:
+      fail(errc::internal, "a gather from {} to {}", to_string(how.kind), to_string(how.to));
+  }
+}
+
+void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts) {
+  std::uint64_t const n = batches.total(), each = count_tiers::ids_an_item;
+  for_each_item<32>(x, (n + each - 1) / each, count_tiers{from, batches, n, counts});
+}
+
+}  // namespace garner

@@ -1,0 +1,123 @@
+// A gather: ids in, rows out, over a table in up to three tiers. What a kernel of it sees, and the loops it is made of; who owns the tiers
+// stands in tiered.cpp, which way and order to take in choose.cpp.
+// A row lies by its rank (the place of its id among the hottest; without scores the id itself): [0, near_end) in memory of the place that
+// gathers, [near_end, peer_end) interleaved over peers (Listing 4.1 of Min's dissertation as meant: row offset / peers of device
+// offset % peers), the rest in the user's own array, where the id addresses it.
+// Invariant: an id outside the table is never looked up; it is skipped, and check_ids or order_ids has told of it.
+#pragma once
+#include <cstdint>
+
+#include "core/exec.hpp"
+#include "garner/features.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner {
+
+struct row_tiers {
+  static constexpr std::uint32_t most_peers = 16;
+  std::uint64_t rows = 0, row_bytes = 0;
+  std::uint64_t near_end = 0, peer_end = 0;  // ranks
+  void const* rank_of = nullptr;             // an entry an id; null: the id itself. A rank of peer_end or more: in host memory
+  std::uint32_t rank_bytes = 4;
+  std::uint32_t peers = 0;
+  char const* near = nullptr;
+  char const* peer[most_peers] = {};
+  char const* far = nullptr;
+
+  struct place_of_row {
+    char const* row;
+    tier where;
+  };
+  GARNER_HD std::uint64_t rank(std::uint64_t id) const {
+    if (!rank_of) return id;
+    return rank_bytes == 4 ? static_cast<std::uint32_t const*>(rank_of)[id] : static_cast<std::uint64_t const*>(rank_of)[id];
+  }
+  GARNER_HD place_of_row operator[](std::uint64_t id) const {
+    if (peer_end == 0) return {far + id * row_bytes, tier::host};
+    std::uint64_t const r = rank(id);
+    if (r < near_end) return {near + r * row_bytes, tier::device};
+    if (r >= peer_end) return {far + id * row_bytes, tier::host};
+    std::uint64_t const offset = r - near_end;
+    return {peer[offset % peers] + offset / peers * row_bytes, tier::peer};
+  }
+};
+
+// The ids of up to 64 mini-batches as if they stood one after the other, and where the rows of each go.
+struct batch_list {
+  static constexpr std::uint32_t most = 64;
+  std::uint32_t count = 0;
+  std::uint64_t start[most + 1] = {};  // position of each batch's first id; the last is the number of all ids
+  void const* ids[most] = {};
+  char* outs[most] = {};
+  std::uint8_t id_bytes[most] = {};
+
+  void add(id_array batch, void* out) {
+    ids[count] = batch.data, outs[count] = static_cast<char*>(out), id_bytes[count] = static_cast<std::uint8_t>(batch.id_bytes);
+    start[count + 1] = start[count] + batch.count;
+    ++count;
+  }
+  std::uint64_t total() const { return start[count]; }
+  GARNER_HD std::uint32_t batch_of(std::uint64_t position) const {
+    std::uint32_t first = 0, last = count;  // start[first] <= position < start[last]
+    while (last - first > 1) {
+      std::uint32_t const middle = (first + last) / 2;
+      if (start[middle] <= position) first = middle;
+      else last = middle;
+    }
+    return first;
+  }
+  // Negative ids come out as numbers that no table reaches.
+  GARNER_HD std::uint64_t id(std::uint32_t b, std::uint64_t position) const {
+    std::uint64_t const k = position - start[b];
+    if (id_bytes[b] == 4) return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t const*>(ids[b])[k]));
+    return static_cast<std::uint64_t const*>(ids[b])[k];
+  }
+};
+
+// What the teams of a gather are told: team i serves entry i. Made by check_ids (of one batch: its ids as they come) or order_ids.
+struct id_order {
+  void const* ids = nullptr;  // of the user's; null: keys
+  std::uint32_t id_bytes = 8;
+  std::uint64_t const* keys = nullptr;       // id << shift, and something below it
+  std::uint32_t const* positions = nullptr;  // where each key stood; null: where it stands
+  char* const* places = nullptr;             // by position, where its row goes; null: one after the other
+  std::uint32_t shift = 0;
+  bool groups = false;  // equal ids stand together: each group is read once
+
+  GARNER_HD std::uint64_t id(std::uint64_t i) const {
+    if (keys) return keys[i] >> shift;
+    return id_bytes == 4 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t const*>(ids)[i]))
+                         : static_cast<std::uint64_t const*>(ids)[i];
+  }
+};
+
+// What order_ids works in, near the place that gathers; grows with the largest gather.
+struct id_sorter {
+  buffer<std::uint64_t> keys, spare_keys;
+  buffer<std::uint32_t> positions, spare_positions;
+  buffer<char*> places;
+};
+
+struct gather_how {
+  gather_way way = gather_way::aligned;  // naive, shifted or aligned
+  element kind = element::f32, to = element::f32;
+  float const* scales = nullptr;  // by id, near; null: 1
+  unsigned load_bytes = 0;        // 0: as the way has it
+};
+
+// Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
+id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
+// The same of any number of batches, and the order: none, sorted by id, or by translation window (2 MiB of the table) only. Fewer than
+// 2^32 ids.
+id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
+                   id_sorter& room, std::uint64_t* bad);
+// Each row to its place.
+void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how);
+// counts[0 to 2]: how many rows lie near, at peers, in host memory. Adds to what is there.
+void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts);
+
+bool converts(element from, element to);  // whether rows of one can be written as the other
+// The widest load, at most `most` bytes, that rows and places allow: a power of two that divides all of them.
+unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, element written, unsigned most);
+
+}  // namespace garner

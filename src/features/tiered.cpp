@@ -1,0 +1,485 @@
+// Who owns the tiers of a table, and what a call of gather does.
+// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Where the stream changes, the event
+// behind the last gather is waited for, since the gathers share what they sort in. A failed call leaves the tensor as it was.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "access/traffic.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "features/choose.hpp"
+#include "features/gather.hpp"
+#include "features/place_rows.hpp"
+#include "memory/budget.hpp"
+#include "memory/self_test.hpp"
+
+namespace garner {
+
+namespace {
+constexpr std::uint64_t none = ~std::uint64_t{0};
+
+std::uint64_t table_bytes(row_array const& rows) {
+  std::uint64_t elements = 0, bytes = 0;
+  if (__builtin_mul_overflow(rows.rows, rows.width, &elements) || __builtin_mul_overflow(elements, bytes_of(rows.kind), &bytes) ||
+      bytes > none >> 8)
+    fail(errc::usage, "a table of {} rows of {} elements is more than a machine addresses", rows.rows, rows.width);
+  if (bytes && !rows.data) fail(errc::usage, "a table of {} rows has no data", rows.rows);
+  return bytes;
+}
+}  // namespace
+
+// --- unified -----------------------------------------------------------------------------------------------------------------------------
+struct unified_tensor::mapping {
+  row_array rows;
+  int device;
+  bool pinned = false;
+  mapping(row_array r, int d) : rows(std::move(r)), device(d) {
+    std::uint64_t const bytes = table_bytes(rows);
+    if (bytes == 0) fail(errc::usage, "an empty array cannot be pinned; a unified tensor holds at least one element");
+    if (device < 0) return;
+    device::require(device);
+    device::map_host(const_cast<void*>(rows.data), bytes);
+    pinned = true;
+  }
+  ~mapping() {
+    if (pinned) device::unmap_host(const_cast<void*>(rows.data));
+  }
+  mapping(mapping const&) = delete;
+  mapping& operator=(mapping const&) = delete;
+};
+unified_tensor::unified_tensor(row_array rows, int device) : mapping_(std::make_shared<mapping const>(std::move(rows), device)) {}
+row_array const& unified_tensor::rows() const { return mapping_->rows; }
+void const* unified_tensor::device_data() const { return mapping_->rows.data; }  // one address on both sides
+int unified_tensor::device() const { return mapping_->device; }
+
+// --- tiered ------------------------------------------------------------------------------------------------------------------------------
+namespace {
+
+void gather_bulk(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how how) {
+  if (x.on_device()) fail(errc::device, "device {}: this build has no gathers by the copy engine; say aligned", x.device());
+  how.way = gather_way::aligned;  // no copy engine here: the same rows, read as usual
+  gather_rows(x, from, to, order, how);
+}
+constexpr bool bulk_ready = false;
+
+// Two pinned buffers: the host gathers into one while the other is sent.
+struct stage {
+  static constexpr std::uint64_t bytes = 16u << 20;
+  memory_block buffers[2];
+  void* sent[2] = {};
+  bool used[2] = {};
+  int device = -1;
+  ~stage() {
+    for (void* e : sent)
+      if (e) device::free_event(device, e);
+  }
+  void close() {  // what was sent has been waited for
+    for (memory_block& b : buffers) b.reset();
+  }
+  void open(int d, std::uint64_t row_bytes) {
+    device = d;
+    for (int k = 0; k < 2; ++k) {
+      if (!sent[k]) sent[k] = device::make_event(d);
+      if (buffers[k].bytes() < row_bytes || !buffers[k].data())
+        buffers[k] = memory_block(tier::host, std::max(bytes, row_bytes), d, "buffers of a staged gather");
+    }
+  }
+};
+
+}  // namespace
+
+struct tiered_tensor::parts {
+  std::mutex turn;
+  row_array source;
+  std::uint64_t row_bytes = 0;
+  traffic_model model{access_mode::aligned};
+  executor x;
+  std::optional<unified_tensor> mapped;
+  memory_block near_rows, ranks;
+  std::vector<memory_block> peer_rows;
+  buffer<float> scales, call_scales;
+  std::vector<float> host_scales;  // for staged gathers
+  row_tiers view;
+  std::string about;
+  gather_figures figures = gather_figures::shipped();
+  id_sorter room;
+  buffer<std::uint64_t> bad, bad_here, counts;
+  void *checked = nullptr, *done = nullptr;  // events
+  void* stream = nullptr;                    // of the last gather
+  bool pending = false;                      // it may still run
+  stage staged;
+
+  parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
+    table_bytes(source);
+    row_bytes = source.row_bytes();
+    if (row_bytes >> 31) fail(errc::usage, "rows of {} bytes; a row has less than 2 GiB", row_bytes);
+    view.rows = source.rows, view.row_bytes = row_bytes;
+    view.far = static_cast<char const*>(source.data);
+    if (!o.scores.empty() && o.scores.size() != source.rows)
+      fail(errc::usage, "{} scores for a table of {} rows; give one a row", o.scores.size(), source.rows);
+    require_scales(o.scales, source.rows, source.kind);
+    bad = {x.near(), 1, x.device(), "the status of gathers"};
+    counts = {x.near(), 3, x.device(), "hits of a gather"};
+    if (x.on_device()) {
+      bad_here = {tier::host, 1, x.device(), "the status of gathers"};
+      checked = device::make_event(x.device());
+      done = device::make_event(x.device());
+      if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
+    }
+    if (!o.scales.empty()) {
+      scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
+      x.copy(scales.data(), o.scales.data(), o.scales.size_bytes());
+      x.wait();
+      if (x.on_device()) host_scales.assign(o.scales.begin(), o.scales.end());
+    }
+    place_rows(o);
+  }
+  ~parts() {
+    try {
+      if (pending) device::wait_event(done);
+    } catch (...) {  // what went wrong was told to who looked at the stream
+    }
+    if (checked) device::free_event(x.device(), checked);
+    if (done) device::free_event(x.device(), done);
+  }
+
+  static void require_scales(std::span<float const> scales, std::uint64_t rows, element kind) {
+    if (scales.empty()) return;
+    if (kind != element::i8) fail(errc::usage, "factors of rows are for i8 rows; these are {}", to_string(kind));
+    if (scales.size() != rows) fail(errc::usage, "{} factors for a table of {} rows; give one a row", scales.size(), rows);
+  }
+
+  // --- placement ---
+  static std::uint64_t free_on(int device) {
+    budget const& b = device_budget(device);
+    return std::min(device::memory(device).free_bytes, b.limit() - std::min(b.limit(), b.used()));
+  }
+  void place_rows(tiered_options const& o) {
+    place const where = o.where;
+    if (o.peers.size() > row_tiers::most_peers) fail(errc::usage, "{} peers; at most {}", o.peers.size(), row_tiers::most_peers);
+    if (std::set<int>(o.peers.begin(), o.peers.end()).size() != o.peers.size()) fail(errc::usage, "a peer is named twice");
+    if (!o.peers.empty() && where.kind != place_kind::host && std::find(o.peers.begin(), o.peers.end(), where.index) == o.peers.end())
+      fail(errc::usage, "peers must name {} too, since it holds its share of the rows",
+           where.kind == place_kind::traced ? "0" : to_string(where));
+    if (o.peers.empty() && o.peer_budget.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
+    if (where.kind == place_kind::host) {
+      about = fmt::format("host: {} rows of {} bytes in host memory, where they were", source.rows, row_bytes);
+      return;
+    }
+    row_budget b{source.rows, row_bytes, o.device_budget, o.peer_budget, 0, 0, 0};
+    std::vector<int> peers = o.peers;
+    std::string note;
+    if (where.kind == place_kind::device) {
+      for (int p : o.peers)
+        if (!device::fast_peers(where.index, p) && !peers.empty()) {
+          note = fmt::format("; device {} has no fast link to device {}, so no rows lie on peers", where.index, p);
+          peers.clear();
+        }
+      b.free_here = free_on(where.index);
+      b.least_free_of_peers = peers.empty() ? 0 : none;
+      for (int p : peers) b.least_free_of_peers = std::min(b.least_free_of_peers, free_on(p));
+    }
+    b.peers = static_cast<std::uint32_t>(peers.size());
+    row_shares const shares = share_rows(b);
+    std::uint64_t const kept = shares.near + shares.peer;
+    bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source.rows;
+    buffer<std::uint64_t> hot;
+    if (mapped_ids) hot = hottest(o.scores, kept);
+    // The rows of the tiers: rank first + k * step for k in [0, n) to one block.
+    auto const ids_of = [&](std::uint64_t first, std::uint64_t step) {
+      return [&hot, first, step](std::uint64_t k, std::uint64_t n, std::uint64_t* ids) {
+        for (std::uint64_t i = 0; i < n; ++i) {
+          std::uint64_t const rank = first + (k + i) * step;
+          ids[i] = hot.empty() ? rank : hot[rank];
+        }
+      };
+    };
+    progress told("placing rows", kept * row_bytes);
+    if (shares.near) {
+      near_rows = memory_block(x.near(), shares.near * row_bytes, x.device(), "rows kept on the device");
+      send(shares.near, ids_of(0, 1), static_cast<char*>(near_rows.data()), told);
+    }
+    for (std::uint32_t p = 0; p < b.peers && shares.peer; ++p) {
+      std::uint64_t const n = (shares.peer + b.peers - 1 - p) / b.peers;
+      int const device = x.on_device() ? peers[p] : -1;
+      peer_rows.emplace_back(x.near(), n * row_bytes, device, "rows kept on a peer");
+      if (x.on_device()) device::open_peer(x.device(), device);
+      if (n) send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(peer_rows.back().data()), told);
+      view.peer[p] = static_cast<char const*>(peer_rows.back().data());
+    }
+    view.near = static_cast<char const*>(near_rows.data());
+    view.near_end = shares.near, view.peer_end = kept, view.peers = shares.peer ? b.peers : 0;
+    if (mapped_ids) keep_ranks(hot);
+    if (x.on_device()) {
+      staged.close();
+      if (kept < source.rows && row_bytes) {
+        self_test(x.device());
+        mapped.emplace(source, x.device());
+        view.far = static_cast<char const*>(mapped->device_data());
+      }
+    }
+    about = fmt::format("{}: of {} rows of {} bytes {} ({}) lie here", to_string(where), source.rows, row_bytes, shares.near,
+                        format_bytes(shares.near * row_bytes));
+    if (shares.peer) about += fmt::format(", {} ({}) on {} peers in turn", shares.peer, format_bytes(shares.peer * row_bytes), b.peers);
+    about += fmt::format(", {} ({}) in host memory", source.rows - kept, format_bytes((source.rows - kept) * row_bytes));
+    if (kept && kept < source.rows)
+      about +=
+          mapped_ids ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks.bytes())) : "; the first are near";
+    about += (where.kind == place_kind::device ? shares.why : "") + note;
+  }
+  void keep_ranks(buffer<std::uint64_t> const& hot) {
+    view.rank_bytes = 4;  // hottest() gives fewer than 2^32
+    memory_block built(tier::host, source.rows * view.rank_bytes, -1, "ranks of the rows");
+    auto* const rank = static_cast<std::uint32_t*>(built.data());
+    x.threads().run(source.rows, 1u << 20, [&](std::uint64_t a, std::uint64_t b) { std::memset(rank + a, 0xff, (b - a) * 4); });
+    x.threads().run(hot.size(), 1u << 20, [&](std::uint64_t a, std::uint64_t b) {
+      for (std::uint64_t k = a; k < b; ++k) rank[hot[k]] = static_cast<std::uint32_t>(k);
+    });
+    if (x.on_device()) {
+      ranks = memory_block(tier::device, built.bytes(), x.device(), "ranks of the rows");
+      x.copy(ranks.data(), built.data(), built.bytes());
+      x.wait();
+    } else {
+      ranks = std::move(built);
+    }
+    view.rank_of = ranks.data();
+  }
+
+  // Rows of the user's array, n of them, to `to` on any device: gathered by the host, sent in two buffers in turn.
+  using id_source = std::function<void(std::uint64_t first, std::uint64_t n, std::uint64_t* ids)>;
+  void send(std::uint64_t n, id_source const& ids_of, char* to, progress& told) {
+    gather_how how{gather_way::naive, source.kind, source.kind, nullptr, 0};
+    send(n, ids_of, to, how, &told);
+  }
+  void send(std::uint64_t n, id_source const& ids_of, char* to, gather_how const& how, progress* told) {
+    executor here(place{place_kind::host, 0});
+    row_tiers all;
+    all.rows = source.rows, all.row_bytes = row_bytes, all.far = static_cast<char const*>(source.data);
+    std::uint64_t const out_bytes = source.width * bytes_of(how.to),
+                        each = std::max<std::uint64_t>(1, stage::bytes / std::max<std::uint64_t>(1, out_bytes));
+    if (x.on_device()) staged.open(x.device(), out_bytes);
+    std::vector<std::uint64_t> ids(std::min(n, each));
+    for (std::uint64_t k = 0, turn = 0; k < n; k += each, turn ^= 1) {
+      check_interrupted();
+      std::uint64_t const some = std::min(each, n - k);
+      ids_of(k, some, ids.data());
+      char* at = to + k * out_bytes;
+      if (x.on_device()) {
+        if (staged.used[turn]) device::wait_event(staged.sent[turn]);
+        at = static_cast<char*>(staged.buffers[turn].data());
+      }
+      batch_list batch;
+      batch.add({ids.data(), some, 8}, at);
+      id_order as_they_come;
+      as_they_come.ids = ids.data();
+      gather_rows(here, all, batch, as_they_come, how);
+      if (x.on_device()) {
+        x.copy(to + k * out_bytes, at, some * out_bytes);
+        device::record(x.device(), x.stream(), staged.sent[turn]);
+        staged.used[turn] = true;
+      }
+      if (told) told->advance(some * row_bytes);
+    }
+    x.wait();
+  }
+
+  // --- gathers ---
+  element written(gather_options const& o) const {
+    element const to = o.to.value_or(source.kind);
+    if (!converts(source.kind, to))
+      fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
+    return to;
+  }
+  gather_run explain(std::uint64_t n, gather_options const& o) const {
+    std::uint64_t const out_bytes = source.width * bytes_of(written(o));
+    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, bulk_ready}, o, figures);
+    run.row_bytes = out_bytes;
+    return run;
+  }
+  static void require_ids(id_array const& ids) {
+    if (ids.id_bytes != 4 && ids.id_bytes != 8) fail(errc::usage, "ids of {} bytes; say 4 or 8", ids.id_bytes);
+    if (ids.count && !ids.data) fail(errc::usage, "{} ids and no data", ids.count);
+    if (reinterpret_cast<std::uintptr_t>(ids.data) % ids.id_bytes != 0)
+      fail(errc::usage, "ids of {} bytes that are not aligned to {}", ids.id_bytes, ids.id_bytes);
+  }
+  // Names the id that stands at `position` of these batches, of which `before` others came before.
+  [[noreturn]] void refuse(batch_list const& batches, std::uint64_t position, std::uint64_t before, bool many) {
+    std::uint32_t const b = batches.batch_of(position);
+    std::uint64_t const k = position - batches.start[b];
+    char const* const at = static_cast<char const*>(batches.ids[b]) + k * batches.id_bytes[b];
+    std::int64_t const id =
+        batches.id_bytes[b] == 4 ? x.read(reinterpret_cast<std::int32_t const*>(at)) : x.read(reinterpret_cast<std::int64_t const*>(at));
+    fail(errc::input, "id {} at position {}{}: this table has {}", id, k, many ? fmt::format(" of batch {}", before + b) : "",
+         source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
+  }
+
+  void staged_gather(batch_list const& batches, std::uint64_t before, bool many, gather_how how, gather_options const& o) {
+    executor here(place{place_kind::host, 0});
+    how.way = gather_way::naive;
+    if (how.scales) how.scales = !o.scales.empty() ? o.scales.data() : x.on_device() ? host_scales.data() : scales.data();
+    std::uint64_t const out_bytes = source.width * bytes_of(how.to);
+    std::vector<std::byte> ids;
+    for (int pass = 0; pass < 2; ++pass)  // first all ids are looked at
+      for (std::uint32_t b = 0; b < batches.count; ++b) {
+        std::uint64_t const n = batches.start[b + 1] - batches.start[b];
+        if (pass == 0 || batches.count > 1) {
+          ids.resize(n * batches.id_bytes[b]);
+          x.copy(ids.data(), batches.ids[b], ids.size());
+          x.wait();
+        }
+        batch_list one;
+        one.add({ids.data(), n, batches.id_bytes[b]}, nullptr);
+        if (pass == 0) {
+          std::uint64_t first = none;
+          check_ids(here, one, source.rows, &first);
+          if (first != none) refuse(batches, batches.start[b] + first, before, many);
+        } else if (out_bytes) {
+          send(
+              n,
+              [&](std::uint64_t k, std::uint64_t some, std::uint64_t* to) {
+                for (std::uint64_t i = 0; i < some; ++i) to[i] = one.id(0, k + i);
+              },
+              batches.outs[b], how, nullptr);
+        }
+      }
+  }
+
+  void some_batches(batch_list const& batches, std::uint64_t before, bool many, gather_run const& run, gather_how const& how,
+                    gather_options const& o) {
+    std::uint64_t const n = batches.total();
+    if (n == 0) return;
+    if (run.way == gather_way::staged) return staged_gather(batches, before, many, how, o);
+    x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
+    id_order order;
+    if (run.order != gather_order::none || batches.count > 1) {
+      if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
+      order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, room, bad.data());
+    } else {
+      order = check_ids(x, batches, source.rows, bad.data());
+    }
+    if (!x.on_device()) {
+      if (bad[0] != none) refuse(batches, bad[0], before, many);
+      model.take();  // ids are near
+    } else {
+      x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
+      device::record(x.device(), x.stream(), checked);
+    }
+    if (run.way == gather_way::bulk) gather_bulk(x, view, batches, order, how);
+    else gather_rows(x, view, batches, order, how);
+    if (!x.on_device()) return;
+    device::wait_event(checked);  // while the rows come
+    if (bad_here[0] == none) return;
+    x.wait();
+    refuse(batches, bad_here[0], before, many);
+  }
+
+  gather_run gather(std::span<id_array const> batches, std::span<void* const> outs, bool many, gather_options const& o) {
+    std::lock_guard const hold(turn);
+    if (batches.size() != outs.size()) fail(errc::usage, "{} batches of ids and {} places for rows", batches.size(), outs.size());
+    if (o.load_bytes > 16 || (o.load_bytes & (o.load_bytes - 1)) != 0)
+      fail(errc::usage, "loads of {} bytes; say 1, 2, 4, 8 or 16", o.load_bytes);
+    element const to = written(o);
+    require_scales(o.scales, source.rows, source.kind);
+    std::uint64_t n = 0;
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+      require_ids(batches[b]);
+      n += batches[b].count;
+      if (batches[b].count && source.width && !outs[b]) fail(errc::usage, "{} ids and no place for their rows", batches[b].count);
+      if (to != source.kind && reinterpret_cast<std::uintptr_t>(outs[b]) % bytes_of(to) != 0)
+        fail(errc::usage, "a place for {} rows that is not aligned to {} bytes", to_string(to), bytes_of(to));
+    }
+    if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
+      fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
+    gather_run run = explain(n, o);
+    if (n == 0) return run;
+    if (x.on_device()) {
+      if (pending && stream != o.stream) {
+        device::wait_event(done);
+        pending = false;
+      }
+      stream = o.stream;
+      x.work_on(o.stream);
+      x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
+    }
+    gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
+    if (to != source.kind && source.kind == element::i8) {
+      how.scales = scales.data();
+      if (!o.scales.empty() && !x.on_device()) how.scales = o.scales.data();
+      if (!o.scales.empty() && x.on_device()) {
+        if (call_scales.size() < o.scales.size()) call_scales = {tier::device, o.scales.size(), x.device(), "factors of the rows"};
+        x.copy(call_scales.data(), o.scales.data(), o.scales.size_bytes());
+        how.scales = call_scales.data();
+      }
+    }
+    model.take();
+    for (std::size_t b = 0; b < batches.size();) {
+      batch_list some;
+      std::size_t const before = b;
+      for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b]);
+      some_batches(some, before, many, run, how, o);
+      run.link += model.take();
+    }
+    if (x.on_device()) {
+      if (!o.stream) {
+        x.wait();
+      } else {
+        device::record(x.device(), x.stream(), done);
+        pending = true;
+      }
+    }
+    return run;
+  }
+
+  gather_hits hits(id_array ids) {
+    std::lock_guard const hold(turn);
+    require_ids(ids);
+    if (ids.count == 0) return {};
+    if (x.on_device()) {
+      if (std::exchange(pending, false)) device::wait_event(done);
+      stream = nullptr;
+      x.work_on(nullptr);
+      x.limit_share(0);
+    }
+    batch_list one;
+    one.add(ids, nullptr);
+    x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
+    x.fill(counts.data(), 0, counts.bytes());
+    check_ids(x, one, source.rows, bad.data());
+    count_hits(x, view, one, counts.data());
+    if (std::uint64_t const first = x.read(bad.data()); first != none) refuse(one, first, 0, false);
+    std::uint64_t found[3];
+    x.copy(found, counts.data(), sizeof found);
+    x.wait();
+    return {found[0], found[1], found[2]};
+  }
+};
+
+tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options) : parts_(std::make_unique<parts>(std::move(rows), options)) {}
+tiered_tensor::~tiered_tensor() = default;
+tiered_tensor::tiered_tensor(tiered_tensor&&) noexcept = default;
+tiered_tensor& tiered_tensor::operator=(tiered_tensor&&) noexcept = default;
+
+std::uint64_t tiered_tensor::rows() const { return parts_->source.rows; }
+std::uint64_t tiered_tensor::width() const { return parts_->source.width; }
+std::uint64_t tiered_tensor::row_bytes() const { return parts_->row_bytes; }
+element tiered_tensor::kind() const { return parts_->source.kind; }
+place tiered_tensor::where() const { return parts_->x.where(); }
+std::uint64_t tiered_tensor::device_rows() const { return parts_->view.near_end; }
+std::uint64_t tiered_tensor::peer_rows() const { return parts_->view.peer_end - parts_->view.near_end; }
+std::uint64_t tiered_tensor::host_rows() const { return parts_->source.rows - parts_->view.peer_end; }
+std::string tiered_tensor::about() const { return parts_->about; }
+
+gather_run tiered_tensor::gather(id_array ids, void* out, gather_options const& options) {
+  return parts_->gather({&ids, 1}, {&out, 1}, false, options);
+}
+gather_run tiered_tensor::gather_many(std::span<id_array const> batches, std::span<void* const> outs, gather_options const& options) {
+  return parts_->gather(batches, outs, true, options);
+}
+gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& options) const { return parts_->explain(ids, options); }
+gather_hits tiered_tensor::hits(id_array ids) const { return parts_->hits(ids); }
+
+}  // namespace garner

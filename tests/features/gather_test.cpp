@@ -1,0 +1,336 @@
+// The contract of gathers: all ways, orders, sizes of rows and mixtures of tiers against the plainest serial code.
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "core/random.hpp"
+#include "garner/features.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+std::uint8_t byte_at(std::uint64_t i) { return static_cast<std::uint8_t>(random_bits(7, 0, i / 8) >> i % 8 * 8); }
+
+// A table of bytes in memory of its own, `offset` bytes off a page.
+struct table {
+  std::vector<std::uint8_t> memory;
+  row_array rows;
+  table(std::uint64_t n, std::uint64_t width, element kind = element::u8, std::uint64_t offset = 0)
+      : memory(n * width * bytes_of(kind) + 8192) {
+    auto const at = (reinterpret_cast<std::uintptr_t>(memory.data()) + 4095) / 4096 * 4096 + offset;
+    auto* const data = reinterpret_cast<std::uint8_t*>(at);
+    for (std::uint64_t i = 0; i < n * width * bytes_of(kind); ++i) data[i] = byte_at(i);
+    rows = {data, n, width, kind, {}};
+  }
+  std::uint8_t const* row(std::uint64_t id) const { return static_cast<std::uint8_t const*>(rows.data) + id * rows.row_bytes(); }
+};
+
+std::vector<std::int64_t> draw_ids(std::uint64_t n, std::uint64_t rows, std::uint64_t seed, bool repeated) {
+  std::vector<std::int64_t> ids(n);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    std::uint64_t const bits = random_bits(seed, 1, i);
+    ids[i] = static_cast<std::int64_t>(repeated && bits % 3 ? (bits >> 8) % std::min<std::uint64_t>(rows, 2) : (bits >> 8) % rows);
+  }
+  return ids;
+}
+
+// Gathers at a place, from ids of either width, into memory of that place; the rows come back to the host.
+std::vector<std::uint8_t> gathered(tiered_tensor& t, std::vector<std::int64_t> const& ids, gather_options const& options = {},
+                                   bool narrow = false, gather_run* ran = nullptr, std::uint64_t out_offset = 0) {
+  executor x(t.where());
+  auto const wide = near_copy(x, ids);
+  auto const small = near_copy(x, std::vector<std::int32_t>(ids.begin(), ids.end()));
+  std::uint64_t const bytes = ids.size() * t.width() * bytes_of(options.to.value_or(t.kind()));
+  auto const out = near_copy(x, std::vector<std::uint8_t>(bytes + out_offset + 64, 0xcd));
+  id_array const from = narrow ? id_array{small.data(), ids.size(), 4} : id_array{wide.data(), ids.size(), 8};
+  gather_run const run = t.gather(from, out.data() + out_offset, options);
+  if (ran) *ran = run;
+  auto all = host_copy(x, out.data(), out.size());
+  for (std::uint64_t k = 0; k < out_offset; ++k) EXPECT_EQ(all[k], 0xcd) << "before the rows";
+  for (std::uint64_t k = out_offset + bytes; k < all.size(); ++k) EXPECT_EQ(all[k], 0xcd) << "after the rows";
+  return {all.begin() + static_cast<std::ptrdiff_t>(out_offset), all.begin() + static_cast<std::ptrdiff_t>(out_offset + bytes)};
+}
+std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const& ids) {
+  std::vector<std::uint8_t> out(ids.size() * t.rows.row_bytes());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    std::copy_n(t.row(static_cast<std::uint64_t>(ids[i])), t.rows.row_bytes(), out.data() + i * t.rows.row_bytes());
+  return out;
+}
+
+std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned};
+std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
+
+class gather : public at_place {};
+GARNER_AT_EVERY_PLACE(gather);
+
+TEST_P(gather, all_ways_orders_and_sizes_of_rows_give_the_serial_rows) {
+  for (std::uint64_t width : {1, 2, 3, 4, 5, 12, 16, 128, 132, 480, 512, 602 * 4, 1028, 65536}) {
+    std::uint64_t const rows = width > 4096 ? 40 : 300;
+    table const data(rows, width);
+    std::vector<float> scores(rows);
+    for (std::uint64_t i = 0; i < rows; ++i) scores[i] = static_cast<float>(random_bits(3, 0, i) % 50);
+    for (std::uint64_t kept : {std::uint64_t{0}, rows / 3, rows}) {
+      tiered_options options;
+      options.where = where();
+      options.device_budget = kept * width;
+      options.scores = scores;
+      tiered_tensor t(data.rows, options);
+      for (gather_way way : ways)
+        for (gather_order order : orders) {
+          if (way == gather_way::staged && order > gather_order::none) continue;
+          gather_options how;
+          how.way = way, how.order = order;
+          for (bool repeated : {false, true}) {
+            auto const ids = draw_ids(width > 4096 ? 90 : 700, rows, width, repeated);
+            EXPECT_EQ(gathered(t, ids, how, repeated), serial(data, ids))
+                << width << " bytes, " << to_string(way) << " " << to_string(order) << (repeated ? " repeated, " : ", ") << t.about();
+          }
+        }
+    }
+  }
+}
+
+TEST_P(gather, tables_and_places_for_rows_may_lie_off_a_line) {
+  for (std::uint64_t offset : {1, 2, 4, 8, 16, 60})
+    for (std::uint64_t width : {16, 68, 300}) {
+      table const data(200, width, element::u8, offset);
+      tiered_options options;
+      options.where = where();
+      options.device_budget = 50 * width;
+      tiered_tensor t(data.rows, options);
+      auto const ids = draw_ids(100, 200, offset, false);
+      for (gather_way way : ways)
+        for (std::uint64_t out_offset : {std::uint64_t{0}, offset, std::uint64_t{3}}) {
+          gather_options how;
+          how.way = way;
+          EXPECT_EQ(gathered(t, ids, how, false, nullptr, out_offset), serial(data, ids))
+              << offset << " " << width << " " << to_string(way);
+        }
+    }
+}
+
+TEST_P(gather, a_row_repeated_any_number_of_times) {
+  table const data(10, 100);
+  tiered_options options;
+  options.where = where();
+  options.device_budget = 0;
+  tiered_tensor t(data.rows, options);
+  gather_options how;
+  how.order = gather_order::sorted;
+  for (std::uint64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1000})
+    for (std::uint64_t before : {0, 1, 63, 64, 100}) {
+      std::vector<std::int64_t> ids(before, 2);
+      ids.insert(ids.end(), n, 5);
+      ids.insert(ids.end(), 7, 9);
+      EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << n << " after " << before;
+    }
+}
+
+TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
+  table const data(100, 24);
+  tiered_options options;
+  options.where = where();
+  options.device_budget = 30 * 24;
+  tiered_tensor t(data.rows, options);
+  for (gather_way way : ways)
+    for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+      if (way == gather_way::staged && order != gather_order::none) continue;
+      gather_options how;
+      how.way = way, how.order = order;
+      std::vector<std::int64_t> ids = draw_ids(5000, 100, 1, false);
+      ids[4321] = 100, ids[17] = -3;
+      errc code{};
+      EXPECT_EQ(error_of([&] { gathered(t, ids, how); }, &code), "id -3 at position 17: this table has rows 0 to 99");
+      EXPECT_EQ(code, errc::input);
+      EXPECT_EQ(error_of([&] { gathered(t, ids, how, true); }), "id -3 at position 17: this table has rows 0 to 99");
+      ids[17] = 3;
+      EXPECT_EQ(error_of([&] { gathered(t, ids, how, true); }), "id 100 at position 4321: this table has rows 0 to 99");
+      ids[4321] = 9;
+      EXPECT_EQ(gathered(t, ids, how), serial(data, ids));  // and the tensor is as it was
+    }
+  EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::min()}); }),
+            "id -9223372036854775808 at position 0: this table has rows 0 to 99");
+  EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::max()}); }),
+            "id 9223372036854775807 at position 0: this table has rows 0 to 99");
+  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 2}, nullptr); }), "ids of 2 bytes; say 4 or 8");
+  EXPECT_EQ(error_of([&] { t.gather({nullptr, 1, 8}, nullptr); }), "1 ids and no data");
+  std::int64_t const id = 0;
+  EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, nullptr); }), "1 ids and no place for their rows");
+}
+
+TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
+  for (std::uint64_t rows : {0, 1})
+    for (std::uint64_t width : {0, 4}) {
+      table const data(rows, width);
+      tiered_options options;
+      options.where = where();
+      tiered_tensor t(data.rows, options);
+      EXPECT_EQ(t.rows(), rows);
+      EXPECT_EQ(t.gather({}, nullptr).rows, 0u);
+      EXPECT_EQ(gathered(t, {}).size(), 0u);
+      if (rows == 0) EXPECT_EQ(error_of([&] { gathered(t, {0}); }), "id 0 at position 0: this table has no rows");
+      else EXPECT_EQ(gathered(t, {0, 0, 0}), serial(data, {0, 0, 0}));
+    }
+}
+
+TEST_P(gather, many_batches_each_to_its_own_place) {
+  table const data(500, 36);
+  tiered_options options;
+  options.where = where();
+  options.device_budget = 100 * 36;
+  tiered_tensor t(data.rows, options);
+  executor x(where());
+  for (gather_order order : orders)
+    for (std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{64}, std::size_t{150}}) {
+      std::vector<std::vector<std::int64_t>> ids;
+      std::vector<buffer<std::int64_t>> near;
+      std::vector<buffer<std::uint8_t>> outs;
+      std::vector<id_array> batches;
+      std::vector<void*> places;
+      for (std::size_t b = 0; b < count; ++b) {
+        ids.push_back(draw_ids(b * 7 % 50, 500, b, true));  // some are empty
+        near.push_back(near_copy(x, ids.back()));
+        outs.push_back(near_copy(x, std::vector<std::uint8_t>(ids.back().size() * 36, 0xcd)));
+        batches.push_back({near.back().data(), ids.back().size(), 8});
+        places.push_back(outs.back().data());
+      }
+      gather_options how;
+      how.order = order;
+      t.gather_many(batches, places, how);
+      for (std::size_t b = 0; b < count; ++b) EXPECT_EQ(host_copy(x, outs[b].data(), ids[b].size() * 36), serial(data, ids[b])) << b;
+      if (count == 150) {
+        ids[101][3] = -1;
+        near[101] = near_copy(x, ids[101]);
+        batches[101].data = near[101].data();
+        EXPECT_EQ(error_of([&] { t.gather_many(batches, places, how); }), "id -1 at position 3 of batch 101: this table has rows 0 to 499");
+      }
+    }
+}
+
+// --- conversion ---
+float half_the_plain_way(std::uint16_t h) {
+  int const exponent = h >> 10 & 31, mantissa = h & 1023;
+  double const size = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                      : exponent     ? std::ldexp(1024 + mantissa, exponent - 25)
+                                     : std::ldexp(mantissa, -24);
+  return static_cast<float>(h >> 15 ? -size : size);
+}
+std::uint16_t brain_the_plain_way(float f) {
+  if (std::isnan(f)) return 0x7fc0;
+  std::uint32_t u;
+  std::memcpy(&u, &f, 4);
+  std::uint32_t const low = u & 0xffff;
+  std::uint32_t up = u >> 16;
+  if (low > 0x8000 || (low == 0x8000 && up % 2)) ++up;
+  return static_cast<std::uint16_t>(up);
+}
+
+TEST_P(gather, conversions_give_the_same_bits_everywhere) {
+  executor x(where());
+  for (element kind : {element::f16, element::bf16, element::i8})
+    for (element to : {element::f32, element::bf16}) {
+      if (kind == to) continue;
+      for (std::uint64_t width : {1, 3, 8, 301, 512}) {
+        std::uint64_t const rows = kind == element::i8 ? 100 : 65536 / width + 1;  // all bits of 16
+        table data(rows, width, kind);
+        auto* const words = static_cast<std::uint16_t*>(const_cast<void*>(data.rows.data));
+        if (kind != element::i8)
+          for (std::uint64_t i = 0; i < rows * width; ++i) words[i] = static_cast<std::uint16_t>(i);
+        std::vector<float> factors(kind == element::i8 ? rows : 0), others = factors;
+        for (std::size_t i = 0; i < factors.size(); ++i)
+          factors[i] = 0.37f * static_cast<float>(i), others[i] = -0.01f * static_cast<float>(i);
+        tiered_options options;
+        options.where = where();
+        options.device_budget = rows / 2 * data.rows.row_bytes();
+        options.scales = factors;
+        tiered_tensor t(data.rows, options);
+        std::vector<std::int64_t> ids(rows);
+        for (std::uint64_t i = 0; i < rows; ++i) ids[i] = static_cast<std::int64_t>(rows - 1 - i);
+        for (gather_way way : ways)
+          for (bool own : {true, false}) {
+            if (!own && kind != element::i8) continue;
+            gather_options how;
+            how.way = way, how.to = to;
+            if (!own) how.scales = others;
+            auto const got = gathered(t, ids, how);
+            std::uint64_t wrong = 0;
+            for (std::uint64_t k = 0; k < rows * width; ++k) {
+              std::uint64_t const id = rows - 1 - k / width, at = id * width + k % width;
+              float f = 0;
+              if (kind == element::i8)
+                f = static_cast<float>(static_cast<std::int8_t const*>(data.rows.data)[at]) * (own ? factors : others)[id];
+              else if (kind == element::f16) f = half_the_plain_way(words[at]);
+              else {
+                std::uint32_t const u = static_cast<std::uint32_t>(words[at]) << 16;
+                std::memcpy(&f, &u, 4);
+              }
+              if (to == element::f32) {
+                float g;
+                std::memcpy(&g, got.data() + k * 4, 4);
+                wrong += std::isnan(f) ? !std::isnan(g) : std::memcmp(&f, &g, 4) != 0;
+              } else {
+                std::uint16_t g;
+                std::memcpy(&g, got.data() + k * 2, 2);
+                wrong += std::isnan(f) ? (g & 0x7fff) <= 0x7f80 : g != brain_the_plain_way(f);
+              }
+            }
+            EXPECT_EQ(wrong, 0u) << to_string(kind) << " to " << to_string(to) << ", " << width << " " << to_string(way);
+          }
+      }
+    }
+  table const data(3, 4, element::f32);
+  tiered_options options;
+  options.where = where();
+  tiered_tensor t(data.rows, options);
+  gather_options how;
+  how.to = element::bf16;
+  EXPECT_EQ(error_of([&] { gathered(t, {1}, how); }), "rows of f32 cannot be written as bf16; f16, bf16 and i8 become f32 or bf16");
+}
+
+// --- what crosses the link ---
+traffic traced(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_way way, std::uint64_t kept = 0,
+               gather_order order = gather_order::none) {
+  table const data(4000, width);
+  tiered_options options;
+  options.where = {place_kind::traced, 0};
+  options.device_budget = kept * width;
+  tiered_tensor t(data.rows, options);
+  gather_options how;
+  how.way = way, how.order = order;
+  gather_run run;
+  EXPECT_EQ(gathered(t, ids, how, false, &run), serial(data, ids));
+  EXPECT_EQ(run.way, way);
+  return run.link;
+}
+TEST(traced_gather, figure_3_5_of_the_dissertation) {
+  EXPECT_EQ(traced(480, {1}, gather_way::naive).request_count(), 8u);
+  EXPECT_EQ(traced(480, {1}, gather_way::shifted).request_count(), 5u);
+  EXPECT_EQ(traced(480, {1}, gather_way::aligned).request_count(), 5u);
+  EXPECT_EQ(traced(480, {1}, gather_way::shifted).bytes_useful, 480u);
+}
+TEST(traced_gather, rows_of_602_floats) {
+  // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps meets two lines.
+  traffic const naive = traced(2408, {3}, gather_way::naive), shifted = traced(2408, {3}, gather_way::shifted),
+                aligned = traced(2408, {3}, gather_way::aligned);
+  EXPECT_EQ(naive.request_count(), 38u);
+  EXPECT_EQ(shifted.request_count(), 20u);
+  EXPECT_EQ(aligned.request_count(), 20u);
+  EXPECT_EQ(aligned.requests[3], 18u);
+  EXPECT_EQ(aligned.bytes_useful, 2408u);
+}
+TEST(traced_gather, shorter_than_a_line_or_of_whole_lines_is_not_shifted) {
+  for (std::uint64_t width : {64, 100, 128, 512})
+    EXPECT_EQ(traced(width, {1, 5, 3}, gather_way::shifted), traced(width, {1, 5, 3}, gather_way::naive)) << width;
+}
+TEST(traced_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
+  EXPECT_EQ(traced(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
+  EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
+  std::vector<std::int64_t> const same(64, 7);
+  EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::sorted).request_count(), 4u);
+  EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::bucketed).request_count(), 4u * 64);
+}
+
+}  // namespace
+}  // namespace garner

@@ -1,0 +1,127 @@
+// .npy files as NumPy writes them, and what lies.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "garner/features.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+struct npy : ::testing::Test {
+  std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / ("rows-" + std::to_string(::getpid()) + ".npy");
+  ~npy() override { std::filesystem::remove(file); }
+  void write(std::string const& all) { std::ofstream(file, std::ios::binary) << all; }
+  static std::string bytes(std::string header, std::string const& data, int version = 1, std::uint64_t length = 0) {
+    header += '\n';
+    if (!length) length = header.size();
+    std::string all = "\x93NUMPY";
+    all += static_cast<char>(version);
+    all += '\0';
+    for (int k = 0; k < (version == 1 ? 2 : 4); ++k) all += static_cast<char>(length >> 8 * k & 255);
+    return all + header + data;
+  }
+  static std::string header(std::string const& descr, std::string const& shape, std::string const& order = "False") {
+    return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  }
+  std::string refused(std::string const& all) {
+    write(all);
+    errc code{};
+    std::string const said = error_of([&] { read_rows(file); }, &code);
+    EXPECT_EQ(code, errc::input) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos);
+    EXPECT_EQ(said.rfind(file.string() + ": ", 0), 0u) << said;
+    return said.substr(std::min(said.size(), file.string().size() + 2));
+  }
+};
+
+TEST_F(npy, every_element_and_version) {
+  struct {
+    char const* descr;
+    element kind;
+  } const kinds[]{{"<f4", element::f32}, {"<f2", element::f16}, {"|i1", element::i8}, {"<i8", element::i64}, {"|u1", element::u8}};
+  for (auto const& k : kinds)
+    for (int version : {1, 2, 3}) {
+      std::string data(6 * bytes_of(k.kind), '\0');
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i * 7 + 1);
+      write(bytes(header(k.descr, "(3, 2)") + std::string(40, ' '), data, version));
+      row_array const t = read_rows(file);
+      EXPECT_EQ(t.rows, 3u);
+      EXPECT_EQ(t.width, 2u);
+      EXPECT_EQ(t.kind, k.kind);
+      EXPECT_EQ(std::memcmp(t.data, data.data(), data.size()), 0);
+      write(bytes(header(k.descr, "(6,)"), data, version));
+      EXPECT_EQ(read_rows(file).rows, 6u);
+      EXPECT_EQ(read_rows(file).width, 1u);
+    }
+}
+
+TEST_F(npy, tables_without_rows_or_elements) {
+  write(bytes(header("<f4", "(0, 100)"), ""));
+  EXPECT_EQ(read_rows(file).rows, 0u);
+  EXPECT_EQ(read_rows(file).width, 100u);
+  write(bytes(header("<f4", "(100, 0)"), ""));
+  EXPECT_EQ(read_rows(file).rows, 100u);
+}
+
+TEST_F(npy, column_order_counts_only_where_it_differs) {
+  write(bytes(header("|u1", "(4,)", "True"), "abcd"));
+  EXPECT_EQ(read_rows(file).rows, 4u);
+  EXPECT_THAT(refused(bytes(header("|u1", "(2, 2)", "True"), "abcd")), ::testing::HasSubstr("column by column"));
+}
+
+TEST_F(npy, lies) {
+  std::string const good = header("<f4", "(2, 2)"), data(16, 'x');
+  EXPECT_THAT(refused(bytes(header("<f4", "(3, 2)"), data)), ::testing::StartsWith("shorter than its header says: 3 rows of 2 f32"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(1, 2)"), data)), ::testing::StartsWith("longer than its header says"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(4611686018427387905, 4)"), data)), ::testing::StartsWith("shorter than"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(99999999999999999999, 4)"), data)), ::testing::HasSubstr("no whole number"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(-2, 2)"), data)), ::testing::HasSubstr("no whole number"));
+  EXPECT_THAT(refused(bytes(header("<f4", "()"), data)), ::testing::StartsWith("has 0 dimensions"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(1, 2, 2)"), data)), ::testing::StartsWith("has 3 dimensions"));
+  EXPECT_THAT(refused(bytes(header(">f4", "(2, 2)"), data)), ::testing::StartsWith("elements are big-endian (>f4)"));
+  EXPECT_THAT(refused(bytes(header("<f8", "(1, 2)"), data)), ::testing::StartsWith("elements are '<f8'"));
+  EXPECT_THAT(refused(bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}", data)), ::testing::HasSubstr("records"));
+  EXPECT_THAT(refused(bytes("{'descr': '<f4', 'shape': (2, 2)}", data)), ::testing::HasSubstr("fortran_order"));
+  EXPECT_THAT(refused(bytes("{'descr': '<f4', 'fortran_order': False}", data)), ::testing::HasSubstr("no shape"));
+  EXPECT_THAT(refused(bytes("{'fortran_order': False, 'shape': (2, 2)}", data)), ::testing::HasSubstr("no descr"));
+  EXPECT_THAT(refused(bytes("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 2)}", data)), ::testing::HasSubstr("False or True"));
+  EXPECT_THAT(refused(bytes(good.substr(0, 30), data)), ::testing::HasSubstr("not a table in NumPy's format"));
+  EXPECT_THAT(refused(bytes(good + good, data)), ::testing::HasSubstr("follows its header"));
+  EXPECT_THAT(refused(bytes(good, data, 1, 60000)), ::testing::StartsWith("shorter than its header says"));
+  EXPECT_THAT(refused(bytes(good, data, 2, 0xfffffff0)), ::testing::StartsWith("shorter than its header says"));
+  EXPECT_THAT(refused(bytes(good, data, 4)), ::testing::StartsWith("is of version 4.0"));
+  EXPECT_THAT(refused(""), ::testing::HasSubstr("does not begin with"));
+  EXPECT_THAT(refused("\x93NUM"), ::testing::HasSubstr("does not begin with"));
+  EXPECT_THAT(refused("a,b\n1,2\n3,4\n"), ::testing::HasSubstr("does not begin with"));
+  std::string const all = bytes(good, data);
+  for (std::size_t cut = 0; cut < all.size(); ++cut) refused(all.substr(0, cut));
+  errc code{};
+  std::filesystem::remove(file);
+  error_of([&] { read_rows(file); }, &code);
+  EXPECT_EQ(code, errc::io);
+}
+
+TEST_F(npy, the_host_budget_pays_and_refuses) {
+  write(bytes(header("|u1", "(1000000,)"), std::string(1000000, 'x')));
+  std::uint64_t const before = host_budget().used(), limit = host_budget().limit();
+  {
+    row_array const t = read_rows(file);
+    EXPECT_EQ(host_budget().used(), before + 1000000);
+  }
+  EXPECT_EQ(host_budget().used(), before);
+  host_budget().set_limit(before + 1000);
+  errc code{};
+  error_of([&] { read_rows(file); }, &code);
+  host_budget().set_limit(limit);
+  EXPECT_EQ(code, errc::memory);
+}
+
+}  // namespace
+}  // namespace garner

@@ -1,0 +1,257 @@
+// Pages pinned where they lie: who holds them is counted, what is somebody else's is left alone, a refusal leaves all as it was. A model of
+// the runtime stands in for it: like it, it refuses pages that are pinned.
+#include "memory/pin.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "memory/page.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+
+using testing::error_of;
+
+struct runtime_model {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::uintptr_t> pinned;  // begin -> end
+  std::set<std::uintptr_t> foreign;                 // begins of what somebody else pinned
+  std::size_t most = ~std::size_t{0};               // the limit of locked memory
+  bool takes_read_only = true;
+  int pins = 0, unpins = 0, wrong = 0;
+
+  bool overlaps(std::uintptr_t a, std::uintptr_t b) const {
+    for (auto const& [begin, end] : pinned)
+      if (begin < b && a < end) return true;
+    return false;
+  }
+  void pin_foreign(std::uintptr_t begin, std::uintptr_t end) { pinned[begin] = end, foreign.insert(begin); }
+  pin_calls calls() {
+    return {[this](void* p, std::size_t bytes, bool read_only) -> device::pin_answer {
+              std::lock_guard const hold(mutex);
+              auto const a = reinterpret_cast<std::uintptr_t>(p);
+              if (a % page_bytes || bytes % page_bytes || bytes == 0) ++wrong;
+              if (overlaps(a, a + bytes)) return {device::pin_result::already};
+              if (bytes > most || (read_only && !takes_read_only)) return {device::pin_result::refused, "out of memory"};
+              pinned[a] = a + bytes;
+              ++pins;
+              return {device::pin_result::pinned};
+            },
+            [this](void* p) {
+              std::lock_guard const hold(mutex);
+              auto const a = reinterpret_cast<std::uintptr_t>(p);
+              if (!pinned.count(a) || foreign.count(a)) ++wrong;
+              pinned.erase(a);
+              ++unpins;
+            },
+            [this](void const* p) -> std::size_t {
+              std::lock_guard const hold(mutex);
+              auto const a = reinterpret_cast<std::uintptr_t>(p);
+              for (auto const& [begin, end] : pinned)
+                if (begin <= a && a < end) return end - a;
+              return 0;
+            }};
+  }
+};
+
+void const* at(std::uintptr_t a) { return reinterpret_cast<void const*>(a); }
+constexpr std::uintptr_t base = 0x7000'0000'0000, page = page_bytes;
+
+TEST(pins, whole_pages_and_given_back) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  r.hold(at(base + 100), page);  // over two pages
+  ASSERT_EQ(model.pinned.size(), 1u);
+  EXPECT_EQ(model.pinned.at(base), base + 2 * page);
+  EXPECT_EQ(r.pinned_bytes(), 2 * page);
+  r.release(at(base + 100), page);
+  EXPECT_TRUE(model.pinned.empty());
+  EXPECT_EQ(r.pinned_bytes(), 0u);
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, equal_and_overlapping_arrays_share_pages) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  r.hold(at(base), 4 * page);
+  r.hold(at(base), 4 * page);
+  EXPECT_EQ(model.pins, 1);
+  r.hold(at(base + 3 * page + 8), 4 * page);  // a page of the first, four more
+  EXPECT_EQ(r.pinned_bytes(), 8 * page);
+  r.release(at(base), 4 * page);
+  EXPECT_EQ(model.unpins, 0);
+  r.release(at(base), 4 * page);
+  EXPECT_EQ(r.pinned_bytes(), 8 * page) << "the third still holds a page of the first part";
+  r.release(at(base + 3 * page + 8), 4 * page);
+  EXPECT_TRUE(model.pinned.empty());
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, neighbours_in_one_page_and_an_array_around_others) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  r.hold(at(base + 10), 100);
+  r.hold(at(base + 2000), 100);
+  EXPECT_EQ(model.pins, 1);
+  r.hold(at(base + 4 * page), 10);
+  r.hold(at(base - page), 8 * page);  // before, between and after
+  EXPECT_EQ(r.pinned_bytes(), 8 * page);
+  for (auto [a, n] : {std::pair(base + 10, std::size_t{100}), {base + 2000, 100}, {base + 4 * page, 10}}) r.release(at(a), n);
+  EXPECT_EQ(r.pinned_bytes(), 8 * page);
+  r.release(at(base - page), 8 * page);
+  EXPECT_TRUE(model.pinned.empty());
+}
+
+TEST(pins, what_somebody_else_pinned_is_used_and_left) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  model.pin_foreign(base, base + 4 * page);
+  r.hold(at(base + 5), 3 * page);
+  EXPECT_EQ(model.pins, 0);
+  r.release(at(base + 5), 3 * page);
+  EXPECT_EQ(model.unpins, 0);
+  // In part: before, in the middle, behind.
+  for (std::uintptr_t shift : {-2 * page, 1 * page, 3 * page}) {
+    r.hold(at(base + shift), 4 * page);
+    r.release(at(base + shift), 4 * page);
+  }
+  r.hold(at(base - 3 * page), 10 * page);
+  EXPECT_EQ(r.pinned_bytes(), 6 * page);
+  r.release(at(base - 3 * page), 10 * page);
+  EXPECT_EQ(model.pinned.size(), 1u);
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, a_refusal_says_what_to_try_and_leaves_nothing) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  r.hold(at(base + 4 * page), page);
+  model.most = 4 * page;
+  errc code{};
+  std::string const text = error_of([&] { r.hold(at(base), 20 * page); }, &code);  // four pages pass, then fifteen are too many
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(text.find("ulimit -l"), std::string::npos) << text;
+  EXPECT_NE(text.find("out of memory"), std::string::npos) << text;
+  EXPECT_EQ(r.pinned_bytes(), page);
+  EXPECT_EQ(model.pinned.size(), 1u);
+  r.release(at(base + 4 * page), page);
+  EXPECT_TRUE(model.pinned.empty());
+}
+
+TEST(pins, a_read_only_mapping_is_pinned_as_such_or_said) {
+  std::string const file = ::testing::TempDir() + "garner_pin_" + std::to_string(::getpid());
+  std::ofstream(file) << std::string(3 * page, 'x');
+  int const fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  void* const p = ::mmap(nullptr, 3 * page, PROT_READ, MAP_PRIVATE, fd, 0);
+  ::close(fd);
+  ASSERT_NE(p, MAP_FAILED);
+  mapping_at const m = mapping_of(static_cast<char*>(p) + page + 1);
+  EXPECT_TRUE(m.known);
+  EXPECT_FALSE(m.writable);
+  EXPECT_EQ(m.file, file);
+  for (bool takes : {true, false}) {
+    runtime_model model;
+    pin_calls calls = model.calls();
+    auto const plain = calls.pin;
+    calls.pin = [&](void* q, std::size_t n, bool read_only) -> device::pin_answer {
+      if (!read_only || !takes) return {device::pin_result::refused, "invalid argument"};
+      return plain(q, n, read_only);
+    };
+    pin_registry r(calls);
+    if (takes) {
+      r.hold(p, 3 * page);
+      EXPECT_EQ(r.pinned_bytes(), 3 * page);
+      r.release(p, 3 * page);
+    } else {
+      std::string const text = error_of([&] { r.hold(p, 3 * page); });
+      EXPECT_NE(text.find("read-only mapping of " + file), std::string::npos) << text;
+    }
+  }
+  ::munmap(p, 3 * page);
+  ::unlink(file.c_str());
+}
+
+TEST(pins, mappings_are_told_apart) {
+  std::string const maps = ::testing::TempDir() + "garner_maps_" + std::to_string(::getpid());
+  std::ofstream(maps) << "1000-3000 r--p 00000000 08:01 77 /data/a table.npy\n3000-5000 rw-s 00000000 00:15 3 /dev/shm/x\n"
+                         "5000-6000 rw-p 00000000 00:00 0 [heap]\n6000-7000 rw-p 00000000 00:00 0\n";
+  EXPECT_EQ(mapping_of(at(0x2fff), maps).file, "/data/a table.npy");
+  EXPECT_FALSE(mapping_of(at(0x1000), maps).writable);
+  EXPECT_TRUE(mapping_of(at(0x3000), maps).shared);
+  EXPECT_EQ(mapping_of(at(0x5001), maps).file, "");
+  EXPECT_TRUE(mapping_of(at(0x6001), maps).writable);
+  EXPECT_FALSE(mapping_of(at(0x7000), maps).known);
+  ::unlink(maps.c_str());
+}
+
+TEST(pins, random_arrays_from_many_threads) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < 6; ++t)
+      threads.emplace_back([&, t] {
+        std::mt19937 random(t);
+        std::vector<std::pair<std::uintptr_t, std::size_t>> held;
+        for (int i = 0; i < 400; ++i) {
+          if (held.size() < 8 && random() % 2) {
+            held.emplace_back(base + random() % (64 * page), 1 + random() % (9 * page));
+            r.hold(at(held.back().first), held.back().second);
+          } else if (!held.empty()) {
+            std::swap(held[random() % held.size()], held.back());
+            r.release(at(held.back().first), held.back().second);
+            held.pop_back();
+          }
+        }
+        for (auto const& [a, n] : held) r.release(at(a), n);
+      });
+  }
+  EXPECT_TRUE(model.pinned.empty());
+  EXPECT_EQ(model.pins, model.unpins);
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, without_a_gpu_nothing_is_pinned) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  int some = 0;
+  errc code{};
+  error_of([&] { pinned_pages(&some, sizeof some, 0); }, &code);
+  EXPECT_EQ(code, errc::device);
+  error_of([&] { pinned_pages(nullptr, 0, 0); }, &code);
+  EXPECT_EQ(code, errc::usage);
+}
+
+TEST(pins, on_a_device_arrays_overlap_and_what_is_pinned_stays) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  std::vector<std::uint32_t> words(1 << 20);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i * 7);
+  executor x({place_kind::device, 0});
+  buffer<std::uint32_t> near(tier::device, words.size(), 0, "a test");
+  {
+    pinned_pages const all(words.data(), words.size() * 4, 0), again(words.data(), words.size() * 4, 0);
+    pinned_pages const part(words.data() + 1001, 40'000, 0);
+    EXPECT_EQ(static_cast<std::uint32_t const*>(part.device_data()), static_cast<std::uint32_t const*>(all.device_data()) + 1001);
+    x.copy(near.data(), all.device_data(), words.size() * 4);
+    EXPECT_EQ(testing::host_copy(x, near.data(), words.size()), words);
+    EXPECT_GT(device::pinned_from(words.data() + 5000), 0u);
+  }
+  EXPECT_EQ(device::pinned_from(words.data() + 5000), 0u);
+  EXPECT_EQ(shared_pins().pinned_bytes(), 0u);
+  buffer<std::uint32_t> const ours(tier::host, 1 << 16, 0, "a test");  // pinned by its tier
+  {
+    pinned_pages const part(ours.data() + 100, 4096, 0);
+    EXPECT_EQ(shared_pins().pinned_bytes(), 0u);
+  }
+  EXPECT_GT(device::pinned_from(ours.data()), 0u);
+}
+
+}  // namespace
+}  // namespace garner
