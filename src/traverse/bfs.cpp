@@ -66,70 +66,145 @@ struct newly_visited {
   }
 };
 
-// What bottom-up levels ask for.
-struct probes {
+// What a bottom-up level did so far. Kernels read it too, so that one tells the next whether it is worth its time.
+struct level_counts {
   std::uint64_t requests, useful;  // of one sector each; bytes
+  std::uint64_t open;              // vertices whose hints did not answer, and who have neighbours beside them
+  std::uint64_t tried, claimed;    // hints of the sample: looked at, and open until then
 };
 
-// Bottom-up: each vertex that nobody reached looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to
-// itself, so nothing is claimed.
-template <class Id, bool Packed>
-struct search_parents {
+// Bottom-up, first: each vertex that nobody reached asks its hints, a lane a vertex. Who must ask far memory is marked in `open`.
+template <class Id>
+struct ask_hints {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
-  std::uint32_t* visited;
+  std::uint32_t *visited, *open;
   Id* parent;
   std::uint64_t words;
   Id const* hints;
-  std::uint32_t hints_per_vertex;
-  probes* total;
-  static constexpr std::uint64_t block = 1;  // words a team: teams that run at once look at lists near each other
+  std::uint32_t per_vertex;
+  level_counts* counts;
+  static constexpr std::uint64_t block = 8;  // words a team
 
-  // Whether a hint of v is in the frontier; then parent[v] is set.
-  template <class Team>
-  GARNER_HD bool hinted(Team const& t, std::uint64_t v) const {
-    for (std::uint32_t k = 0; k < hints_per_vertex; ++k) {
-      Id const u = hints[v * hints_per_vertex + k];
+  struct answers {
+    std::uint32_t won, open;
+    GARNER_HD friend answers operator+(answers a, answers b) { return {a.won | b.won, a.open | b.open}; }
+  };
+  GARNER_HD answers ask(std::uint64_t v) const {
+    std::uint64_t const degree = in.degree(v);
+    std::uint32_t const bit = 1u << v % 32;
+    for (std::uint32_t k = 0; k < per_vertex && k < degree; ++k) {
+      Id const u = hints[v * per_vertex + k];
       if (u == static_cast<Id>(~Id{0}) || !has_bit(current, u)) continue;
-      t.once([&] { parent[v] = u; });
-      return true;
+      parent[v] = u;
+      return {bit, 0};
     }
-    return false;
+    return {0, degree > per_vertex ? bit : 0};  // else all of them were asked
   }
-
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    constexpr std::uint64_t per_sector = 32 / sizeof(Id);
-    probes asked{};
+    std::uint64_t left = 0;
     for (std::uint64_t w = b * block; w < smaller(words, (b + 1) * block); ++w) {
-      std::uint64_t const left = in.vertices - w * 32;
       std::uint32_t const reached = visited[w];
-      std::uint32_t won = 0;
-      for (std::uint32_t open = ~reached & (left < 32 ? (1u << left) - 1 : ~0u); open; open &= open - 1) {
-        std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(open));
-        run<Id> const list = known<Packed>(in.list(v));
-        if (list.begin == list.end) continue;
-        if (hinted(t, v)) {
-          won |= open & (~open + 1);
-          continue;
-        }
-        if (list.end - list.begin <= hints_per_vertex) continue;  // all of them were asked
-        found<Id> const hit = t.find(list, [&](Id u) { return has_bit(current, u); });
-        std::uint64_t const last = (hit ? hit.index : list.end - 1) / per_sector;  // the sector it stopped at
-        asked.requests += last - list.begin / per_sector + 1;
-        asked.useful += (smaller(list.end, (last + 1) * per_sector) - list.begin) * sizeof(Id);
-        if (!hit) continue;
-        t.once([&] { parent[v] = hit.element; });
-        won |= open & (~open + 1);
-      }
+      answers const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)},
+                                [&](std::uint64_t v) { return reached >> v % 32 & 1 ? answers{} : ask(v); });
       t.once([&] {
-        if (won) visited[w] = reached | won;
+        if (all.won) visited[w] = reached | all.won;
+        open[w] = all.open;
       });
+      left += static_cast<std::uint64_t>(count_bits(all.open));
     }
     t.once([&] {
-      if (!asked.requests) return;
-      atomic_add(&total->requests, asked.requests);
-      atomic_add(&total->useful, asked.useful);
+      if (left) atomic_add(&counts->open, left);
+    });
+  }
+};
+
+// Then, of an undirected graph, the same arcs the other way: each vertex of the frontier claims those of its hints that are still open. On
+// a graph without hubs this answers for more than half of them; where all hints are the same few hubs it answers for none. So some words
+// of the frontier go first, and the rest follow if those were worth it.
+template <class Id>
+struct push_hints {
+  std::uint32_t const *current, *open;
+  std::uint32_t* visited;
+  Id* parent;
+  std::uint64_t vertices, least_open;
+  Id const* hints;
+  std::uint32_t per_vertex;
+  bool sample;
+  level_counts* counts;
+  static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
+  // A hint is looked up in the L2, some thirty times as fast as a sector of host memory comes.
+  static constexpr std::uint64_t tries_worth_a_claim = 32;
+
+  struct answers {
+    std::uint32_t tried, claimed;
+    GARNER_HD friend answers operator+(answers a, answers b) { return {a.tried + b.tried, a.claimed + b.claimed}; }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    if (counts->open < least_open) return;
+    if (!sample && (i % sample_of == 0 || counts->claimed * tries_worth_a_claim < counts->tried)) return;
+    std::uint64_t const w = sample ? i * sample_of : i;
+    std::uint32_t const bits = current[w];
+    if (!bits) return;
+    answers const all = t.sum(indices{w * 32, smaller(vertices, w * 32 + 32)}, [&](std::uint64_t v) {
+      answers mine{};
+      if (!(bits >> v % 32 & 1)) return mine;
+      for (std::uint32_t k = 0; k < per_vertex; ++k) {
+        Id const u = hints[v * per_vertex + k];
+        if (u == static_cast<Id>(~Id{0})) break;
+        ++mine.tried;
+        if (!has_bit(open, u) || !t.claim(visited, u)) continue;
+        parent[u] = static_cast<Id>(v);
+        ++mine.claimed;
+      }
+      return mine;
+    });
+    t.once([&] {
+      if (!sample) return;
+      atomic_add(&counts->tried, std::uint64_t{all.tried});
+      if (all.claimed) atomic_add(&counts->claimed, std::uint64_t{all.claimed});
+    });
+  }
+};
+
+// Last: whoever is still open looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to itself, so
+// nothing is claimed.
+template <class Id, bool Packed>
+struct search_parents {
+  csr_view<Id> in;
+  std::uint32_t const *current, *open;  // open: whom to look for; null: all whom nobody reached
+  std::uint32_t* visited;
+  Id* parent;
+  std::uint64_t words;
+  level_counts* counts;
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t w) const {
+    constexpr std::uint64_t per_sector = 32 / sizeof(Id);
+    std::uint64_t const left = in.vertices - w * 32;
+    std::uint32_t const reached = visited[w];
+    std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u), won = 0;
+    if (open) ask &= open[w];
+    std::uint64_t requests = 0, useful = 0;
+    for (; ask; ask &= ask - 1) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(ask));
+      run<Id> const list = known<Packed>(in.list(v));
+      if (list.begin == list.end) continue;
+      found<Id> const hit = t.find(list, [&](Id u) { return has_bit(current, u); });
+      std::uint64_t const last = (hit ? hit.index : list.end - 1) / per_sector;  // the sector it stopped at
+      requests += last - list.begin / per_sector + 1;
+      useful += (smaller(list.end, (last + 1) * per_sector) - list.begin) * sizeof(Id);
+      if (!hit) continue;
+      t.once([&] { parent[v] = hit.element; });
+      won |= ask & (~ask + 1);
+    }
+    t.once([&] {
+      if (won) visited[w] = reached | won;
+      if (!requests) return;
+      atomic_add(&counts->requests, requests);
+      atomic_add(&counts->useful, useful);
     });
   }
 };
@@ -167,7 +242,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   std::uint32_t const hints_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
   buffer<Id> parent, hints;
-  buffer<probes> probed;
+  buffer<level_counts> counts;
   csr_view<Id> out;
   frontier<Id> front;
 
@@ -181,7 +256,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
         hints(make_hints<Id>(job, hints_per_vertex)),
-        probed(x.near(), 1, x.device(), "counters"),
+        counts(x.near(), 1, x.device(), "counters"),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {}
 
@@ -216,12 +291,12 @@ struct bfs_job::impl::over : bfs_job::impl {
       frontier_size const size = front.size();
       unexplored -= size.edges;
       if (!current.empty()) bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > unexplored / over_above;
-      if (bottom_up) search();
+      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       if (bottom_up && x.on_device() && job.edges == tier::host) {
-        probes const seen = x.read(probed.data());
+        level_counts const seen = x.read(counts.data());
         asked = {};
         asked.requests[0] = seen.requests;
         asked.bytes_useful = seen.useful;
@@ -256,19 +331,34 @@ struct bfs_job::impl::over : bfs_job::impl {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());
     front.gather(newly_visited{visited.data(), known.data(), depth.data(), level, current.empty() ? nullptr : current.data()});
   }
-  void search() {
-    x.fill(probed.data(), 0, probed.bytes());
+  // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
+  void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored) {
+    x.fill(counts.data(), 0, counts.bytes());
+    if (hints_per_vertex) ask_near(in_frontier, std::min(unreached, unexplored / (hints_per_vertex + 1)));
     if (job.g.info.packed) search_lists<true>();
     else search_lists<false>();
   }
+  void ask_near(std::uint64_t in_frontier, std::uint64_t most_open) {
+    std::uint64_t const words = visited.size();
+    using ask = ask_hints<Id>;
+    for_each_item<32>(x, (words + ask::block - 1) / ask::block,
+                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), words, hints.data(),
+                          hints_per_vertex, counts.data()});
+    // Hints are in-neighbours, so only in an undirected graph they are out-neighbours too.
+    std::uint64_t const least = std::max(least_to_push, in_frontier * hints_per_vertex / push_hints<Id>::tries_worth_a_claim);
+    if (job.g.info.directed || most_open < least) return;
+    for (bool sample : {true, false})
+      for_each_item<32>(x, sample ? (words + push_hints<Id>::sample_of - 1) / push_hints<Id>::sample_of : words,
+                        push_hints<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices, least,
+                                       hints.data(), hints_per_vertex, sample, counts.data()});
+  }
+  static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
   template <bool Packed>
   void search_lists() {
-    if constexpr (!Packed || sizeof(Id) == 4) {
-      using body = search_parents<Id, Packed>;
-      for_each_item<8>(x, (visited.size() + body::block - 1) / body::block,
-                       body{job.in_view<Id>(), current.data(), visited.data(), parent.data(), visited.size(), hints.data(),
-                            hints_per_vertex, probed.data()});
-    }
+    if constexpr (!Packed || sizeof(Id) == 4)
+      for_each_item<8>(x, visited.size(),
+                       search_parents<Id, Packed>{job.in_view<Id>(), current.data(), hints_per_vertex ? front.spare_words() : nullptr,
+                                                  visited.data(), parent.data(), visited.size(), counts.data()});
   }
 
   template <class T>

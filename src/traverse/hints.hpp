@@ -1,6 +1,10 @@
-// Hints: of each vertex the few in-neighbours of highest degree, near the place that runs. They answer most of what is asked of the lists
-// of a graph with hubs (who of my neighbours was reached; who stands in the largest component), so those lists are not read at all.
+// Hints: of each vertex a few in-neighbours, near the place that runs. They answer most of what is asked of the lists (who of my neighbours
+// was reached; who stands in the largest component), so those lists are not read at all.
+// Which: those of highest degree, since in a graph with hubs most vertices have one beside them. Where degrees are alike these would be
+// the same few vertices for all, and no better than others; there, in an undirected graph, hints are spread: drawn by a number of the
+// edge, and an edge serves one of its ends before the other, so that each vertex names h others and is named by h others on average.
 // Invariant: hint k of v is an in-neighbour of v, or all ones where v has no more than k; of equal degrees the smallest id comes first.
+// Hints are a pure function of the graph.
 // Cost: one read of the edges, once a job; 4 or 8 bytes a hint.
 #pragma once
 #include <chrono>
@@ -8,6 +12,7 @@
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
+#include "core/random.hpp"
 #include "core/stats.hpp"
 #include "graph/graph.hpp"
 #include "memory/buffer.hpp"
@@ -48,14 +53,20 @@ struct find_hints {
   csr_view<Id> in;
   std::uint64_t const* out_offsets;
   std::uint32_t per_vertex;
+  bool spread;
   Id* hints;
+
+  // The larger the better, at least 1.
+  GARNER_HD std::uint64_t rank(std::uint64_t v, std::uint64_t u) const {
+    if (!spread) return smaller(out_offsets[u + 1] - out_offsets[u], std::uint64_t{0xffffffff});
+    std::uint64_t const drawn = edge_bits(u, v, 0);
+    bool const mine = (drawn & 1) == (v < u ? 1 : 0);
+    return (mine ? std::uint64_t{1} << 31 : 0) | (drawn >> 34 | 1);
+  }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    best_few mine;
-    t.each(in.list(v), [&](Id u) {
-      std::uint64_t const degree = out_offsets[u + 1] - out_offsets[u];  // at least 1; ids are below 2^32 (see build)
-      mine.take(smaller(degree, std::uint64_t{0xffffffff}) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u)));
-    });
+    best_few mine;  // ids are below 2^32 (see build)
+    t.each(in.list(v), [&](Id u) { mine.take(rank(v, u) << 32 | (0xffffffffu - static_cast<std::uint32_t>(u))); });
     best_few const best = t.sum_of_lanes(mine);
     t.once([&] {
       for (std::uint32_t k = 0; k < per_vertex; ++k) {
@@ -65,6 +76,31 @@ struct find_hints {
     });
   }
 };
+
+struct sum_squares {
+  std::uint64_t const* offsets;
+  std::uint64_t vertices;
+  std::uint64_t* total;
+  static constexpr std::uint64_t block = 4096;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const all = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      std::uint64_t const d = smaller(offsets[v + 1] - offsets[v], std::uint64_t{1} << 20);  // so that sums of them fit
+      return d * d;
+    });
+    t.once([&] { atomic_add(total, all); });
+  }
+};
+
+// Whether the mean degree of a neighbour is less than twice that of a vertex. A graph of hubs is a hundred times over that.
+inline bool degrees_alike(job_setting& job) {
+  buffer<std::uint64_t> total(job.x.near(), 1, job.x.device(), "counters");
+  job.x.fill(total.data(), 0, total.bytes());
+  std::uint64_t const n = job.g.info.vertices;
+  for_each_item<32>(job.x, (n + sum_squares::block - 1) / sum_squares::block, sum_squares{job.offsets(), n, total.data()});
+  double const edges = static_cast<double>(job.g.info.edges);
+  return static_cast<double>(job.x.read(total.data())) * static_cast<double>(n) < 2 * edges * edges;
+}
 
 }  // namespace detail
 
@@ -101,7 +137,8 @@ buffer<Id> make_hints(job_setting& job, std::uint32_t per_vertex) {
   phase const timed{"hints"};
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
-  for_each_item<32>(x, job.g.info.vertices, detail::find_hints<Id>{job.in_view<Id>(), job.offsets(), per_vertex, hints.data()},
+  bool const spread = !job.g.info.directed && detail::degrees_alike(job);
+  for_each_item<32>(x, job.g.info.vertices, detail::find_hints<Id>{job.in_view<Id>(), job.offsets(), per_vertex, spread, hints.data()},
                     access_mode::aligned, true);
   x.wait();
   job.model.take();
