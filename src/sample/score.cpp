@@ -5,7 +5,11 @@
 // its in-neighbours. At a hop it draws each with s(v) = min(1, fanout / in-degree), so that
 //   R(v) += M(v) s(v), which u has been drawn by v;  P(u) = 1 - (1 - P0(u)) prod over targets v of u of (1 - R(v)),
 // taking targets for independent. R grows only, and P of the last hop is what one mini-batch reads of u's row.
-// Cost: a round reads every arc once and 4 random bytes near each; three launches. 20 bytes a vertex near.
+// The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v is
+// there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)), to first order R(v) less R(v) (1 - P(v)) / P(v) times h(u) = R(u) / (1 - R(u)).
+// So the logarithms' sum loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of many
+// neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
+// Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. 36 bytes a vertex near.
 #include "sample/score.hpp"
 
 #include <algorithm>
@@ -175,26 +179,33 @@ struct draw_step {
   std::uint32_t const* in_degree;
   float fanout;
   bool anew;               // those that drew before draw again
+  float const* there;      // P
   float *waiting, *drawn;  // M and R
   float* given;            // -log(1 - R)
+  float *back, *echo;      // echo: h, of R before; null: there is none
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
-    float const d = static_cast<float>(in_degree[v]), s = d > fanout ? fanout / d : 1.0f;
-    float const r = smaller(drawn[v] + waiting[v] * s, 1 - 0x1p-24f);
+    float const d = static_cast<float>(in_degree[v]), s = d > fanout ? fanout / d : 1.0f, before = drawn[v], p = there[v];
+    float const r = smaller(before + waiting[v] * s, 1 - 0x1p-24f);
     waiting[v] = anew ? waiting[v] * (1 - s) : 0;
     drawn[v] = r;
     given[v] = -log1pf(-r);
+    if (!back) return;
+    back[v] = p > 0 ? r * (1 - p) / (p * (1 - r)) : 0;
+    echo[v] = before / (1 - before);
   }
 };
 
 // After it: who is there.
 struct reach_step {
   std::uint64_t const* offsets;
-  float const *sum, *start;  // start: P0
-  float *there, *waiting;    // P and M
+  float const *sum, *sum_back, *echo;  // null: there is no echo
+  float const* start;                  // P0
+  float *there, *waiting;              // P and M
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
-    float const pulled = offsets[v] == offsets[v + 1] ? 0 : sum[v];
+    float pulled = offsets[v] == offsets[v + 1] ? 0 : sum[v];
+    if (echo && pulled > 0) pulled = larger(pulled - echo[v] * sum_back[v], 0.0f);
     float const now = start[v] + (1 - start[v]) * -expm1f(-pulled);
     float const more = larger(now - there[v], 0.0f);
     there[v] += more;
@@ -245,12 +256,13 @@ class rounds {
     return buffer<T>(x.near(), n, x.device(), what);
   }
 
-  // sum[u] = the sum of given[v] over the targets v of u.
-  void add_up() {
+  // to[u] = the sum of from[v] over the targets v of u.
+  void add_up(float const* from, float* to) {
     check_interrupted();
-    if (g_.out.packed_targets.empty()) add_up_of<false>();
-    else if constexpr (sizeof(Id) == 4) add_up_of<true>();
+    if (g_.out.packed_targets.empty()) add_up_of<false>(from, to);
+    else if constexpr (sizeof(Id) == 4) add_up_of<true>(from, to);
   }
+  void add_up() { add_up(given(), sum_.data()); }
 
   buffer<std::uint32_t> in_degrees() {
     auto degree = near<std::uint32_t>("in-degrees");
@@ -304,6 +316,10 @@ class rounds {
     auto const degree = in_degrees();
     auto const chosen = near_values(x, train, "training set");
     auto start = near<float>("expected accesses"), waiting = near<float>("expected accesses"), drawn = near<float>("expected accesses");
+    bool const echoes = !g_.info.directed;
+    buffer<float> back, echo, sum_back;
+    if (echoes)
+      for (buffer<float>* b : {&back, &echo, &sum_back}) *b = near<float>("expected accesses");
     std::uint64_t const batches = (train.size() + s.batch - 1) / s.batch;
     float const p = static_cast<float>(1.0 / static_cast<double>(batches));
     for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_all{b->data(), 0});
@@ -311,10 +327,15 @@ class rounds {
     x.copy(score.data(), start.data(), start.bytes());
     x.copy(waiting.data(), start.data(), start.bytes());
     for (std::uint32_t const fanout : s.fanouts) {
-      for_each_item<1>(
-          x, n, draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, waiting.data(), drawn.data(), given()});
+      for_each_item<1>(x, n,
+                       draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, score.data(), waiting.data(), drawn.data(),
+                                 given(), back.data(), echo.data()});
       add_up();
-      for_each_item<1>(x, n, reach_step{offsets(), sum(), start.data(), score.data(), waiting.data()});
+      // At the first hop nobody was drawn yet.
+      if (echoes && r.iterations) add_up(back.data(), sum_back.data());
+      for_each_item<1>(x, n,
+                       reach_step{offsets(), sum(), sum_back.data(), r.iterations ? echo.data() : nullptr, start.data(), score.data(),
+                                  waiting.data()});
       ++r.iterations;
     }
     for_each_item<1>(x, n, times{score.data(), static_cast<float>(batches)});
@@ -336,12 +357,12 @@ class rounds {
     else for_each_item<32>(x, items, body, o_.access);
   }
   template <bool Packed>
-  void add_up_of() {
+  void add_up_of(float const* from, float* to) {
     csr_view<Id> const out = lists_.template view<Id>();
-    each_list((n + 31) / 32, sum_short<Id, Packed>{out, given(), sum_.data()});
+    each_list((n + 31) / 32, sum_short<Id, Packed>{out, from, to});
     if (slices_.empty()) return;
-    each_list(slices_.size(), sum_slices<Id, Packed>{out, slices_.data(), given(), part_.data()});
-    for_each_item<32>(x, vertex_.size(), sum_long{vertex_.data(), first_.data(), part_.data(), sum_.data()});
+    each_list(slices_.size(), sum_slices<Id, Packed>{out, slices_.data(), from, part_.data()});
+    for_each_item<32>(x, vertex_.size(), sum_long{vertex_.data(), first_.data(), part_.data(), to});
   }
 
   graph const& g_;
@@ -400,7 +421,7 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
 std::uint64_t score_bytes(graph_info const& info, score_options const& o) {
   bool const on_device = o.where.kind == place_kind::device;
   std::uint64_t const long_lists = info.edges / slice;  // a list has at most one slice more than its full ones, and is a full one long
-  return info.vertices * (o.by == score_kind::expected ? 28 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
+  return info.vertices * (o.by == score_kind::expected ? 48 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
          2 * long_lists * (sizeof(long_slice) + 8) + long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
 }
 

@@ -61,20 +61,24 @@ std::vector<double> serial_expected(graph const& g, sample_options const& o, std
   std::size_t const n = g.info.vertices;
   std::vector<double> const in = in_degrees(g);
   double const batches = static_cast<double>((train.size() + o.batch - 1) / o.batch);
-  std::vector<double> start(n), there, waiting, missed(n, 1);
+  std::vector<double> start(n), there, waiting, missed(n, 1), back(n), echo(n);
   for (std::uint64_t v : train) start[v] = 1 / batches;
   there = waiting = start;
   for (std::uint32_t const fanout : o.fanouts) {
     for (std::size_t v = 0; v < n; ++v) {
       double const s = in[v] > fanout ? fanout / in[v] : 1;
-      missed[v] -= waiting[v] * s;
+      echo[v] = g.info.directed ? 0 : (1 - missed[v]) / missed[v];
+      missed[v] = std::max(missed[v] - waiting[v] * s, 0x1p-24);
+      back[v] = there[v] > 0 ? (1 - missed[v]) * (1 - there[v]) / there[v] / missed[v] : 0;
       waiting[v] = o.rule == hop_rule::all ? waiting[v] * (1 - s) : 0;
     }
     for (std::size_t u = 0; u < n; ++u) {
-      double none = 1 - start[u];
-      for (std::uint64_t i = g.out.offsets[u]; i < g.out.offsets[u + 1]; ++i) none *= missed[target_at(g, i)];
-      waiting[u] += 1 - none - there[u];
-      there[u] = 1 - none;
+      double pulled = 0;
+      for (std::uint64_t i = g.out.offsets[u]; i < g.out.offsets[u + 1]; ++i)
+        pulled += -std::log(missed[target_at(g, i)]) - echo[u] * back[target_at(g, i)];
+      double const more = std::max(0.0, 1 - (1 - start[u]) * std::exp(-std::max(0.0, pulled)) - there[u]);
+      waiting[u] += more;
+      there[u] += more;
     }
   }
   for (double& p : there) p *= batches;
