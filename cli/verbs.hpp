@@ -13,6 +13,8 @@ void add_bfs(CLI::App& app);
 void add_pagerank(CLI::App& app);
 void add_components(CLI::App& app);
 void add_sssp(CLI::App& app);
+void add_score(CLI::App& app);
+void add_trace(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_traffic(CLI::App& app);
 void add_bench(CLI::App& app);

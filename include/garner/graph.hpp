@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ enum class vertex_order : std::uint32_t {
   degree = 1,   // most out-edges first, of equals the smaller id
   bfs = 2,      // breadth first along the out-lists from the vertex of highest degree, then from the highest that is left, and so on
   random = 3,   // by a hash of the seed and the place among the ids
+  score = 4,    // highest score first (garner/sample.hpp), of equals the smaller id
 };
 struct reorder_options {
   vertex_order by = vertex_order::degree;
-  std::uint64_t seed = 1;  // random
+  std::uint64_t seed = 1;              // random
+  std::span<float const> scores = {};  // score: one a vertex, by ascending user id
 };
 
 // What one knows of a graph without its arrays.

@@ -207,7 +207,7 @@ container_header parse(input_file const& file) {
   if (in_lists && !directed) bad(offsetof(raw_header, flags), "in-lists of an undirected graph");
   bool const reordered = raw.flags & flag_reordered;
   if (reordered && !id_map) bad(offsetof(raw_header, flags), "reordered without an id map");
-  if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::random)))
+  if (reordered && (raw.order == 0 || raw.order > static_cast<std::uint32_t>(vertex_order::score)))
     bad(offsetof(raw_header, order), fmt::format("unknown order {}, perhaps of a newer Garner", raw.order));
   // These two bounds keep every product and sum in layout() far below 2^64.
   if (raw.vertices >= raw.file_bytes / 8)

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -60,6 +61,21 @@ table by_degree(executor& x, graph const& g) {
 
 table at_random(executor& x, graph const& g, std::uint64_t seed) {
   return sorted_by(x, g, [&](std::uint64_t r) { return random_bits(seed, 9, r) & ~std::uint64_t{none}; });
+}
+
+// The bits of a float, so that those of the greater float are the smaller number.
+std::uint32_t descending(float score) {
+  auto const bits = std::bit_cast<std::uint32_t>(score + 0.0f);  // -0 counts as 0
+  return bits >> 31 ? bits : ~bits & 0x7fffffffu;
+}
+
+table by_score(executor& x, graph const& g, std::span<float const> scores) {
+  std::uint64_t const n = g.info.vertices;
+  if (scores.size() != n) fail(errc::usage, "{}: {} scores for {} vertices; give each vertex one", g.name, scores.size(), n);
+  each(n, [&](std::uint64_t r) {
+    if (std::isnan(scores[r])) fail(errc::input, "{}: the score of vertex {} is no number", g.name, g.user_id(g.at_rank(r)));
+  });
+  return sorted_by(x, g, [&](std::uint64_t r) { return std::uint64_t{descending(scores[r])} << 32; });
 }
 
 table inverse(table const& of) {
@@ -216,6 +232,8 @@ table find_order(executor& x, graph const& g, reorder_options const& options) {
       return with_id_type(g.info, [&](auto id) { return by_search<decltype(id)>(x, g); });
     case vertex_order::random:
       return at_random(x, g, options.seed);
+    case vertex_order::score:
+      return by_score(x, g, options.scores);
     case vertex_order::natural:
       break;
   }
@@ -282,9 +300,9 @@ std::uint64_t reorder_bytes(graph_info const& info) {
 }
 
 vertex_order parse_order(std::string_view name) {
-  for (vertex_order o : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural})
+  for (vertex_order o : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural, vertex_order::score})
     if (name == to_string(o)) return o;
-  fail(errc::usage, "order '{}': say degree, bfs, random or natural", name);
+  fail(errc::usage, "order '{}': say degree, bfs, random, score or natural", name);
 }
 std::string_view to_string(vertex_order order) {
   switch (order) {
@@ -294,6 +312,8 @@ std::string_view to_string(vertex_order order) {
       return "bfs";
     case vertex_order::random:
       return "random";
+    case vertex_order::score:
+      return "score";
     case vertex_order::natural:
       break;
   }

@@ -170,6 +170,22 @@ void write_search(graph const& g, result_target const& to, std::string_view colu
   });
 }
 
+// Values that stand in the order of the rows already, told by internal id as the writers ask for them.
+template <class T>
+class by_rank {
+ public:
+  by_rank(graph const& g, std::span<T const> values) : values_(values) {
+    if (g.info.order == vertex_order::natural) return;
+    rank_.resize(values.size());
+    for (std::uint64_t r = 0; r < rank_.size(); ++r) rank_[g.at_rank(r)] = r;
+  }
+  T operator()(std::uint64_t v) const { return values_[rank_.empty() ? v : rank_[v]]; }
+
+ private:
+  std::span<T const> values_;
+  std::vector<std::uint64_t> rank_;
+};
+
 // Of all vertices: one value.
 template <class T, class Item>
 void write_values(graph const& g, row_order const& rows, result_target const& to, std::string_view columns, Item const& item) {
@@ -235,6 +251,13 @@ void write_labels(graph const& g, result_target const& to, std::span<std::uint64
 
 void write_ranks(graph const& g, result_target const& to, std::span<float const> rank) {
   write_values<float>(g, row_order(g), to, "vertex rank", [&](std::uint64_t v) { return rank[v]; });
+}
+
+void write_scores(graph const& g, result_target const& to, std::span<float const> score) {
+  write_values<float>(g, row_order(g), to, "vertex score", by_rank<float>(g, score));
+}
+void write_counts(graph const& g, result_target const& to, std::span<std::uint32_t const> count) {
+  write_values<std::uint32_t>(g, row_order(g), to, "vertex accesses", by_rank<std::uint32_t>(g, count));
 }
 
 }  // namespace garner

@@ -42,5 +42,8 @@ void write_distances(graph const& g, result_target const& to, std::uint64_t sour
                      std::span<std::uint64_t const> parent);
 void write_labels(graph const& g, result_target const& to, std::span<std::uint64_t const> label);
 void write_ranks(graph const& g, result_target const& to, std::span<float const> rank);
+// By ascending user id, not by internal id.
+void write_scores(graph const& g, result_target const& to, std::span<float const> score);
+void write_counts(graph const& g, result_target const& to, std::span<std::uint32_t const> count);
 
 }  // namespace garner

@@ -1,0 +1,97 @@
+#include "sample_options.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "access/matrix.hpp"
+#include "core/fail.hpp"
+#include "graph/container.hpp"
+
+namespace garner::cli {
+
+void sample_arguments::add_file(CLI::App& verb) { verb.add_option("FILE", file, "a container (.gnr)")->required(); }
+void sample_arguments::add_place(CLI::App& verb) {
+  verb.add_option("--place", place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
+      ->capture_default_str()
+      ->type_name("PLACE");
+  verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
+  verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+}
+void sample_arguments::add_training(CLI::App& verb) {
+  verb.add_option("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids")
+      ->capture_default_str()
+      ->type_name("WHICH");
+  verb.add_option("--fanout", fanout, "in-neighbours drawn a vertex, for each of 1 to 6 hops")->capture_default_str()->type_name("LIST");
+  verb.add_option("--rule", rule, "who samples at a hop: all vertices so far (as DGL), or those that the last hop reached (as PyG)")
+      ->capture_default_str()
+      ->type_name("RULE");
+  add_number(verb, "--batch", batch, "training vertices of a mini-batch")->capture_default_str();
+  add_number(verb, "--seed", seed, "of training set, order and samples")->capture_default_str();
+}
+void sample_arguments::add_rest(CLI::App& verb) {
+  verb.add_flag("--json", json, "print one JSON object");
+  verb.add_flag("--no-check", no_check, "do not check the checksums of the container");
+  budgets.add(verb, true);
+}
+
+std::optional<garner::tier> sample_arguments::edges() const {
+  return tier.empty() ? default_tier(where(), how()) : parse_tier(tier);
+}
+
+sample_options sample_arguments::sampling() const {
+  sample_options o;
+  o.fanouts = parse_fanouts(fanout);
+  o.rule = parse_hop_rule(rule);
+  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: say 1 to 16,777,216 training vertices", batch);
+  o.batch = batch;
+  o.seed = seed;
+  return o;
+}
+
+graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
+  open_options o;
+  o.where = where();
+  o.edges = edges();
+  require_combination(o.where, *o.edges, how());
+  budgets.apply(o.where);
+  container_header const header = read_header(file);
+  bool const on_device = o.where.kind == place_kind::device, far = *o.edges != garner::tier::device;
+  std::uint64_t const lists = header.info.edges * header.info.id_bytes * (in_lists && header.info.in_lists ? 2 : 1);
+  std::uint64_t const near = state + (on_device && !far ? lists : 0);
+  std::uint64_t const home = (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near);
+  require_memory(file, home, on_device ? near : 0, o.where);
+  o.weights = false;
+  o.in_lists = in_lists && header.info.in_lists;
+  o.check = !no_check;
+  return open_graph(file, o);
+}
+
+vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed) {
+  if (text.ends_with('%')) {
+    char* end = nullptr;
+    double const share = std::strtod(text.c_str(), &end) / 100;
+    if (end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
+      fail(errc::usage, "--train {}: say a share above 0% and at most 100%, as 1%, or a file of vertex ids", text);
+    return draw_training_set(g, share, seed);
+  }
+  errno = 0;
+  std::ifstream in(text);
+  if (!in) fail(errc::io, "--train {}: cannot be read: {}; say a share, as 1%, or a file of vertex ids", text, std::strerror(errno));
+  vertex_set train;
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string word, more;
+    if (!(words >> word)) continue;
+    if (!not_a_count(word, most_of<std::uint64_t>).empty() || words >> more)
+      fail(errc::input, "{}: line {}: '{}' is no vertex id; say one a line", text, number, line);
+    train.push_back(std::strtoull(word.c_str(), nullptr, 10));
+  }
+  if (train.empty()) fail(errc::input, "{}: names no vertex; say a vertex id a line", text);
+  return train;
+}
+
+}  // namespace garner::cli

@@ -1,0 +1,34 @@
+// What the verbs that predict or record a training share: the graph loaded where it runs, fanouts, the training set.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "garner/sample.hpp"
+
+namespace garner::cli {
+
+struct sample_arguments {
+  std::string file, place = "host", access = "aligned", tier, fanout = "12,12,12", rule = "all", train = "1%";
+  std::uint64_t batch = 1000, seed = 1;
+  bool json = false, no_check = false;
+  budget_arguments budgets;
+
+  void add_file(CLI::App& verb);
+  void add_place(CLI::App& verb);
+  void add_training(CLI::App& verb);
+  void add_rest(CLI::App& verb);
+
+  garner::place where() const { return parse_place(place); }
+  access_mode how() const { return parse_access(access); }
+  std::optional<garner::tier> edges() const;
+  sample_options sampling() const;  // errc::usage where one is out of range
+
+  // Sets the budgets. errc::memory before anything is taken: `state` bytes near beside the graph.
+  graph_handle load(bool in_lists, std::uint64_t state) const;
+};
+
+// "1%" of the vertices, drawn with the seed; or a file of vertex ids, one a line (blank lines and what follows a # are passed over).
+vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed);
+
+}  // namespace garner::cli

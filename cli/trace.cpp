@@ -1,0 +1,97 @@
+// garner trace: which rows of a feature table a training reads, recorded by sampling it.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "graph/container.hpp"
+#include "graph/graph.hpp"
+#include "sample_options.hpp"
+#include "traverse/results.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using cli::grouped;
+
+struct trace_arguments : cli::sample_arguments {
+  std::string out;
+  std::uint64_t epochs = 1;
+  bool rows = false;
+};
+
+void trace_file(trace_arguments& a) {
+  trace_options o;
+  o.where = a.where();
+  o.access = a.how();
+  o.edges = a.edges();
+  o.sampling = a.sampling();
+  o.epochs = a.epochs;
+  o.keep_rows = a.rows;
+  result_format const format = result_format_of(a.out);
+  if (a.rows && format != result_format::text)
+    fail(errc::usage, "{}: holds how often each row was read and nothing else; for --rows let the name end in .gtr", a.out);
+  if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
+  graph_info const info = read_header(a.file).info;
+  graph_handle const g = a.load(true, info.vertices * 8);
+  o.train = cli::training_set(g, a.train, a.seed);
+  trace const t = record_trace(g, o);
+  if (!a.out.empty()) {
+    if (format == result_format::text) save_trace(t, a.out);
+    else write_counts(g.inside(), {a.out, format}, t.counts);
+  }
+  std::uint64_t read = 0;
+  for (std::uint32_t const c : t.counts) read += c != 0;
+  bool const traced = o.where.kind == place_kind::traced;
+  if (a.json) {
+    json const all{{"file", a.file},
+                   {"vertices", info.vertices},
+                   {"edges", info.edges},
+                   {"place", to_string(o.where)},
+                   {"tier", to_string(*o.edges)},
+                   {"fanouts", t.sampling.fanouts},
+                   {"rule", to_string(t.sampling.rule)},
+                   {"batch", t.sampling.batch},
+                   {"seed", t.sampling.seed},
+                   {"training_vertices", t.train},
+                   {"epochs", t.epochs},
+                   {"batches", t.batches},
+                   {"accesses", t.accesses},
+                   {"rows_read", read},
+                   {"edges_sampled", t.sampled},
+                   {"ms", t.ms},
+                   {"bytes_link", traced ? json(t.link.bytes_link()) : json(nullptr)}};
+    cli::say("{}\n", all.dump(2));
+    return;
+  }
+  cli::say("{}: {}\n", a.file, cli::describe(info));
+  cli::say("{} mini-batches, {} training vertices, {} epoch{}\n", grouped(t.batches), grouped(t.train), grouped(t.epochs),
+           t.epochs == 1 ? "" : "s");
+  cli::say("{} accesses, {} a mini-batch; {} of {} rows are read; {} edges sampled\n", grouped(t.accesses),
+           grouped(t.batches ? t.accesses / t.batches : 0), grouped(read), grouped(t.vertices), grouped(t.sampled));
+  cli::say("time {:.3f} ms{}\n", t.ms, traced ? " (of the simulation)" : "");
+  if (traced) cli::say("over the link {} bytes in {} requests\n", grouped(t.link.bytes_link()), grouped(t.link.request_count()));
+  if (!a.out.empty()) cli::say("{}: {}\n", a.out, a.rows ? "the rows of every mini-batch" : "how often each row was read");
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app) {
+  auto const a = std::make_shared<trace_arguments>();
+  CLI::App* const verb = app.add_subcommand("trace", "which rows a training reads: neighbour sampling, recorded");
+  a->add_file(*verb);
+  a->add_training(*verb);
+  cli::add_number(*verb, "--epochs", a->epochs, "the training set so many times, shuffled anew")->capture_default_str();
+  a->add_place(*verb);
+  verb->add_option("-o,--out", a->out, "file to write: a trace (.gtr), or how often each row was read (.npy, .tsv)")->type_name("FILE");
+  verb->add_flag("--rows", a->rows, "also keep the rows of every mini-batch, in a .gtr");
+  a->add_rest(*verb);
+  verb->footer("Example: garner trace kron20.gnr --train 1% --fanout 12,12,12 --epochs 1 -o kron20.gtr");
+  verb->callback([a] { trace_file(*a); });
+}
+
+}  // namespace garner

@@ -1,0 +1,73 @@
+// The lists of a graph as the place that runs reads them: edges where they lie, offsets and directories of packed lists near.
+// Invariant: refers to the graph, which must outlive it.
+#pragma once
+#include "access/matrix.hpp"
+#include "access/traffic.hpp"
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "graph/graph.hpp"
+#include "memory/self_test.hpp"
+
+namespace garner {
+
+// errc::usage where the edges cannot be read at this place in this way.
+inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges) {
+  if (how == access_mode::copied || how == access_mode::bulk)
+    fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
+  bool const on_device = where.kind == place_kind::device;
+  memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
+  tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));
+  require_combination(where, t, how);
+  if (lists.bytes() == 0) return t;
+  if (on_device && lists.device() != where.index)
+    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
+         to_string(where));
+  if (!on_device && lists.where() == tier::device)
+    fail(errc::usage, "{}: its edges lie on device {}; run there, or bring_to() the graph to place {}", g.name, lists.device(),
+         to_string(where));
+  if (on_device && lists.where() != t)
+    fail(errc::usage, "{}: its edges lie in tier {}, not {}", g.name, to_string(lists.where()), to_string(t));
+  return t;
+}
+
+// One direction.
+class near_lists {
+ public:
+  near_lists(executor& x, graph const& g, edge_lists const& lists) : g_(g), lists_(lists) {
+    if (!x.on_device()) return;
+    copy(x, offsets_, lists.offsets, "offsets");
+    if (lists.packed_targets.empty()) return;
+    copy(x, blocks_, lists.packed_targets.blocks, "directory of packed lists");
+    copy(x, groups_, lists.packed_targets.groups, "directory of packed lists");
+  }
+  std::uint64_t const* offsets() const { return offsets_.empty() ? lists_.offsets.data() : offsets_.data(); }
+  std::uint64_t const* home_offsets() const { return lists_.offsets.data(); }
+  template <class Id>
+  csr_view<Id> view() const {
+    csr_view<Id> v = g_.view<Id>(lists_, offsets());
+    if (!blocks_.empty()) v.targets.packed.at = {blocks_.data(), groups_.data()};
+    return v;
+  }
+
+ private:
+  template <class T>
+  static void copy(executor& x, buffer<T>& to, buffer<T> const& from, char const* what) {
+    to = buffer<T>(x.near(), from.size(), x.device(), what);
+    x.copy(to.data(), from.data(), to.bytes());
+  }
+  graph const& g_;
+  edge_lists const& lists_;
+  buffer<std::uint64_t> offsets_, groups_;
+  buffer<std::uint32_t> blocks_;
+};
+
+// Host values, near.
+template <class T>
+buffer<T> near_values(executor& x, std::vector<T> const& from, char const* what) {
+  buffer<T> to(x.near(), from.size(), x.device(), what);
+  if (!from.empty()) x.copy(to.data(), from.data(), to.bytes());
+  x.wait();
+  return to;
+}
+
+}  // namespace garner

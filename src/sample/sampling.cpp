@@ -1,0 +1,161 @@
+// The contract of sampling: what the user's ids name becomes internal ids, and results leave in the order of the user's ids.
+#include "garner/sample.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "core/crew.hpp"
+#include "core/executor.hpp"
+#include "core/primitives.hpp"
+#include "core/random.hpp"
+#include "graph/handle.hpp"
+#include "memory/buffer.hpp"
+#include "sample/score.hpp"
+#include "sample/trace.hpp"
+
+namespace garner {
+
+void check_sampling(sample_options const& o) {
+  if (o.fanouts.empty() || o.fanouts.size() > 6) fail(errc::usage, "{} hops: say 1 to 6 fanouts, as 12,12,12", o.fanouts.size());
+  for (std::uint32_t const f : o.fanouts)
+    if (f < 1 || f > 1024) fail(errc::usage, "fanout {}: say 1 to 1,024 neighbours a hop", f);
+  if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} training vertices: say 1 to 16,777,216", o.batch);
+}
+
+std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users) {
+  if (users.empty()) fail(errc::input, "{}: the training set is empty; name at least one vertex", g.name);
+  std::vector<std::uint64_t> inside(users.size());
+  for (std::size_t i = 0; i < users.size(); ++i) inside[i] = g.internal_id(users[i]);
+  std::sort(inside.begin(), inside.end());
+  inside.erase(std::unique(inside.begin(), inside.end()), inside.end());
+  return inside;
+}
+
+edge_lists const& pulled_lists(graph const& g) {
+  if (!g.info.directed || g.info.edges == 0) return g.out;
+  if (!g.info.in_lists)
+    fail(errc::input,
+         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-lists`", g.name);
+  return g.in;
+}
+
+vertex_set draw_training_set(graph_handle const& handle, double share, std::uint64_t seed) {
+  graph const& g = handle.inside();
+  if (!(share > 0 && share <= 1)) fail(errc::usage, "a training set of {} of the vertices: say a share above 0 and at most 1", share);
+  return as_error([&] {
+    std::uint64_t const n = g.info.vertices;
+    auto const wanted = std::min<std::uint64_t>(n, static_cast<std::uint64_t>(std::llround(std::max(1.0, share * static_cast<double>(n)))));
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> keyed(n);
+    shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t r = begin; r < end; ++r) keyed[r] = {random_bits(seed, 11, r), r};
+    });
+    std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(wanted), keyed.end());
+    vertex_set train(wanted);
+    for (std::uint64_t i = 0; i < wanted; ++i) train[i] = g.user_id(g.at_rank(keyed[i].second));
+    std::sort(train.begin(), train.end());
+    return train;
+  });
+}
+
+score_result scores(graph_handle const& handle, score_options const& o) {
+  return as_error([&] {
+    graph const& g = handle.inside();
+    bool const trains = o.by == score_kind::expected || o.by == score_kind::weighted_reverse_pagerank;
+    score_result r = score_vertices(g, o, trains && g.info.vertices ? training_ids(g, o.train) : std::vector<std::uint64_t>{});
+    if (g.info.order == vertex_order::natural) return r;
+    std::vector<float> sorted(r.score.size());
+    shared_crew().run(sorted.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) sorted[k] = r.score[g.at_rank(k)];
+    });
+    r.score = std::move(sorted);
+    return r;
+  });
+}
+
+trace record_trace(graph_handle const& handle, trace_options const& o) {
+  return as_error([&] { return record(handle.inside(), o, training_ids(handle.inside(), o.train)); });
+}
+
+namespace {
+
+template <class Key>
+std::vector<std::uint64_t> descending(std::uint64_t n, Key key) {
+  if (n > 0xffffffffull) fail(errc::input, "{} rows are more than the 2^32 - 1 that can be ordered", n);
+  executor x({place_kind::host, 0});
+  buffer<std::uint64_t> keys(tier::host, n, -1, "rows, to sort"), spare(tier::host, n, -1, "rows, to sort");
+  x.threads().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t r = begin; r < end; ++r) keys[r] = std::uint64_t{key(r)} << 32 | r;
+  });
+  std::span<std::uint64_t> const sorted = sort(x, keys.span(), spare.span());
+  std::vector<std::uint64_t> order(n);
+  for (std::uint64_t i = 0; i < n; ++i) order[i] = sorted[i] & 0xffffffffu;
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> rows_by_score(std::vector<float> const& score) {
+  return as_error([&] {
+    return descending(score.size(), [&](std::uint64_t r) {
+      auto const bits = std::bit_cast<std::uint32_t>(score[r] + 0.0f);
+      return bits >> 31 ? bits : ~bits & 0x7fffffffu;
+    });
+  });
+}
+std::vector<std::uint64_t> rows_by_count(std::vector<std::uint32_t> const& counts) {
+  return as_error([&] { return descending(counts.size(), [&](std::uint64_t r) { return ~counts[r]; }); });
+}
+std::uint64_t hits(trace const& t, std::vector<std::uint64_t> const& order, std::uint64_t rows_kept) {
+  std::uint64_t all = 0;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(rows_kept, order.size()); ++i) all += t.counts[order[i]];
+  return all;
+}
+
+std::string_view to_string(score_kind kind) {
+  switch (kind) {
+    case score_kind::degree:
+      return "degree";
+    case score_kind::reverse_pagerank:
+      return "rpr";
+    case score_kind::weighted_reverse_pagerank:
+      return "wrpr";
+    case score_kind::expected:
+      break;
+  }
+  return "expected";
+}
+score_kind parse_score(std::string_view text) {
+  if (text == "reverse_pagerank") return score_kind::reverse_pagerank;
+  if (text == "weighted_reverse_pagerank") return score_kind::weighted_reverse_pagerank;
+  for (score_kind k :
+       {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
+    if (text == to_string(k)) return k;
+  fail(errc::usage, "score '{}': say degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank) or expected", text);
+}
+std::string_view to_string(hop_rule rule) { return rule == hop_rule::all ? "all" : "last"; }
+hop_rule parse_hop_rule(std::string_view text) {
+  if (text == "all") return hop_rule::all;
+  if (text == "last") return hop_rule::last;
+  fail(errc::usage, "hop rule '{}': say all (every vertex so far samples) or last (those that the hop before reached)", text);
+}
+std::vector<std::uint32_t> parse_fanouts(std::string_view text) {
+  sample_options o;
+  o.fanouts.clear();
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t const end = std::min(text.find(',', at), text.size());
+    std::string_view const word = text.substr(at, end - at);
+    std::uint32_t f = 0;
+    auto const [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), f);
+    if (word.empty() || problem != std::errc{} || stop != word.data() + word.size())
+      fail(errc::usage, "fanout '{}': say 1 to 6 whole numbers, as 12,12,12", text);
+    o.fanouts.push_back(f);
+    at = end + 1;
+  }
+  check_sampling(o);
+  return o.fanouts;
+}
+
+}  // namespace garner

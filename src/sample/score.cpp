@@ -1,0 +1,428 @@
+// Every score but the degree is rounds of one sum: each vertex adds up what its targets give (what pulls it), then one step a vertex.
+// The lists of 32 neighbouring vertices are an item, added up a list at a time; a long list is cut into slices whose sums are added in
+// order, so that a place gives the same bits each time.
+// expected. Of one mini-batch, hop by hop: P(v), that v is among its vertices, and M(v), that it is and has not yet drawn a given one of
+// its in-neighbours. At a hop it draws each with s(v) = min(1, fanout / in-degree), so that
+//   R(v) += M(v) s(v), which u has been drawn by v;  P(u) = 1 - (1 - P0(u)) prod over targets v of u of (1 - R(v)),
+// taking targets for independent. R grows only, and P of the last hop is what one mini-batch reads of u's row.
+// The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v is
+// there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)), to first order R(v) less R(v) (1 - P(v)) / P(v) times h(u) = R(u) / (1 - R(u)).
+// So the logarithms' sum loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of many
+// neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
+// Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. 36 bytes a vertex near.
+#include "sample/score.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/exec.hpp"
+#include "core/progress.hpp"
+#include "core/stats.hpp"
+#include "sample/lists.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t slice = 4096, block = 2048;
+
+// A slice of a long list.
+struct long_slice {
+  std::uint64_t vertex, begin, end;
+};
+
+template <class Id, bool Packed>
+struct sum_short {
+  csr_view<Id> out;
+  float const* given;
+  float* sum;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t w) const {
+    std::uint64_t const first = w * 32, last = smaller(out.vertices, first + 32);
+    std::uint64_t const* const offsets = out.offsets + first;
+    auto const give = [&](Id v) { return given[v]; };
+    if (offsets[last - first] - offsets[0] <= slice) {
+      t.sum_lists(known<Packed>(out.arcs({offsets[0], offsets[last - first]})), offsets, static_cast<std::uint32_t>(last - first), give,
+                  [&](std::uint32_t k, double part) { sum[first + k] = static_cast<float>(part); });
+      return;
+    }
+    for (std::uint64_t v = first; v < last; ++v) {
+      if (out.degree(v) == 0 || out.degree(v) > slice) continue;
+      double const all = t.sum(known<Packed>(out.list(v)), [&](Id u) { return static_cast<double>(given[u]); });
+      t.once([&] { sum[v] = static_cast<float>(all); });
+    }
+  }
+};
+
+template <class Id, bool Packed>
+struct sum_slices {
+  csr_view<Id> out;
+  long_slice const* slices;
+  float const* given;
+  double* part;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    double const all =
+        t.sum(known<Packed>(out.arcs({slices[i].begin, slices[i].end})), [&](Id u) { return static_cast<double>(given[u]); });
+    t.once([&] { part[i] = all; });
+  }
+};
+
+// A long vertex is an item; its slices follow each other.
+struct sum_long {
+  std::uint64_t const *vertex, *first;  // first: one more than there are
+  double const* part;
+  float* sum;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    double const all = t.sum(indices{first[i], first[i + 1]}, [&](std::uint64_t k) { return part[k]; });
+    t.once([&] { sum[vertex[i]] = static_cast<float>(all); });
+  }
+};
+
+template <class Id, bool Packed>
+struct count_in {
+  csr_view<Id> out;
+  std::uint32_t* degree;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    t.each(known<Packed>(out.arcs({i * slice, smaller(out.edges, (i + 1) * slice)})), [&](Id v) { atomic_add(degree + v, 1u); });
+  }
+};
+
+struct degree_of_lists {
+  std::uint64_t const* offsets;
+  std::uint32_t* degree;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    degree[v] = static_cast<std::uint32_t>(smaller<std::uint64_t>(offsets[v + 1] - offsets[v], 0xffffffffu));
+  }
+};
+
+struct degree_score {
+  std::uint64_t const* offsets;
+  float* score;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    score[v] = static_cast<float>(offsets[v + 1] - offsets[v]);
+  }
+};
+
+struct set_all {
+  float* at;
+  float to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    at[v] = to;
+  }
+};
+struct set_some {
+  std::uint64_t const* which;
+  float* at;
+  float to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    at[which[i]] = to;
+  }
+};
+
+struct times {
+  float* at;
+  float by;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    at[v] *= by;
+  }
+};
+
+struct share_out {  // what a vertex gives to each that it may pull; without in-edges none asks
+  float const* score;
+  std::uint32_t const* in_degree;
+  float* given;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    given[v] = in_degree[v] ? score[v] / static_cast<float>(in_degree[v]) : 0;
+  }
+};
+
+struct rank_step {
+  std::uint64_t vertices;
+  std::uint64_t const* offsets;
+  float const* sum;
+  float damping, jump;
+  float* score;
+  double* change;  // of each block
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    double const mine = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      float const pulled = offsets[v] == offsets[v + 1] ? 0 : sum[v], next = jump + damping * pulled, old = score[v];
+      score[v] = next;
+      return static_cast<double>(next < old ? old - next : next - old);
+    });
+    t.once([&] { change[b] = mine; });
+  }
+};
+
+struct fold_changes {
+  std::uint64_t blocks;
+  double* change;  // the sum comes behind the last
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t) const {
+    double const all = t.sum(indices{0, blocks}, [&](std::uint64_t b) { return change[b]; });
+    t.once([&] { change[blocks] = all; });
+  }
+};
+
+// Before a hop: who draws, and what follows from it.
+struct draw_step {
+  std::uint32_t const* in_degree;
+  float fanout;
+  bool anew;               // those that drew before draw again
+  float const* there;      // P
+  float *waiting, *drawn;  // M and R
+  float* given;            // -log(1 - R)
+  float *back, *echo;      // echo: h, of R before; null: there is none
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    float const d = static_cast<float>(in_degree[v]), s = d > fanout ? fanout / d : 1.0f, before = drawn[v], p = there[v];
+    float const r = smaller(before + waiting[v] * s, 1 - 0x1p-24f);
+    waiting[v] = anew ? waiting[v] * (1 - s) : 0;
+    drawn[v] = r;
+    given[v] = -log1pf(-r);
+    if (!back) return;
+    back[v] = p > 0 ? r * (1 - p) / (p * (1 - r)) : 0;
+    echo[v] = before / (1 - before);
+  }
+};
+
+// After it: who is there.
+struct reach_step {
+  std::uint64_t const* offsets;
+  float const *sum, *sum_back, *echo;  // null: there is no echo
+  float const* start;                  // P0
+  float *there, *waiting;              // P and M
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    float pulled = offsets[v] == offsets[v + 1] ? 0 : sum[v];
+    if (echo && pulled > 0) pulled = larger(pulled - echo[v] * sum_back[v], 0.0f);
+    float const now = start[v] + (1 - start[v]) * -expm1f(-pulled);
+    float const more = larger(now - there[v], 0.0f);
+    there[v] += more;
+    waiting[v] += more;
+  }
+};
+
+std::uint64_t blocks_of(std::uint64_t n) { return (n + block - 1) / block; }
+
+using clock = std::chrono::steady_clock;
+
+// What all rounds share.
+template <class Id>
+class rounds {
+ public:
+  rounds(graph const& g, score_options const& o)
+      : g_(g),
+        o_(o),
+        model_(o.access),
+        x(o.where, &model_),
+        n(g.info.vertices),
+        lists_(x, g, g.out),
+        score(near<float>("scores")),
+        given_(near<float>("scores")),
+        sum_(near<float>("scores")) {
+    std::vector<long_slice> slices;
+    std::vector<std::uint64_t> vertex, first;
+    std::uint64_t const* const offsets = g.out.offsets.data();
+    for (std::uint64_t v = 0; v < n; ++v) {
+      if (offsets[v + 1] - offsets[v] <= slice) continue;
+      vertex.push_back(v);
+      first.push_back(slices.size());
+      for (std::uint64_t i = offsets[v]; i < offsets[v + 1]; i += slice)
+        slices.push_back({v, i, std::min<std::uint64_t>(i + slice, offsets[v + 1])});
+    }
+    first.push_back(slices.size());
+    slices_ = near_values(x, slices, "long lists");
+    vertex_ = near_values(x, vertex, "long lists");
+    first_ = near_values(x, first, "long lists");
+    part_ = buffer<double>(x.near(), slices.size(), x.device(), "long lists");
+  }
+
+  std::uint64_t const* offsets() const { return lists_.offsets(); }
+  float* given() const { return given_.data(); }
+  float const* sum() const { return sum_.data(); }  // of a vertex without out-edges: anything
+  template <class T>
+  buffer<T> near(char const* what) {
+    return buffer<T>(x.near(), n, x.device(), what);
+  }
+
+  // to[u] = the sum of from[v] over the targets v of u.
+  void add_up(float const* from, float* to) {
+    check_interrupted();
+    if (g_.out.packed_targets.empty()) add_up_of<false>(from, to);
+    else if constexpr (sizeof(Id) == 4) add_up_of<true>(from, to);
+  }
+  void add_up() { add_up(given(), sum_.data()); }
+
+  buffer<std::uint32_t> in_degrees() {
+    auto degree = near<std::uint32_t>("in-degrees");
+    if (g_.info.in_lists || !g_.info.directed) {
+      near_lists const in(x, g_, g_.info.in_lists ? g_.in : g_.out);
+      for_each_item<1>(x, n, degree_of_lists{in.offsets(), degree.data()});
+      x.wait();
+      return degree;
+    }
+    x.fill(degree.data(), 0, degree.bytes());
+    std::uint64_t const items = (g_.info.edges + slice - 1) / slice;
+    csr_view<Id> const out = lists_.template view<Id>();
+    if (!out.targets.packed) each_list(items, count_in<Id, false>{out, degree.data()});
+    else if constexpr (sizeof(Id) == 4) each_list(items, count_in<Id, true>{out, degree.data()});
+    return degree;
+  }
+
+  void rank(score_result& r, std::vector<std::uint64_t> const& train) {
+    bool const weighted = o_.by == score_kind::weighted_reverse_pagerank;
+    auto const degree = in_degrees();
+    auto const chosen = near_values(x, weighted ? train : std::vector<std::uint64_t>{}, "training set");
+    std::uint64_t const blocks = blocks_of(n);
+    buffer<double> change(x.near(), blocks + 1, x.device(), "sums");
+    float const start = static_cast<float>(1.0 / static_cast<double>(n));
+    for_each_item<1>(x, n, set_all{score.data(), start});
+    if (weighted)
+      for_each_item<1>(x, chosen.size(), set_some{chosen.data(), score.data(), static_cast<float>(1.0 / static_cast<double>(train.size()))});
+    rank_step const step{n,
+                         offsets(),
+                         sum(),
+                         static_cast<float>(o_.damping),
+                         static_cast<float>((1 - o_.damping) / static_cast<double>(n)),
+                         score.data(),
+                         change.data()};
+    std::uint64_t const most = weighted ? 5 : o_.most_iterations;
+    r.converged = weighted;
+    while (r.iterations < most && (weighted || !r.converged)) {
+      for_each_item<1>(x, n, share_out{score.data(), degree.data(), given()});
+      add_up();
+      for_each_item<32>(x, blocks, step);
+      ++r.iterations;
+      if (weighted) continue;
+      for_each_item<32>(x, 1, fold_changes{blocks, change.data()});
+      r.l1_change = x.read(change.data() + blocks);
+      r.converged = r.l1_change <= o_.tolerance;
+    }
+  }
+
+  void expect(score_result& r, std::vector<std::uint64_t> const& train) {
+    sample_options const& s = o_.sampling;
+    auto const degree = in_degrees();
+    auto const chosen = near_values(x, train, "training set");
+    auto start = near<float>("expected accesses"), waiting = near<float>("expected accesses"), drawn = near<float>("expected accesses");
+    bool const echoes = !g_.info.directed;
+    buffer<float> back, echo, sum_back;
+    if (echoes)
+      for (buffer<float>* b : {&back, &echo, &sum_back}) *b = near<float>("expected accesses");
+    std::uint64_t const batches = (train.size() + s.batch - 1) / s.batch;
+    float const p = static_cast<float>(1.0 / static_cast<double>(batches));
+    for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_all{b->data(), 0});
+    for_each_item<1>(x, chosen.size(), set_some{chosen.data(), start.data(), p});
+    x.copy(score.data(), start.data(), start.bytes());
+    x.copy(waiting.data(), start.data(), start.bytes());
+    for (std::uint32_t const fanout : s.fanouts) {
+      for_each_item<1>(x, n,
+                       draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, score.data(), waiting.data(), drawn.data(),
+                                 given(), back.data(), echo.data()});
+      add_up();
+      // At the first hop nobody was drawn yet.
+      if (echoes && r.iterations) add_up(back.data(), sum_back.data());
+      for_each_item<1>(x, n,
+                       reach_step{offsets(), sum(), sum_back.data(), r.iterations ? echo.data() : nullptr, start.data(), score.data(),
+                                  waiting.data()});
+      ++r.iterations;
+    }
+    for_each_item<1>(x, n, times{score.data(), static_cast<float>(batches)});
+  }
+
+  void finish(score_result& r, clock::time_point start) {
+    x.wait();
+    r.ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+    r.link = model_.take();
+    r.score.resize(n);
+    x.copy(r.score.data(), score.data(), score.bytes());
+    x.wait();
+  }
+
+ private:
+  template <class Body>
+  void each_list(std::uint64_t items, Body const& body) {
+    if (o_.access == access_mode::strided) for_each_item<1>(x, items, body, o_.access);
+    else for_each_item<32>(x, items, body, o_.access);
+  }
+  template <bool Packed>
+  void add_up_of(float const* from, float* to) {
+    csr_view<Id> const out = lists_.template view<Id>();
+    each_list((n + 31) / 32, sum_short<Id, Packed>{out, from, to});
+    if (slices_.empty()) return;
+    each_list(slices_.size(), sum_slices<Id, Packed>{out, slices_.data(), from, part_.data()});
+    for_each_item<32>(x, vertex_.size(), sum_long{vertex_.data(), first_.data(), part_.data(), to});
+  }
+
+  graph const& g_;
+  score_options const& o_;
+  traffic_model model_;
+
+ public:
+  executor x;
+  std::uint64_t const n;
+
+ private:
+  near_lists lists_;
+
+ public:
+  buffer<float> score;
+
+ private:
+  buffer<float> given_, sum_;
+  buffer<long_slice> slices_;
+  buffer<std::uint64_t> vertex_, first_;
+  buffer<double> part_;
+};
+
+}  // namespace
+
+score_result score_vertices(graph const& g, score_options const& o, std::vector<std::uint64_t> const& train) {
+  phase const timed{"sample.score"};
+  if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
+  if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", o.tolerance);
+  if (o.most_iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
+  check_sampling(o.sampling);
+  score_options how = o;
+  how.edges = require_readable(g, o.where, o.access, o.edges);
+  if (o.where.kind == place_kind::device) self_test(o.where.index);
+  score_result r;
+  if (g.info.vertices == 0) return r;
+  with_id_type(g.info, [&](auto id) {
+    rounds<decltype(id)> job(g, how);
+    job.x.wait();
+    auto const start = clock::now();
+    switch (o.by) {
+      case score_kind::degree:
+        for_each_item<1>(job.x, job.n, degree_score{job.offsets(), job.score.data()});
+        break;
+      case score_kind::expected:
+        job.expect(r, train);
+        break;
+      default:
+        job.rank(r, train);
+    }
+    job.finish(r, start);
+  });
+  return r;
+}
+
+std::uint64_t score_bytes(graph_info const& info, score_options const& o) {
+  bool const on_device = o.where.kind == place_kind::device;
+  std::uint64_t const long_lists = info.edges / slice;  // a list has at most one slice more than its full ones, and is a full one long
+  return info.vertices * (o.by == score_kind::expected ? 48 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
+         2 * long_lists * (sizeof(long_slice) + 8) + long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
+}
+
+}  // namespace garner
