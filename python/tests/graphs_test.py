@@ -164,9 +164,12 @@ class Graphs(unittest.TestCase):
             with open("/proc/self/statm") as f:
                 return int(f.read().split()[1]) * 4096
 
+        file = self.folder / "kron.gnr"
+        garner.generate("kron", 14).save(file)
+
         def once():
-            g = garner.generate("kron", 14)
-            return garner.bfs(g, 1).depth
+            g = garner.open(file)
+            return garner.bfs(g, 1).depth, g.ids()
 
         for _ in range(30):  # until the allocator has what it keeps
             once()
