@@ -1,5 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
+#include "garner/build.hpp"       // build_facts: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered

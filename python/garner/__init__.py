@@ -1,0 +1,18 @@
+"""Graphs and feature tables larger than the memory of the GPU.
+
+    import garner
+    g = garner.build(source, target)          # arrays of NumPy, torch, anything with DLPack; or garner.open("kron26.gnr")
+    depth = garner.bfs(g, 17).depth           # depth[k] is that of vertex g.ids()[k]
+
+    features = garner.tiered(features, device_budget="8GiB")
+    rows = features[ids]                      # a torch tensor on the device of ids, else a NumPy array
+
+garner.info() tells version, GPU support and devices. Errors are garner.Error; docs/python.md says more.
+"""
+from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
+from . import _garner
+
+__version__ = _garner.info()["version"]
+
+if hasattr(_garner, "Table"):
+    from .tables import Tiered, Unified, tiered, unified  # noqa: F401

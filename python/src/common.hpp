@@ -1,0 +1,131 @@
+// What all of the binding shares: work without the interpreter's lock that Ctrl-C can stop, keywords, arrays in and out.
+// The binding sees include/garner alone: it compiles wherever a Python, these headers and libgarner are.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "garner/garner.hpp"
+
+namespace garner::python {
+
+namespace nb = nanobind;
+
+void add_errors(nb::module_& m);
+void add_graphs(nb::module_& m);
+void add_jobs(nb::module_& m);
+void add_features(nb::module_& m);
+
+[[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
+
+// While it lives, in the main thread, Ctrl-C asks Garner to stop; then Python's own handler is back, and told if there was one.
+class interruptible {
+ public:
+  interruptible();
+  ~interruptible();
+  interruptible(interruptible const&) = delete;
+  interruptible& operator=(interruptible const&) = delete;
+
+ private:
+  bool installed_ = false;
+};
+
+// Runs work() without the interpreter's lock. Nothing of Python may be touched inside.
+template <class Work>
+auto released(Work&& work) {
+  interruptible guard;
+  nb::gil_scoped_release unlocked;
+  return work();
+}
+
+place place_of(nb::handle spec);                           // "host", "device", "device:1", "traced", "cpu", "cuda:1", 1, torch.device(...)
+place default_place();                                     // device 0, the host where there is none
+std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
+
+// Keyword options, taken one by one; done() refuses what is left, which is a mistake of the caller's.
+class keywords {
+ public:
+  keywords(char const* call, nb::kwargs given) : call_(call), given_(std::move(given)) {}
+
+  template <class T>
+  void take(char const* name, T& into) {
+    if (nb::object const value = find(name); value.is_valid()) {
+      try {
+        into = nb::cast<T>(value);
+      } catch (nb::cast_error const&) {
+        wrong(name, value);
+      }
+    }
+  }
+  void take(char const* name, place& into) {
+    if (nb::object const value = find(name); value.is_valid()) into = place_of(value);
+  }
+  void take(char const* name, access_mode& into) {
+    if (nb::object const value = find(name); value.is_valid()) into = parse_access(text(name, value));
+  }
+  void take(char const* name, std::optional<tier>& into) {
+    if (nb::object const value = find(name); value.is_valid() && !value.is_none()) into = parse_tier(text(name, value));
+  }
+  // One of a few names; what it may be is told when it is none of them. None leaves it as it is.
+  template <class Enum, class Into>
+  void choose(char const* name, Into& into, std::map<std::string, Enum> const& choices) {
+    nb::object const value = find(name);
+    if (!value.is_valid() || value.is_none()) return;
+    auto const found = choices.find(text(name, value));
+    if (found != choices.end()) {
+      into = found->second;
+      return;
+    }
+    std::string all;
+    for (auto const& choice : choices) all += (all.empty() ? "" : ", ") + choice.first;
+    refuse(errc::usage, std::string(name) + " '" + text(name, value) + "': say one of " + all);
+  }
+  void take_bytes(char const* name, std::optional<std::uint64_t>& into) {
+    if (nb::object const value = find(name); value.is_valid()) into = bytes_of(value);
+  }
+  void take_bytes(char const* name, std::uint64_t& into) {
+    if (nb::object const value = find(name); value.is_valid()) into = bytes_of(value).value_or(into);
+  }
+  void done() const;
+
+ private:
+  nb::object find(char const* name);  // and takes it out; invalid where it is not given
+  std::string text(char const* name, nb::handle value) const;
+  [[noreturn]] void wrong(char const* name, nb::handle value) const;
+
+  char const* call_;
+  nb::kwargs given_;
+};
+
+// Any array of the host's: NumPy, torch, anything with DLPack or a buffer; a list becomes a NumPy array. Never copied otherwise.
+using array = nb::ndarray<nb::ro>;
+array host_array(nb::handle from, char const* name);
+std::string kind_of(nb::dlpack::dtype type);  // "int64", "float32"
+
+// One-dimensional whole numbers of any width and stride; errc::usage otherwise. write_ids puts them `step` entries apart; errc::input names
+// a negative one and its position.
+array whole_numbers(nb::handle from, char const* name);
+void write_ids(array const& from, char const* name, std::uint64_t* to, std::size_t step = 1);
+
+// A NumPy array that owns what the vector held.
+template <class T>
+using numpy_array = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+template <class T>
+numpy_array<T> to_numpy(std::vector<T>&& values) {
+  auto* const kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return numpy_array<T>(kept->data(), {kept->size()}, owner);
+}
+
+void warn(std::string const& message);  // a Python RuntimeWarning
+
+}  // namespace garner::python

@@ -1,0 +1,325 @@
+// Graphs: opened, read, built from arrays, generated; told about, brought to a device, reordered, saved.
+#include "graphs.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace garner::python {
+
+namespace {
+
+std::map<std::string, vertex_order> const orders{
+    {"natural", vertex_order::natural}, {"degree", vertex_order::degree}, {"bfs", vertex_order::bfs}, {"random", vertex_order::random}};
+std::map<std::string, generator> const generators{{"kron", generator::kron}, {"uniform", generator::uniform}, {"web", generator::web}};
+std::map<std::string, build_options::ids> const numberings{
+    {"automatic", build_options::ids::automatic}, {"keep", build_options::ids::keep}, {"compact", build_options::ids::compact}};
+
+template <class Enum>
+std::string name_in(std::map<std::string, Enum> const& names, Enum value) {
+  for (auto const& [name, meaning] : names)
+    if (meaning == value) return name;
+  return "?";
+}
+
+std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k == weight_kind::u32 ? "u32" : "f32"; }
+
+// (low, high): whole numbers draw u32 weights, anything else f32.
+std::optional<build_options::random_weights> drawn(nb::object const& range, std::uint64_t seed) {
+  if (!range.is_valid() || range.is_none()) return std::nullopt;
+  std::pair<double, double> ends;
+  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high), as (1, 255)");
+  bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
+  bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
+  if (!sound) refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high) with 0 <= low <= high");
+  return build_options::random_weights{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
+}
+
+build_options build_options_of(keywords& given) {
+  build_options o;
+  given.take("undirected", o.undirected);
+  given.take("keep_duplicates", o.keep_duplicates);
+  given.take("keep_loops", o.keep_loops);
+  given.take("in_lists", o.in_lists);
+  given.choose("numbering", o.numbering, numberings);
+  given.take("id_bytes", o.id_bytes);
+  if (o.id_bytes != 0 && o.id_bytes != 4 && o.id_bytes != 8)
+    refuse(errc::usage, "id_bytes " + std::to_string(o.id_bytes) + ": say 4 or 8, or 0 for what fits");
+  nb::object range;
+  std::uint64_t seed = 1;
+  given.take("draw_weights", range);
+  given.take("weight_seed", seed);
+  o.draw_weights = drawn(range, seed);
+  given.take_bytes("host_budget", o.host_budget);
+  return o;
+}
+
+py_graph open(nb::object file, nb::kwargs options) {
+  std::string const path = path_of(file);
+  open_options o;
+  keywords given("open", options);
+  given.take("place", o.where);
+  given.take("edges", o.edges);
+  given.take("weights", o.weights);
+  given.take("in_lists", o.in_lists);
+  given.take("check", o.check);
+  given.done();
+  return py_graph(released([&] { return open_graph(path, o); }));
+}
+
+py_graph read(nb::object file, nb::kwargs options) {
+  std::string const path = path_of(file);
+  keywords given("read", options);
+  build_options const o = build_options_of(given);
+  given.done();
+  build_report report;
+  py_graph g(released([&] { return read_graph(path, o, &report); }));
+  g.report = report;
+  return g;
+}
+
+// Weights as Garner keeps them: u32 of whole numbers, f32 of others.
+void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real) {
+  array const a = host_array(from, "weights");
+  nb::dlpack::dtype const t = a.dtype();
+  if (a.ndim() != 1) refuse(errc::usage, "weights: has " + std::to_string(a.ndim()) + " dimensions; give one");
+  if (t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && (t.bits == 32 || t.bits == 64)) {
+    real.resize(a.shape(0));
+    std::int64_t const stride = a.stride(0);
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      std::int64_t const at = static_cast<std::int64_t>(i) * stride;
+      real[i] = t.bits == 32 ? static_cast<float const*>(a.data())[at] : static_cast<float>(static_cast<double const*>(a.data())[at]);
+    }
+    return;
+  }
+  std::vector<std::uint64_t> wide(whole_numbers(from, "weights").shape(0));
+  write_ids(a, "weights", wide.data());
+  whole.resize(wide.size());
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    if (wide[i] > std::numeric_limits<std::uint32_t>::max())
+      refuse(errc::input, "weights[" + std::to_string(i) + "] is " + std::to_string(wide[i]) + "; whole weights end at 4294967295");
+    whole[i] = static_cast<std::uint32_t>(wide[i]);
+  }
+}
+
+py_graph build(nb::object source, nb::object target, nb::object weights, nb::kwargs options) {
+  keywords given("build", options);
+  edge_array all;
+  given.take("vertices", all.vertices);
+  build_options const o = build_options_of(given);
+  given.done();
+  array const from = whole_numbers(source, "source"), to = whole_numbers(target, "target");
+  if (from.shape(0) != to.shape(0))
+    refuse(errc::usage, std::to_string(from.shape(0)) + " sources for " + std::to_string(to.shape(0)) + " targets; give each edge both");
+  std::vector<edge> edges(from.shape(0));
+  static_assert(sizeof(edge) == 2 * sizeof(std::uint64_t));
+  if (!edges.empty()) {
+    write_ids(from, "source", &edges[0].source, 2);
+    write_ids(to, "target", &edges[0].target, 2);
+  }
+  std::vector<std::uint32_t> whole;
+  std::vector<float> real;
+  if (!weights.is_none()) {
+    read_weights(weights, whole, real);
+    if (std::max(whole.size(), real.size()) != edges.size())
+      refuse(errc::usage, std::to_string(std::max(whole.size(), real.size())) + " weights for " + std::to_string(edges.size()) +
+                              " edges; give each edge one");
+  }
+  all.edges = edges;
+  all.weights = whole;
+  all.real_weights = real;
+  build_report report;
+  py_graph g(released([&] { return build_graph(all, o, &report); }));
+  g.report = report;
+  return g;
+}
+
+py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor, std::uint64_t seed, nb::kwargs options) {
+  generate_options o;
+  auto const found = generators.find(kind);
+  if (found == generators.end()) refuse(errc::usage, "kind '" + kind + "': say one of kron, uniform, web");
+  if (scale < 1 || scale > 31) refuse(errc::usage, "scale " + std::to_string(scale) + ": say 1 to 31");
+  if (edge_factor < 1 || edge_factor > 4096) refuse(errc::usage, "edge_factor " + std::to_string(edge_factor) + ": say 1 to 4096");
+  o.kind = found->second;
+  o.scale = scale;
+  o.edge_factor = edge_factor;
+  o.seed = seed;
+  place where;
+  keywords given("generate", options);
+  given.take("place", where);
+  o.build = build_options_of(given);
+  given.done();
+  if (where.kind == place_kind::traced) refuse(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
+  build_report report;
+  py_graph g(released([&] { return generate_graph(o, where, &report); }));
+  g.report = report;
+  return g;
+}
+
+std::string describe(py_graph const& g) {
+  graph_info const& i = g.use()->info();
+  return "<garner.Graph " + g.use()->name() + ": " + std::to_string(i.vertices) + " vertices, " + std::to_string(i.edges) + " edges, " +
+         (i.directed ? i.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice") + ", " +
+         std::to_string(i.id_bytes) + "-byte ids, " +
+         (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") + ">";
+}
+
+}  // namespace
+
+std::string path_of(nb::handle file) {
+  nb::object const text = nb::module_::import_("os").attr("fspath")(file);
+  std::string path;
+  if (nb::try_cast(text, path)) return path;
+  nb::bytes const raw(nb::module_::import_("os").attr("fsencode")(text));
+  return std::string(raw.c_str(), raw.size());
+}
+
+std::shared_ptr<graph_handle> py_graph::use() const {
+  if (!handle_)
+    refuse(errc::usage, "this graph is being moved, or was lost when moving it failed; open or build it again");
+  return handle_;
+}
+
+void py_graph::replace(char const* what, std::function<graph_handle(graph_handle)> const& work) {
+  if (use().use_count() > 2)  // this one and the graph's own
+    refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
+  graph_handle taken = std::move(*handle_);
+  handle_.reset();  // whoever looks at it meanwhile is told
+  graph_handle done = released([&] { return work(std::move(taken)); });
+  handle_ = std::make_shared<graph_handle>(std::move(done));
+}
+
+#define BUILD_OPTIONS                                                                                                             \
+  "undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, "             \
+  "numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, " \
+  "host_budget: int | str | None = None"
+#define BUILD_OPTIONS_TOLD                                                                                                              \
+  "\n"                                                                                                                                  \
+  "undirected: each edge in both directions; None: as the format says, else directed\n"                                                \
+  "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                                          \
+  "in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)\n"                                    \
+  "numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n"                  \
+  "draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed\n"                                         \
+  "host_budget: bytes of host memory that may be taken, as \"8GiB\"\n"                                                                 \
+  "Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted."
+
+void add_graphs(nb::module_& m) {
+  nb::class_<graph_info>(m, "GraphInfo", "What one knows of a graph without its arrays.")
+      .def_ro("vertices", &graph_info::vertices)
+      .def_ro("edges", &graph_info::edges, "arcs stored: an undirected edge counts twice")
+      .def_ro("id_bytes", &graph_info::id_bytes, "4 or 8: bytes of one entry of the edge list")
+      .def_prop_ro("weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
+      .def_ro("directed", &graph_info::directed)
+      .def_ro("in_lists", &graph_info::in_lists, "a directed graph that also holds its in-neighbours")
+      .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
+      .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
+      .def_prop_ro("order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs' or 'random'")
+      .def_ro("packed", &graph_info::packed, "targets and weights are compressed");
+
+  nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
+      .def_ro("arcs_read", &build_report::arcs_read)
+      .def_ro("loops_dropped", &build_report::loops_dropped)
+      .def_ro("loops_kept", &build_report::loops_kept)
+      .def_ro("duplicates_dropped", &build_report::duplicates_dropped)
+      .def_ro("isolated", &build_report::isolated, "vertices without any edge")
+      .def_ro("compacted", &build_report::compacted)
+      .def_ro("bytes_needed", &build_report::bytes_needed, "host memory at the peak, predicted before it started");
+
+  nb::class_<py_graph>(m, "Graph",
+                       "A graph in memory: CSR, its offsets in host memory, its edges in a tier. Made by open, read, build and generate.\n"
+                       "Vertices are named by the user's ids; entry k of every result belongs to the vertex ids()[k].")
+      .def_prop_ro("info", [](py_graph const& g) { return g.use()->info(); })
+      .def_prop_ro("name", [](py_graph const& g) { return g.use()->name(); }, "of its file, as messages call it")
+      .def_ro("report", &py_graph::report, "what was dropped while it was built; None where it was opened")
+      .def("__len__", [](py_graph const& g) { return g.use()->info().vertices; })
+      .def("__repr__", &describe)
+      .def(
+          "ids",
+          [](py_graph const& g) {
+            auto const held = g.use();
+            return to_numpy(released([&] { return held->ids(); }));
+          },
+          "All vertices by the user's ids, ascending. Shape: (vertices,), uint64.")
+      .def(
+          "position", [](py_graph const& g, std::uint64_t id) { return g.use()->position(id); }, nb::arg("id"),
+          "The k with ids()[k] == id: where this vertex stands in every result. Errors: InputError where there is none.")
+      .def(
+          "save",
+          [](py_graph const& g, nb::object file) {
+            std::string const path = path_of(file);
+            auto const held = g.use();
+            return released([&] { return save_graph(*held, path); });
+          },
+          nb::arg("file"),
+          "Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.\n"
+          "Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.")
+      .def(
+          "to",
+          [](nb::object self, nb::object where, std::optional<std::string> edges) {
+            place const to = place_of(where);
+            std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
+            nb::cast<py_graph&>(self).replace("to()", [&](graph_handle g) { return bring_to(std::move(g), to, t); });
+            return self;
+          },
+          nb::arg("place"), nb::arg("edges") = nb::none(),
+          nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
+          "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: host memory, mapped), or for 'host' again.\n"
+          "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.")
+      .def(
+          "reorder",
+          [](nb::object self, std::string const& by, std::uint64_t seed) {
+            auto const found = orders.find(by);
+            if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random");
+            nb::cast<py_graph&>(self).replace("reorder()",
+                                              [&](graph_handle g) { return reorder_graph(std::move(g), {found->second, seed}); });
+            return self;
+          },
+          nb::arg("by") = "degree", nb::arg("seed") = 1, nb::sig("def reorder(self, by: str = 'degree', seed: int = 1) -> Graph"),
+          "Lays the vertices in another order inside ('degree', 'bfs', 'random'; 'natural' again); ids and results stay the user's.\n"
+          "In place, and returns it; edges lie in host memory afterwards. Errors: as of to().")
+      .def(
+          "pick_sources",
+          [](py_graph const& g, std::uint64_t count, std::uint64_t seed) {
+            auto const held = g.use();
+            return to_numpy(released([&] { return pick_sources(*held, count, seed); }));
+          },
+          nb::arg("count"), nb::arg("seed") = 1,
+          "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty where\n"
+          "no vertex has edges.");
+
+  m.def("open", &open, nb::arg("file"), nb::arg("options"),
+        nb::sig("def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, "
+                "in_lists: bool | None = None, check: bool = True) -> Graph"),
+        "Opens a container (.gnr).\n"
+        "\n"
+        "place: that will run the jobs: 'host', 'traced', 'device', 'device:1'\n"
+        "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host\n"
+        "weights, in_lists: None: where the file has them; True: InputError where it has none\n"
+        "check: the checksums; offsets and targets are checked in any case\n"
+        "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
+  m.def("read", &read, nb::arg("file"), nb::arg("options"),
+        nb::sig("def read(file: str | os.PathLike, *, " BUILD_OPTIONS ") -> Graph"),
+        "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
+        "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);
+  m.def("build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none() = nb::none(), nb::arg("options"),
+        nb::sig("def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, " BUILD_OPTIONS
+                ") -> Graph"),
+        "A graph of edges in memory: source[i] -> target[i].\n"
+        "\n"
+        "source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected\n"
+        "edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.\n"
+        "vertices: ids 0 to vertices - 1 exist, with or without edges\n"
+        "The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile)." BUILD_OPTIONS_TOLD);
+  m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
+        nb::arg("options"),
+        nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', "
+                BUILD_OPTIONS ") -> Graph"),
+        "A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.\n"
+        "\n"
+        "kind: 'kron' (Graph500: A .57 B .19 C .19 D .05), 'uniform', 'web' (in the manner of a crawl)\n"
+        "place: where it is made: 'host' or a device" BUILD_OPTIONS_TOLD);
+}
+
+}  // namespace garner::python

@@ -1,0 +1,26 @@
+// A graph as Python holds it: shared with the searches that run on it, exchanged when it is brought elsewhere.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "common.hpp"
+
+namespace garner::python {
+
+class py_graph {
+ public:
+  explicit py_graph(graph_handle&& g) : handle_(std::make_shared<graph_handle>(std::move(g))) {}
+  // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
+  std::shared_ptr<graph_handle> use() const;
+  // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws it is lost.
+  void replace(char const* what, std::function<graph_handle(graph_handle)> const& work);
+
+  std::optional<build_report> report;
+
+ private:
+  std::shared_ptr<graph_handle> handle_;
+};
+
+std::string path_of(nb::handle file);  // str, bytes or PathLike
+
+}  // namespace garner::python

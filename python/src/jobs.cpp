@@ -1,0 +1,402 @@
+// The jobs: keywords to options, vectors to NumPy arrays.
+#include <nanobind/stl/map.h>
+
+#include <array>
+#include <cstdio>
+
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+std::map<std::string, bfs_variant> const bfs_variants{
+    {"levels", bfs_variant::levels}, {"direction", bfs_variant::direction}, {"emogi", bfs_variant::emogi}};
+std::map<std::string, sssp_variant> const sssp_variants{{"near_far", sssp_variant::near_far}, {"emogi", sssp_variant::emogi}};
+std::map<std::string, components_variant> const components_variants{{"afforest", components_variant::afforest},
+                                                                    {"emogi", components_variant::emogi}};
+std::map<std::string, pagerank_variant> const pagerank_variants{{"pull", pagerank_variant::pull}, {"emogi", pagerank_variant::emogi}};
+std::map<std::string, dangling_mass> const danglings{{"redistribute", dangling_mass::redistribute}, {"drop", dangling_mass::drop}};
+
+// What all jobs ask, and how their help tells it.
+template <class Options>
+void take_common(keywords& given, Options& o) {
+  given.take("place", o.where);
+  given.take("access", o.access);
+  given.take("edges", o.edges);
+  given.take_bytes("device_budget", o.device_budget);
+  given.take_bytes("l2_bytes", o.l2_bytes);
+  given.take_bytes("block_bytes", o.block_bytes);
+  given.take("verify", o.check_certificate);
+}
+#define COMMON_OPTIONS                                                                                                                \
+  "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
+  "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
+#define COMMON_TOLD                                                                                                                        \
+  "place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                             \
+  "access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',\n"       \
+  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"               \
+  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"           \
+  "Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each\n" \
+  "other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted."
+
+bfs_options bfs_options_of(char const* call, nb::kwargs options) {
+  bfs_options o;
+  keywords given(call, std::move(options));
+  take_common(given, o);
+  given.choose("variant", o.variant, bfs_variants);
+  given.take("hints", o.hints);
+  given.take("vertices_per_team", o.vertices_per_team);
+  given.take("split_hubs", o.split_hubs);
+  given.take("slice", o.slice);
+  given.take("join_lists", o.join_lists);
+  given.done();
+  return o;
+}
+#define BFS_OPTIONS                                                                                                                     \
+  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, slice: " \
+  "int = 1024, join_lists: bool | None = None"
+#define BFS_TOLD                                                                                                                      \
+  "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
+  "hints: direction: best in-neighbours of each vertex kept near, at most 4\n"                                                        \
+  "vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
+
+sssp_options sssp_options_of(char const* call, nb::kwargs options) {
+  sssp_options o;
+  keywords given(call, std::move(options));
+  take_common(given, o);
+  given.choose("variant", o.variant, sssp_variants);
+  given.take("delta", o.delta);
+  given.take("vertices_per_team", o.vertices_per_team);
+  given.take("split_hubs", o.split_hubs);
+  given.take("slice", o.slice);
+  given.take("join_lists", o.join_lists);
+  given.done();
+  return o;
+}
+#define SSSP_OPTIONS                                                                                                               \
+  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, " \
+  "slice: int = 1024, join_lists: bool | None = None"
+#define SSSP_TOLD                                                                                                                       \
+  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n"  \
+  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
+
+struct bfs_out {
+  bfs_run run;
+  nb::object depth, parent;
+};
+struct sssp_out {
+  sssp_run run;
+  nb::object distance;
+};
+struct components_out {
+  components_run run;
+  nb::object label;
+};
+struct pagerank_out {
+  pagerank_run run;
+  nb::object rank;
+};
+
+// A search and the graph that it runs on, which must outlive it.
+template <class Search>
+struct held_search {
+  std::shared_ptr<graph_handle> graph;
+  std::unique_ptr<Search> search;
+  bool ran = false;
+
+  Search& after_run() {
+    if (!ran) refuse(errc::usage, "nothing was searched yet; call run(source) first");
+    return *search;
+  }
+};
+template <class Search, class Options>
+held_search<Search> hold(py_graph const& g, Options const& o) {
+  held_search<Search> held{g.use(), nullptr};
+  held.search = released([&] { return std::make_unique<Search>(*held.graph, o); });
+  return held;
+}
+
+// One job is used by one thread at a time; Python's threads are told so rather than let through.
+class turn {
+ public:
+  explicit turn(bool& taken) : taken_(taken) {
+    if (taken_) refuse(errc::usage, "this search is running in another thread; make one a thread");
+    taken_ = true;
+  }
+  ~turn() { taken_ = false; }
+
+ private:
+  bool& taken_;
+};
+
+nb::object distances_of(std::vector<std::uint64_t>&& whole, std::vector<float>&& real) {
+  return real.empty() ? nb::cast(to_numpy(std::move(whole))) : nb::cast(to_numpy(std::move(real)));
+}
+
+std::string said(char const* what, std::uint64_t n, double ms) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s %llu, %.3f ms>", what, static_cast<unsigned long long>(n), ms);
+  return text;
+}
+
+struct py_bfs_search : held_search<bfs_search> {
+  bool busy = false;
+};
+struct py_sssp_search : held_search<sssp_search> {
+  bool busy = false;
+};
+
+}  // namespace
+
+void add_jobs(nb::module_& m) {
+  m.attr("UNREACHED") = unreached;
+  m.attr("NO_VERTEX") = no_vertex;
+  m.attr("UNREACHED_DISTANCE") = unreached_distance;
+
+  nb::class_<traffic>(m, "Traffic", "What crosses the link: traced: counted; device: the same model in closed form; host: nothing.")
+      .def_prop_ro(
+          "requests", [](traffic const& t) { return std::vector<std::uint64_t>(t.requests.begin(), t.requests.end()); },
+          "how many of 32, 64, 96 and 128 bytes")
+      .def_ro("pages", &traffic::pages, "of 4 KiB, moved by UVM (access 'paged')")
+      .def_ro("bytes_useful", &traffic::bytes_useful)
+      .def_prop_ro("bytes_link", &traffic::bytes_link)
+      .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
+
+  nb::class_<bfs_level>(m, "BfsLevel")
+      .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
+      .def_ro("edges", &bfs_level::edges, "arcs that leave them")
+      .def_ro("bytes_link", &bfs_level::bytes_link)
+      .def_ro("ms", &bfs_level::ms)
+      .def_ro("bottom_up", &bfs_level::bottom_up);
+  nb::class_<bfs_run>(m, "BfsRun", "What a search did; times in ms, state made and cleared before the clock starts.")
+      .def_ro("source", &bfs_run::source)
+      .def_ro("reached", &bfs_run::reached, "vertices, the source among them")
+      .def_ro("edges", &bfs_run::edges, "arcs that leave them")
+      .def_ro("depth_max", &bfs_run::depth_max)
+      .def_ro("depth_sum", &bfs_run::depth_sum)
+      .def_ro("ms", &bfs_run::ms)
+      .def_ro("gteps", &bfs_run::gteps, "1e9 edges a second; of an undirected graph each edge counts once")
+      .def_ro("link", &bfs_run::link)
+      .def_ro("verified", &bfs_run::verified)
+      .def_ro("levels", &bfs_run::levels)
+      .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
+  nb::class_<bfs_out>(m, "BfsResult")
+      .def_ro("run", &bfs_out::run)
+      .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.uint32]")),
+              "shape (vertices,); UNREACHED where the source does not lead")
+      .def_ro("parent", &bfs_out::parent, nb::for_getter(nb::sig("def parent(self) -> numpy.typing.NDArray[numpy.uint64]")),
+              "shape (vertices,); a vertex before it on some shortest path, the source its own, NO_VERTEX where unreached");
+  m.def(
+      "bfs",
+      [](py_graph const& g, std::uint64_t source, nb::kwargs options) {
+        bfs_options const o = bfs_options_of("bfs", std::move(options));
+        auto const held = g.use();
+        bfs_result r = released([&] { return bfs(*held, source, o); });
+        return bfs_out{std::move(r.run), nb::cast(to_numpy(std::move(r.depth))), nb::cast(to_numpy(std::move(r.parent)))};
+      },
+      nb::arg("graph"), nb::arg("source"), nb::arg("options"),
+      nb::sig("def bfs(graph: Graph, source: int, *, " BFS_OPTIONS ") -> BfsResult"),
+      "Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.\n"
+      "\n" BFS_TOLD);
+  nb::class_<py_bfs_search>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.")
+      .def(
+          "__init__",
+          [](py_bfs_search* self, py_graph const& g, nb::kwargs options) {
+            new (self) py_bfs_search{hold<bfs_search>(g, bfs_options_of("BfsSearch", std::move(options)))};
+          },
+          nb::arg("graph"), nb::arg("options"), nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD)
+      .def(
+          "run",
+          [](py_bfs_search& s, std::uint64_t source) {
+            turn const mine(s.busy);
+            bfs_run r = released([&] { return s.search->run(source); });
+            s.ran = true;
+            return r;
+          },
+          nb::arg("source"))
+      .def(
+          "depths",
+          [](py_bfs_search& s) {
+            turn const mine(s.busy);
+            return to_numpy(released([&] { return s.after_run().depths(); }));
+          },
+          "Of the last run: as BfsResult.depth.")
+      .def(
+          "parents",
+          [](py_bfs_search& s) {
+            turn const mine(s.busy);
+            return to_numpy(released([&] { return s.after_run().parents(); }));
+          },
+          "Of the last run: as BfsResult.parent.");
+
+  nb::class_<sssp_round>(m, "SsspRound")
+      .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
+      .def_ro("edges", &sssp_round::edges)
+      .def_ro("bytes_link", &sssp_round::bytes_link)
+      .def_ro("ms", &sssp_round::ms);
+  nb::class_<sssp_run>(m, "SsspRun", "What a search did; times in ms, state made and cleared before the clock starts.")
+      .def_ro("source", &sssp_run::source)
+      .def_ro("reached", &sssp_run::reached)
+      .def_ro("edges", &sssp_run::edges, "arcs relaxed, some more than once")
+      .def_ro("distance_max", &sssp_run::distance_max, "u32 weights")
+      .def_ro("distance_sum", &sssp_run::distance_sum, "u32 weights; stops at 2^64 - 1")
+      .def_ro("real_max", &sssp_run::real_max, "f32 weights")
+      .def_ro("real_sum", &sssp_run::real_sum, "f32 weights")
+      .def_ro("thresholds", &sssp_run::thresholds)
+      .def_ro("ms", &sssp_run::ms)
+      .def_ro("link", &sssp_run::link)
+      .def_ro("verified", &sssp_run::verified)
+      .def_ro("rounds", &sssp_run::rounds)
+      .def("__repr__", [](sssp_run const& r) { return said("<garner.SsspRun reached", r.reached, r.ms); });
+#define DISTANCE_TYPE "numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]"
+  nb::class_<sssp_out>(m, "SsspResult")
+      .def_ro("run", &sssp_out::run)
+      .def_ro("distance", &sssp_out::distance, nb::for_getter(nb::sig("def distance(self) -> " DISTANCE_TYPE)),
+              "shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity");
+  m.def(
+      "sssp",
+      [](py_graph const& g, std::uint64_t source, nb::kwargs options) {
+        sssp_options const o = sssp_options_of("sssp", std::move(options));
+        auto const held = g.use();
+        sssp_result r = released([&] { return sssp(*held, source, o); });
+        return sssp_out{std::move(r.run), distances_of(std::move(r.distance), std::move(r.real_distance))};
+      },
+      nb::arg("graph"), nb::arg("source"), nb::arg("options"),
+      nb::sig("def sssp(graph: Graph, source: int, *, " SSSP_OPTIONS ") -> SsspResult"),
+      "Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an\n"
+      "edge whose weight is negative or no number.\n"
+      "\n" SSSP_TOLD);
+  nb::class_<py_sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.")
+      .def(
+          "__init__",
+          [](py_sssp_search* self, py_graph const& g, nb::kwargs options) {
+            new (self) py_sssp_search{hold<sssp_search>(g, sssp_options_of("SsspSearch", std::move(options)))};
+          },
+          nb::arg("graph"), nb::arg("options"), nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD)
+      .def(
+          "run",
+          [](py_sssp_search& s, std::uint64_t source) {
+            turn const mine(s.busy);
+            sssp_run r = released([&] { return s.search->run(source); });
+            s.ran = true;
+            return r;
+          },
+          nb::arg("source"))
+      .def(
+          "distances",
+          [](py_sssp_search& s) {
+            turn const mine(s.busy);
+            auto both = released([&] { return std::pair(s.after_run().distances(), s.after_run().real_distances()); });
+            return distances_of(std::move(both.first), std::move(both.second));
+          },
+          nb::sig("def distances(self) -> " DISTANCE_TYPE), "Of the last run: as SsspResult.distance.")
+      .def(
+          "parents",
+          [](py_sssp_search& s) {
+            turn const mine(s.busy);
+            return to_numpy(released([&] { return s.after_run().parents(); }));
+          },
+          "Of the last run: as BfsResult.parent; one more read of the edges.");
+
+  nb::class_<components_phase>(m, "ComponentsPhase")
+      .def_prop_ro("what",
+                   [](components_phase const& p) {
+                     static constexpr std::array names{"round", "first_neighbours", "remaining", "all"};
+                     return names[static_cast<std::size_t>(p.what)];
+                   })
+      .def_ro("vertices", &components_phase::vertices, "whose lists were looked at")
+      .def_ro("edges", &components_phase::edges)
+      .def_ro("link", &components_phase::link)
+      .def_ro("ms", &components_phase::ms);
+  nb::class_<components_run>(m, "ComponentsRun", "What the job did; times in ms, until every vertex has its label.")
+      .def_ro("components", &components_run::components, "weak ones; an isolated vertex is one of its own")
+      .def_ro("largest", &components_run::largest, "vertices in the largest")
+      .def_ro("edges", &components_run::edges, "arcs looked at")
+      .def_ro("ms", &components_run::ms)
+      .def_ro("link", &components_run::link)
+      .def_ro("verified", &components_run::verified)
+      .def_ro("phases", &components_run::phases)
+      .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
+  nb::class_<components_out>(m, "ComponentsResult")
+      .def_ro("run", &components_out::run)
+      .def_ro("label", &components_out::label, nb::for_getter(nb::sig("def label(self) -> numpy.typing.NDArray[numpy.uint64]")),
+              "shape (vertices,); the smallest id of its component");
+  m.def(
+      "components",
+      [](py_graph const& g, nb::kwargs options) {
+        components_options o;
+        keywords given("components", std::move(options));
+        take_common(given, o);
+        given.choose("variant", o.variant, components_variants);
+        given.take("first_neighbours", o.first_neighbours);
+        given.take("seed", o.seed);
+        given.take("vertices_per_team", o.vertices_per_team);
+        given.take("slice", o.slice);
+        given.done();
+        auto const held = g.use();
+        components_result r = released([&] { return components(*held, o); });
+        return components_out{std::move(r.run), nb::cast(to_numpy(std::move(r.label)))};
+      },
+      nb::arg("graph"), nb::arg("options"),
+      nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, " COMMON_OPTIONS
+              ", vertices_per_team: int = 1, slice: int = 1024) -> ComponentsResult"),
+      "Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and\n"
+      "run.\n"
+      "\n"
+      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" COMMON_TOLD);
+
+  nb::class_<pagerank_round>(m, "PagerankRound")
+      .def_ro("vertices", &pagerank_round::vertices)
+      .def_ro("edges", &pagerank_round::edges)
+      .def_ro("l1_change", &pagerank_round::l1_change, "pull only")
+      .def_ro("bytes_link", &pagerank_round::bytes_link)
+      .def_ro("ms", &pagerank_round::ms);
+  nb::class_<pagerank_run>(m, "PagerankRun", "What the job did; times in ms, all iterations.")
+      .def_ro("iterations", &pagerank_run::iterations)
+      .def_ro("converged", &pagerank_run::converged, "the tolerance was reached")
+      .def_ro("rank_sum", &pagerank_run::rank_sum)
+      .def_ro("l1_change", &pagerank_run::l1_change, "pull: of the last iteration; emogi: the residual that was left")
+      .def_ro("edges", &pagerank_run::edges, "arcs looked at")
+      .def_ro("ms", &pagerank_run::ms)
+      .def_ro("link", &pagerank_run::link)
+      .def_ro("verified", &pagerank_run::verified)
+      .def_ro("rounds", &pagerank_run::rounds)
+      .def("__repr__", [](pagerank_run const& r) { return said("<garner.PagerankRun iterations", r.iterations, r.ms); });
+  nb::class_<pagerank_out>(m, "PagerankResult")
+      .def_ro("run", &pagerank_out::run)
+      .def_ro("rank", &pagerank_out::rank, nb::for_getter(nb::sig("def rank(self) -> numpy.typing.NDArray[numpy.float32]")),
+              "shape (vertices,); variant 'pull': shares that sum to 1");
+  m.def(
+      "pagerank",
+      [](py_graph const& g, nb::kwargs options) {
+        pagerank_options o;
+        keywords given("pagerank", std::move(options));
+        take_common(given, o);
+        given.choose("variant", o.variant, pagerank_variants);
+        given.take("damping", o.damping);
+        given.take("tolerance", o.tolerance);
+        given.take("iterations", o.iterations);
+        given.choose("dangling", o.dangling, danglings);
+        std::optional<std::map<std::uint64_t, double>> personal;
+        given.take("personal", personal);
+        if (personal) o.personal.assign(personal->begin(), personal->end());
+        given.done();
+        auto const held = g.use();
+        pagerank_result r = released([&] { return pagerank(*held, o); });
+        return pagerank_out{std::move(r.run), nb::cast(to_numpy(std::move(r.rank)))};
+      },
+      nb::arg("graph"), nb::arg("options"),
+      nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
+              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS
+              ") -> PagerankResult"),
+      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where\n"
+      "it has none.\n"
+      "\n"
+      "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
+      "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
+      "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
+      "personal: ids and weights: where it starts and jumps to\n" COMMON_TOLD);
+}
+
+}  // namespace garner::python

@@ -1,0 +1,55 @@
+// The module _garner: a thin shell over include/garner. Python's face is the package `garner`.
+#include "common.hpp"
+
+namespace garner::python {
+
+namespace {
+
+nb::dict info() {
+  build_facts const all = released([] { return facts(); });
+  nb::dict said;
+  said["version"] = all.version;
+  said["cuda"] = all.cuda;
+  nb::list devices;
+  for (device_facts const& d : all.devices) {
+    nb::dict one;
+    one["index"] = d.index;
+    one["name"] = d.name;
+    one["compute_capability"] = std::to_string(d.compute_major) + "." + std::to_string(d.compute_minor);
+    one["multiprocessors"] = d.multiprocessors;
+    one["memory_bytes"] = d.memory_bytes;
+    one["free_bytes"] = d.free_bytes;
+    one["driver"] = d.driver_version;
+    one["runtime"] = d.runtime_version;
+    devices.append(one);
+  }
+  said["devices"] = devices;
+  said["no_device"] = all.no_device.empty() ? nb::object(nb::none()) : nb::object(nb::str(all.no_device.c_str()));
+  return said;
+}
+
+}  // namespace
+}  // namespace garner::python
+
+NB_MODULE(_garner, m) {
+  using namespace garner::python;
+  m.doc() = "Garner's binding; import garner instead.";
+  add_errors(m);
+  m.def("info", &info, nb::sig("def info() -> dict[str, object]"),
+        "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
+        "(why there is none, and what to try; None where there is one).");
+  m.def(
+      "limit_host_memory", [](nb::object bytes) { garner::limit_host_memory(bytes_of(bytes).value_or(~std::uint64_t{0})); }, nb::arg("bytes"),
+      nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
+      "What Garner may take of host memory, as \"8GiB\"; whatever would pass it raises OutOfMemory. None: no limit.");
+  m.def(
+      "limit_device_memory",
+      [](int device, nb::object bytes) { garner::limit_device_memory(device, bytes_of(bytes).value_or(~std::uint64_t{0})); },
+      nb::arg("device"), nb::arg("bytes"), nb::sig("def limit_device_memory(device: int, bytes: int | str | None) -> None"),
+      "What Garner may take of a device's memory.");
+  add_graphs(m);
+  add_jobs(m);
+#if GARNER_FEATURES
+  add_features(m);
+#endif
+}

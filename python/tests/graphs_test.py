@@ -1,0 +1,185 @@
+"""Graphs made, told about, saved and read again; arrays of every kind; errors as Python has them."""
+import gc
+import os
+import pathlib
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import garner
+
+
+class Graphs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_build_takes_every_kind_of_whole_numbers(self):
+        for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
+            with self.subTest(kind=kind):
+                g = garner.build(np.array([0, 3, 3], kind), np.array([1, 1, 2], kind), undirected=True)
+                self.assertEqual((g.info.vertices, g.info.edges, g.info.directed), (4, 6, False))
+                np.testing.assert_array_equal(garner.bfs(g, 0).depth, [0, 1, 3, 2])
+
+    def test_build_takes_strides_lists_and_read_only_arrays(self):
+        both = np.array([[0, 1], [1, 2], [2, 3]])
+        both.flags.writeable = False
+        for source, target in [(both[:, 0], both[:, 1]), ([0, 1, 2], (1, 2, 3)), (both[::-1, 0], both[::-1, 1]),
+                               (memoryview(np.arange(3)), range(1, 4))]:
+            np.testing.assert_array_equal(garner.bfs(garner.build(source, target), 0).depth, [0, 1, 2, 3])
+
+    def test_build_tells_what_it_dropped(self):
+        g = garner.build([0, 0, 1], [1, 1, 1], vertices=5)
+        self.assertEqual((g.report.arcs_read, g.report.duplicates_dropped, g.report.loops_dropped, g.report.isolated), (3, 1, 1, 3))
+        self.assertEqual(len(g), 5)
+        self.assertIn("5 vertices, 1 edges, directed", repr(g))
+
+    def test_empty(self):
+        g = garner.build([], [], vertices=3)
+        np.testing.assert_array_equal(garner.components(g).label, [0, 1, 2])
+        self.assertEqual(g.pick_sources(4).shape, (0,))
+
+    def test_build_refuses(self):
+        for wrong, kind, words in [
+                (lambda: garner.build([0, 1], [1]), garner.UsageError, "2 sources for 1 targets"),
+                (lambda: garner.build([0, -7], [1, 1]), garner.InputError, r"source\[1\] is -7"),
+                (lambda: garner.build([0], [2**64 - 1]), garner.InputError, "2\\^64 - 2"),
+                (lambda: garner.build([0.5], [1.5]), garner.UsageError, "float64"),
+                (lambda: garner.build([[0]], [[1]]), garner.UsageError, "2 dimensions"),
+                (lambda: garner.build(["a"], ["b"]), TypeError, "source"),
+                (lambda: garner.build([0], [1], [1, 2]), garner.UsageError, "2 weights for 1 edges"),
+                (lambda: garner.build([0], [1], [-1]), garner.InputError, r"weights\[0\] is -1"),
+                (lambda: garner.build([0], [1], [2**32]), garner.InputError, "4294967295"),
+                (lambda: garner.build([0], [1], [float("nan")]), garner.InputError, "nan"),
+                (lambda: garner.build([0], [1], id_bytes=3), garner.UsageError, "id_bytes 3"),
+                (lambda: garner.build([0], [1], draw_weights=(5, 1)), garner.UsageError, "low <= high"),
+                (lambda: garner.build([0], [1], numbering="odd"), garner.UsageError, "automatic, compact, keep"),
+                (lambda: garner.generate("torus"), garner.UsageError, "kron, uniform, web"),
+                (lambda: garner.generate(scale=40), garner.UsageError, "1 to 31")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
+    def test_errors_are_pythons_too(self):
+        self.assertTrue(issubclass(garner.UsageError, (garner.Error, ValueError)))
+        for own, pythons in [(garner.Error, RuntimeError), (garner.UsageError, ValueError), (garner.InputError, ValueError),
+                             (garner.FileError, OSError), (garner.OutOfMemory, MemoryError), (garner.DeviceError, garner.Error),
+                             (garner.InternalError, garner.Error), (garner.Interrupted, KeyboardInterrupt)]:
+            self.assertTrue(issubclass(own, pythons), own)
+        self.assertFalse(issubclass(garner.Interrupted, Exception))
+        with self.assertRaisesRegex(OSError, "nothing.gnr: cannot be opened"):
+            garner.open(self.folder / "nothing.gnr")
+        with self.assertRaises(MemoryError):
+            garner.build([0], [1], host_budget=1)
+        (self.folder / "bad.gnr").write_bytes(b"no graph at all" * 100)
+        with self.assertRaises(ValueError):
+            garner.open(self.folder / "bad.gnr")
+
+    def test_saved_and_read_again(self):
+        g = garner.generate("kron", 8, draw_weights=(1, 9), in_lists=True)
+        self.assertEqual((g.info.vertices, g.info.weights), (256, "u32"))
+        twin = garner.sssp(g, 3).distance
+        file = self.folder / "möbius.gnr"
+        self.assertEqual(g.save(file), [])
+        again = garner.open(str(file))
+        self.assertIsNone(again.report)
+        self.assertEqual(again.info.edges, g.info.edges)
+        np.testing.assert_array_equal(garner.sssp(again, 3).distance, twin)
+        self.assertEqual(garner.open(os.fsencode(file), weights=False).info.weights, "none")
+        g.save(self.folder / "k.wel")
+        np.testing.assert_array_equal(garner.sssp(garner.read(self.folder / "k.wel"), 3).distance[:200], twin[:200])
+        with self.assertRaises(garner.UsageError):
+            garner.read(file)
+        with self.assertRaises(garner.UsageError):
+            g.save(self.folder / "k.gr")
+
+    def test_reorder_keeps_ids(self):
+        g = garner.generate("web", 9)
+        ids, depth = g.ids(), garner.bfs(g, 9).depth
+        self.assertIs(g.reorder("random", seed=3), g)
+        self.assertEqual((g.info.order, g.info.id_map), ("random", True))
+        np.testing.assert_array_equal(g.ids(), ids)
+        np.testing.assert_array_equal(garner.bfs(g, 9).depth, depth)
+        self.assertEqual(g.position(9), 9)
+        with self.assertRaises(garner.UsageError):
+            g.reorder("sideways")
+
+    def test_sparse_ids(self):
+        g = garner.build([10**12, 5], [7, 10**12])
+        np.testing.assert_array_equal(g.ids(), [5, 7, 10**12])
+        np.testing.assert_array_equal(garner.bfs(g, 5).depth, [0, 2, 1])
+        np.testing.assert_array_equal(garner.bfs(g, 5).parent, [5, 10**12, 5])
+        with self.assertRaises(garner.InputError):
+            g.position(6)
+
+    def test_sources_are_a_pure_function(self):
+        g = garner.generate("uniform", 8)
+        np.testing.assert_array_equal(g.pick_sources(5, 2), g.pick_sources(5, seed=2))
+
+    def test_info(self):
+        info = garner.info()
+        self.assertEqual(info["version"], garner.__version__)
+        self.assertRegex(info["version"], r"^\d+\.\d+\.\d+$")
+        self.assertIsInstance(info["cuda"], bool)
+        self.assertEqual(bool(info["devices"]), info["no_device"] is None)
+
+    def test_other_threads_run_meanwhile(self):
+        g = garner.generate("kron", 16)
+        ticks, done = [0], threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks[0] += 1
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        before = ticks[0]
+        garner.pagerank(g, iterations=200)
+        during = ticks[0] - before
+        done.set()
+        thread.join()
+        self.assertGreater(during, 100)
+
+    def test_threads_work_on_one_graph(self):
+        g = garner.generate("kron", 10)
+        twin = garner.bfs(g, 1).depth
+        wrong = []
+
+        def work():
+            for _ in range(10):
+                if not np.array_equal(garner.bfs(g, 1).depth, twin):
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    def test_memory_is_given_back(self):
+        def resident():
+            with open("/proc/self/statm") as f:
+                return int(f.read().split()[1]) * 4096
+
+        file = self.folder / "kron.gnr"
+        garner.generate("kron", 14).save(file)
+
+        def once():
+            g = garner.open(file)
+            return garner.bfs(g, 1).depth, g.ids()
+
+        for _ in range(30):  # until the allocator has what it keeps
+            once()
+        gc.collect()
+        before = resident()
+        for _ in range(60):
+            once()
+        gc.collect()
+        self.assertLess(resident() - before, 60e6)  # one graph is 4 MB; sixty would be 240
+
+
+if __name__ == "__main__":
+    unittest.main()

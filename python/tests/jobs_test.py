@@ -1,0 +1,175 @@
+"""The four jobs on arrays of Python's, against twins in plain Python, at every place that this machine has."""
+import collections
+import heapq
+import unittest
+
+import numpy as np
+
+import garner
+
+places = ["host", "traced"] + ["device"] * bool(garner.info()["devices"])
+
+
+def edges_of(seed=1, vertices=300, edges=1500):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, vertices, edges), rng.integers(0, vertices, edges), rng.integers(0, 100, edges)
+
+
+def lists_of(source, target, weights, undirected):
+    lists = collections.defaultdict(list)
+    for s, t, w in zip(source.tolist(), target.tolist(), weights.tolist()):
+        if s != t:
+            lists[s].append((t, w))
+            if undirected:
+                lists[t].append((s, w))
+    return lists
+
+
+def depths(lists, source, vertices):
+    depth = np.full(vertices, garner.UNREACHED, np.uint32)
+    depth[source] = 0
+    queue = collections.deque([source])
+    while queue:
+        v = queue.popleft()
+        for t, _ in lists[v]:
+            if depth[t] == garner.UNREACHED:
+                depth[t] = depth[v] + 1
+                queue.append(t)
+    return depth
+
+
+def distances(lists, source, vertices):
+    distance = np.full(vertices, garner.UNREACHED_DISTANCE, np.uint64)
+    heap = [(0, source)]
+    while heap:
+        d, v = heapq.heappop(heap)
+        if distance[v] <= d:
+            continue
+        distance[v] = d
+        for t, w in lists[v]:
+            heapq.heappush(heap, (d + w, t))
+    return distance
+
+
+class Jobs(unittest.TestCase):
+    def graph(self, where, **options):
+        source, target, weights = edges_of()
+        g = garner.build(source, target, weights, vertices=300, **options)
+        return g.to(where) if where == "device" else g
+
+    def test_bfs(self):
+        for undirected in (False, True):
+            twin = depths(lists_of(*edges_of(), undirected), 5, 300)
+            for where in places:
+                for access in ("strided", "merged", "aligned"):
+                    with self.subTest(undirected=undirected, where=where, access=access):
+                        r = garner.bfs(self.graph(where, undirected=undirected), 5, place=where, access=access, verify=True)
+                        np.testing.assert_array_equal(r.depth, twin)
+                        self.assertEqual((r.depth.dtype, r.parent.dtype), (np.uint32, np.uint64))
+                        reached = twin != garner.UNREACHED
+                        np.testing.assert_array_equal(r.parent == garner.NO_VERTEX, ~reached)
+                        self.assertEqual(r.parent[5], 5)
+                        others = reached.copy()
+                        others[5] = False
+                        np.testing.assert_array_equal(twin[r.parent[others].astype(int)] + 1, twin[others])
+                        self.assertEqual(r.run.reached, reached.sum())
+                        self.assertEqual(r.run.depth_max, twin[reached].max())
+                        self.assertTrue(r.run.verified)
+                        self.assertEqual(sum(level.frontier for level in r.run.levels), r.run.reached)
+                        self.assertEqual(r.run.link.bytes_link > 0, where != "host")
+
+    def test_sssp(self):
+        twin = distances(lists_of(*edges_of(), True), 5, 300)
+        for where in places:
+            g = self.graph(where, undirected=True)
+            for variant in ("near_far", "emogi"):
+                with self.subTest(where=where, variant=variant):
+                    r = garner.sssp(g, 5, place=where, variant=variant, verify=True)
+                    self.assertEqual(r.distance.dtype, np.uint64)
+                    np.testing.assert_array_equal(r.distance, twin)
+
+    def test_sssp_of_real_weights(self):
+        for kind in (np.float32, np.float64):
+            g = garner.build([0, 1, 3], [1, 2, 4], np.array([0.5, 0.25, 1], kind))
+            self.assertEqual(g.info.weights, "f32")
+            np.testing.assert_array_equal(garner.sssp(g, 0).distance, np.array([0, 0.5, 0.75, np.inf, np.inf], np.float32))
+
+    def test_components(self):
+        for where in places:
+            g = garner.build([1, 2, 7, 9], [2, 3, 8, 9], vertices=10, undirected=True)
+            r = garner.components(g.to(where) if where == "device" else g, place=where, verify=True)
+            np.testing.assert_array_equal(r.label, [0, 1, 1, 1, 4, 5, 6, 7, 7, 9])
+            self.assertEqual((r.run.components, r.run.largest), (7, 3))
+
+    def test_pagerank(self):
+        source, target, _ = edges_of()
+        matrix = np.zeros((300, 300))
+        for s, t in {(s, t) for s, t in zip(source.tolist(), target.tolist()) if s != t}:
+            matrix[t, s] = 1
+        out = matrix.sum(axis=0)
+        twin = np.full(300, 1 / 300)
+        for _ in range(20):
+            twin = 0.15 / 300 + 0.85 * (matrix @ np.divide(twin, out, out=np.zeros(300), where=out > 0) + twin[out == 0].sum() / 300)
+        for where in places:
+            r = garner.pagerank(self.graph(where, in_lists=True), place=where, iterations=20)
+            self.assertEqual((r.rank.dtype, r.run.iterations), (np.float32, 20))
+            np.testing.assert_allclose(r.rank, twin, rtol=1e-4)
+        r = garner.pagerank(self.graph("host", in_lists=True), personal={5: 1.0, 7: 3.0})
+        self.assertEqual(r.rank.argmax(), 7)
+        self.assertTrue(r.run.converged)
+
+    def test_searches_keep_their_state_and_hold_the_graph(self):
+        g = self.graph("host", undirected=True)
+        search = garner.BfsSearch(g, variant="levels")
+        self.assertRaisesRegex(garner.UsageError, "call run", search.depths)
+        for source in (5, 6):
+            self.assertEqual(search.run(source).source, source)
+            np.testing.assert_array_equal(search.depths(), garner.bfs(g, source).depth)
+            self.assertEqual(search.parents()[source], source)
+        self.assertRaisesRegex(garner.UsageError, "in use by a search", g.to, "host")
+        shortest = garner.SsspSearch(g)
+        shortest.run(5)
+        np.testing.assert_array_equal(shortest.distances(), garner.sssp(g, 5).distance)
+        self.assertEqual(shortest.parents()[5], 5)
+        del g
+        search.run(7)  # the graph lives as long as who searches it
+        self.assertEqual(search.depths()[7], 0)
+
+    def test_results_speak_dlpack_and_outlive_the_call(self):
+        depth = garner.bfs(self.graph("host"), 5).depth
+        twin = np.from_dlpack(depth)
+        self.assertEqual(twin.ctypes.data, depth.ctypes.data)
+        before = depth.copy()
+        del depth
+        np.testing.assert_array_equal(twin, before)
+
+    def test_options_that_cannot_be(self):
+        g = self.graph("host")
+        for wrong, kind, words in [
+                (lambda: garner.bfs(g, 300), garner.InputError, "300 does not exist"),
+                (lambda: garner.bfs(g, 0, place="moon"), garner.UsageError, "is no place"),
+                (lambda: garner.bfs(g, 0, variant="fast"), garner.UsageError, "direction, emogi, levels"),
+                (lambda: garner.bfs(g, 0, access="odd"), garner.UsageError, "aligned"),
+                (lambda: garner.bfs(g, 0, edges="file"), garner.UsageError, ""),
+                (lambda: garner.bfs(g, 0, device_budget="8 apples"), garner.UsageError, "8GiB"),
+                (lambda: garner.bfs(g, 0, device_budget=-1), garner.UsageError, "8GiB"),
+                (lambda: garner.bfs(g, 0, speed=1), TypeError, "no option 'speed'"),
+                (lambda: garner.bfs(g, 0, slice="x"), TypeError, "slice='x' is of the wrong type"),
+                (lambda: garner.bfs(g, 0, slice=33), garner.UsageError, "33"),
+                (lambda: garner.bfs(g, -1), TypeError, ""),
+                (lambda: garner.pagerank(g), garner.InputError, "in-lists"),
+                (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, "no weights"),
+                (lambda: garner.pagerank(g, personal=[1]), TypeError, "personal"),
+                (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
+    @unittest.skipIf(garner.info()["devices"], "a device is here")
+    def test_no_device_is_said(self):
+        g = garner.build([0], [1])
+        self.assertRaises(garner.DeviceError, g.to, "device")
+        self.assertTrue(garner.info()["no_device"])
+
+
+if __name__ == "__main__":
+    unittest.main()
