@@ -51,9 +51,25 @@ pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
-// Peers: devices whose memory a kernel of `index` reads in place over a fast link (one that carries atomics: NVLink).
-bool fast_peers(int index, int peer);
-void open_peer(int index, int peer);  // kernels of `index` may read and write the memory of `peer` from here on
+// Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way. It names what
+// allocate() gave; it must not be released before all others have closed it. A process does not open its own. Opening by a device that is
+// not the owner's needs access between the two.
+struct memory_handle {
+  unsigned char bytes[64] = {};
+  bool operator==(memory_handle const&) const = default;
+};
+memory_handle export_memory(int index, void* pointer);
+void* open_memory(memory_handle const& handle, int index);
+void close_memory(int index, void* opened) noexcept;
+
+// Reads of another device's memory. `fast`: over NVLink (the link takes atomics, as PCIe does not); `rank`: the driver's order among the
+// links, 0 is best.
+struct peer_link {
+  bool can = false, fast = false;
+  int rank = 0;
+};
+peer_link peer_of(int reader, int owner);  // nothing is changed; a device reads its own fast
+void enable_peer(int reader, int owner);   // from now on kernels of `reader` may read it; again is harmless
 
 // Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
 void* make_stream(int index);

@@ -213,20 +213,62 @@ void const* seen_by(int index, void const* host) {
   return a.devicePointer;
 }
 
-bool fast_peers(int index, int peer) {
-  require(index), require(peer);
-  int reads = 0, atomics = 0;
-  if (index == peer) return true;
-  GARNER_CALL(cudaDeviceCanAccessPeer(&reads, index, peer));
-  if (reads) GARNER_CALL(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, index, peer));
-  return reads && atomics;
-}
-void open_peer(int index, int peer) {
-  if (index == peer) return;
+memory_handle export_memory(int index, void* pointer) {
+  require(index);
   use(index);
-  cudaError_t const status = cudaDeviceEnablePeerAccess(peer, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled) cudaGetLastError();
-  else check(status, "cudaDeviceEnablePeerAccess");
+  // A handle names the allocation that a pointer lies in, so who opens one from its middle would get its beginning.
+  static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
+  CUdeviceptr start = 0;
+  auto const at = reinterpret_cast<CUdeviceptr>(pointer);
+  if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == CUDA_SUCCESS && start != at)
+    fail(errc::usage, "device {}: {} lies in the middle of an allocation, which cannot be told to another process; export its beginning",
+         index, pointer);
+  memory_handle handle;
+  static_assert(sizeof(handle.bytes) == sizeof(cudaIpcMemHandle_t));
+  cudaIpcMemHandle_t ipc{};
+  GARNER_CALL(cudaIpcGetMemHandle(&ipc, pointer));
+  std::memcpy(handle.bytes, &ipc, sizeof ipc);
+  return handle;
+}
+void* open_memory(memory_handle const& handle, int index) {
+  require(index);
+  use(index);
+  cudaIpcMemHandle_t ipc{};
+  std::memcpy(&ipc, handle.bytes, sizeof ipc);
+  void* opened = nullptr;
+  cudaError_t const status = cudaIpcOpenMemHandle(&opened, ipc, cudaIpcMemLazyEnablePeerAccess);
+  if (status == cudaSuccess) return opened;
+  cudaGetLastError();
+  fail(errc::device,
+       "device {}: the memory of another process could not be opened: {} ({}); its process must still run and be another one, and see the "
+       "devices under the same CUDA_VISIBLE_DEVICES",
+       index, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+void close_memory(int index, void* opened) noexcept {
+  cudaSetDevice(index);
+  if (cudaIpcCloseMemHandle(opened) != cudaSuccess) cudaGetLastError();
+}
+
+peer_link peer_of(int reader, int owner) {
+  require(reader);
+  require(owner);
+  if (reader == owner) return {true, true, 0};
+  int can = 0, atomics = 0, rank = 0;
+  GARNER_CALL(cudaDeviceCanAccessPeer(&can, reader, owner));
+  if (!can) return {};
+  GARNER_CALL(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, reader, owner));
+  GARNER_CALL(cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, reader, owner));
+  return {true, atomics != 0, rank};
+}
+void enable_peer(int reader, int owner) {
+  if (!peer_of(reader, owner).can)
+    fail(errc::device, "device {} cannot read the memory of device {}; keep these rows in host memory, or on each device", reader, owner);
+  if (reader == owner) return;
+  use(reader);
+  cudaError_t const status = cudaDeviceEnablePeerAccess(owner, 0);
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  if (status != cudaErrorPeerAccessAlreadyEnabled) check(status, "cudaDeviceEnablePeerAccess");
 }
 
 void* make_stream(int index) {

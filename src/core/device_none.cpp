@@ -26,14 +26,17 @@ void unmap_host(void*) noexcept {}
 pin_answer pin(void*, std::size_t, bool) { refuse(); }
 std::size_t pinned_from(void const*) noexcept { return 0; }
 void const* seen_by(int, void const*) { refuse(); }
+memory_handle export_memory(int, void*) { refuse(); }
+void* open_memory(memory_handle const&, int) { refuse(); }
+void close_memory(int, void*) noexcept {}
+peer_link peer_of(int, int) { refuse(); }
+void enable_peer(int, int) { refuse(); }
 void* make_stream(int) { refuse(); }
 void free_stream(int, void*) noexcept {}
 void* make_event(int) { refuse(); }
 void free_event(int, void*) noexcept {}
 void record(int, void*, void*) { refuse(); }
 void wait_event(void*) { refuse(); }
-bool fast_peers(int, int) { return false; }
-void open_peer(int, int) { refuse(); }
 double elapsed_ms(void*, void*) { refuse(); }
 void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
 void fill(int, void*, void*, int, std::size_t) { refuse(); }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/device.hpp"
+#include "core/share.hpp"
 
 namespace garner {
 
@@ -11,6 +12,20 @@ executor::executor(place where, request_sink* sink) : where_(where), sink_(sink)
   device::require(where_.index);
   multiprocessors_ = device::describe(where_.index).multiprocessors;
   stream_ = own_stream_ = device::make_stream(where_.index);
+}
+
+executor::executor(place where, sm_share const& share) : where_(where) {
+  if (!on_device()) return;
+  share_ = std::make_shared<device_share const>(where_.index, share);
+  multiprocessors_ = static_cast<int>(share_->multiprocessors());
+  if (share_->kind() == share_kind::grid) limit_share(share_->multiprocessors(), 1024);
+  stream_ = own_stream_ = share_->make_stream(false);
+}
+
+executor::executor(executor const& shared, beside) : where_(shared.where_), share_(shared.share_) {
+  if (!on_device()) return;
+  multiprocessors_ = share_ ? static_cast<int>(share_->rest()) : shared.multiprocessors_;
+  stream_ = own_stream_ = share_ ? share_->make_stream(true) : device::make_stream(where_.index);
 }
 
 executor::~executor() {

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,10 +27,18 @@ class request_sink {
   virtual void warp(std::span<std::vector<far_read> const> teams) = 0;
 };
 
+struct sm_share;  // core/share.hpp
+class device_share;
+
 class executor {
  public:
   // `sink` hears the requests of a traced run (traced place only; none: they are dropped). errc::device where there is no such device.
   explicit executor(place where, request_sink* sink = nullptr);
+  // On a share of the device; at other places there is nothing to share.
+  executor(place where, sm_share const& share);
+  // On what such a share leaves to others: work that runs beside it.
+  struct beside {};
+  executor(executor const& shared, beside);
   ~executor();
   executor(executor const&) = delete;
   executor& operator=(executor const&) = delete;
@@ -39,7 +48,8 @@ class executor {
   int device() const { return on_device() ? where_.index : -1; }
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
-  int multiprocessors() const { return multiprocessors_; }  // 0 where there are none
+  int multiprocessors() const { return multiprocessors_; }    // of the share; 0 where there are none
+  device_share const* share() const { return share_.get(); }  // null: the whole device
   request_sink* sink() const { return sink_; }
   // A share of the device: at most so many blocks of so many threads, whatever the loop (1,024 threads a block: a block a multiprocessor).
   // 0 blocks: all of it.
@@ -69,6 +79,7 @@ class executor {
  private:
   place where_;
   request_sink* sink_ = nullptr;
+  std::shared_ptr<device_share const> share_;
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;

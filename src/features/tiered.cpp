@@ -175,7 +175,7 @@ struct tiered_tensor::parts {
     std::string note;
     if (where.kind == place_kind::device) {
       for (int p : o.peers)
-        if (!device::fast_peers(where.index, p) && !peers.empty()) {
+        if (!device::peer_of(where.index, p).fast && !peers.empty()) {
           note = fmt::format("; device {} has no fast link to device {}, so no rows lie on peers", where.index, p);
           peers.clear();
         }
@@ -207,7 +207,7 @@ struct tiered_tensor::parts {
       std::uint64_t const n = (shares.peer + b.peers - 1 - p) / b.peers;
       int const device = x.on_device() ? peers[p] : -1;
       peer_rows.emplace_back(x.near(), n * row_bytes, device, "rows kept on a peer");
-      if (x.on_device()) device::open_peer(x.device(), device);
+      if (x.on_device()) device::enable_peer(x.device(), device);
       if (n) send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(peer_rows.back().data()), told);
       view.peer[p] = static_cast<char const*>(peer_rows.back().data());
     }

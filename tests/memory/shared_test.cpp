@@ -15,6 +15,7 @@
 #include <fstream>
 #include <thread>
 
+#include "child.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
 
@@ -22,6 +23,8 @@ namespace garner {
 namespace {
 
 using testing::error_of;
+using testing::go;
+using testing::tell;
 namespace fs = std::filesystem;
 
 std::uint32_t word(std::uint64_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 17); }
@@ -38,14 +41,7 @@ void fill(shared_table& t) {
   t.publish();
 }
 
-// --- the other processes: told what to do by two words, they write a letter when they have come so far, and go on when they read one.
-constexpr int told_at = 100, go_at = 101;
-void tell(char letter) { static_cast<void>(!::write(told_at, &letter, 1)); }
-bool go() {
-  char c = 0;
-  return ::read(go_at, &c, 1) == 1;
-}
-
+// What the other processes do (tests/child.hpp): a letter tells how far they came.
 TEST(shared_table, DISABLED_child) {
   char const *const what = std::getenv("GARNER_CHILD"), *const name = std::getenv("GARNER_CHILD_TABLE");
   if (!what) return;
@@ -76,49 +72,11 @@ TEST(shared_table, DISABLED_child) {
   ::_exit(result);
 }
 
-class child {
+class child : public testing::child {
  public:
-  child(char const* what, std::string const& name) {
-    int told[2], gone[2];
-    if (::pipe2(told, O_CLOEXEC) != 0 || ::pipe2(gone, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-    std::string const as = std::string("GARNER_CHILD=") + what, table = "GARNER_CHILD_TABLE=" + name;
-    char* const arguments[] = {const_cast<char*>("shared_test"), const_cast<char*>("--gtest_filter=shared_table.DISABLED_child"),
-                               const_cast<char*>("--gtest_also_run_disabled_tests"), nullptr};
-    char* const environment[] = {const_cast<char*>(as.c_str()), const_cast<char*>(table.c_str()), const_cast<char*>("GARNER_THREADS=1"),
-                                 nullptr};
-    pid_ = ::fork();
-    if (pid_ == 0) {  // nothing but system calls until exec
-      int const null = ::open("/dev/null", O_WRONLY);
-      if (::dup2(told[1], told_at) < 0 || ::dup2(gone[0], go_at) < 0 || ::dup2(null, 1) < 0) ::_exit(9);
-      ::execve("/proc/self/exe", arguments, environment);
-      ::_exit(9);
-    }
-    ::close(told[1]);
-    ::close(gone[0]);
-    told_ = told[0], go_ = gone[1];
-  }
-  ~child() { end(SIGKILL); }
-  child(child const&) = delete;
-  char hears() {  // 0: it ended
-    char c = 0;
-    return ::read(told_, &c, 1) == 1 ? c : '\0';
-  }
-  void go() { static_cast<void>(!::write(go_, "g", 1)); }
-  // Its exit code, or 128 + the signal.
-  int end(int signal = 0) {
-    if (pid_ < 0) return -1;
-    if (signal) ::kill(pid_, signal);
-    ::close(go_);  // who waits goes on
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    ::close(told_);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
-  ::pid_t pid_ = -1;
-  int told_ = -1, go_ = -1;
+  child(char const* what, std::string const& name)
+      : testing::child("shared_table.DISABLED_child",
+                       {std::string("GARNER_CHILD=") + what, "GARNER_CHILD_TABLE=" + name, "GARNER_THREADS=1"}) {}
 };
 
 class shared_tables : public ::testing::Test {

@@ -1,0 +1,68 @@
+// A share of a device's multiprocessors (SMs), so that a gather runs on a few of them while other kernels run on the rest.
+//   all        none set apart
+//   grid       at most so many blocks of 1,024 threads; where they run is the device's choice, so others are not kept away
+//   partition  SMs set apart by the driver (green contexts): streams whose kernels run on these SMs alone, and a stream for the rest
+//   mps        the way of the dissertation (3.4): the Multi-Process Service gives this process a part of the device
+//   automatic  partition, or grid where the driver has no partitions
+// Invariant: a share says what was given: the driver rounds partitions up (to 8 on an H200) and MPS goes by percent. Streams of a partition
+// end before it does. Cost: a partition is made in some milliseconds.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace garner {
+
+enum class share_kind : std::uint8_t { automatic, all, grid, partition, mps };
+struct sm_share {
+  share_kind kind = share_kind::all;
+  unsigned multiprocessors = 0;  // mps: 0 takes what the service gives
+};
+std::string_view to_string(share_kind);
+sm_share parse_share(std::string_view text);  // "all", "8" (automatic), "grid:8", "partition:8", "mps", "mps:8"
+
+// A share made real; executors hold it.
+class device_share {
+ public:
+  // errc::device where it cannot be had (the message says what to try), errc::usage for none of a device's multiprocessors.
+  device_share(int device, sm_share const& wanted);
+  ~device_share();
+  device_share(device_share const&) = delete;
+  device_share& operator=(device_share const&) = delete;
+
+  int device() const { return device_; }
+  share_kind kind() const { return kind_; }                      // never automatic
+  unsigned multiprocessors() const { return multiprocessors_; }  // given
+  unsigned rest() const { return rest_; }                        // for others: what is left, or all where nothing is set apart
+  void* make_stream(bool of_rest) const;
+  std::string about() const { return about_; }  // one line
+
+ private:
+  int device_;
+  share_kind kind_;
+  unsigned multiprocessors_ = 0, rest_ = 0;
+  std::string about_;
+  void *partition_ = nullptr, *others_ = nullptr;
+};
+
+// Whether a Multi-Process Service runs here, and which part of a device it is to give this process.
+struct mps_state {
+  std::string folder;  // of its pipes
+  bool runs = false;
+  std::string percentage;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; empty: not set
+};
+mps_state mps_here();
+void require_mps(mps_state const&);  // errc::device says how it is started and what must be set
+
+namespace on_gpu {
+struct partition {
+  void *share = nullptr, *others = nullptr;  // null others: nothing is left
+  unsigned multiprocessors = 0, rest = 0;
+};
+// Why there is none; empty: made.
+std::string make_partition(int device, unsigned multiprocessors, partition& made);
+void free_partition(void* part) noexcept;
+void* partition_stream(int device, void* part);
+}  // namespace on_gpu
+
+}  // namespace garner

@@ -1,0 +1,118 @@
+// The device behind plain functions: memory in other processes, peers; where there is no GPU, that all of it refuses in words.
+#include "core/device.hpp"
+
+#include <cstdlib>
+#include <functional>
+
+#include "child.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+constexpr std::size_t words = 3 << 18;
+std::vector<std::uint32_t> pattern() {
+  std::vector<std::uint32_t> p(words);
+  for (std::size_t i = 0; i < words; ++i) p[i] = static_cast<std::uint32_t>(i * 2654435761u + 5);
+  return p;
+}
+std::string hex(device::memory_handle const& h) {
+  std::string text;
+  for (unsigned char b : h.bytes) text += fmt::format("{:02x}", b);
+  return text;
+}
+
+// Opens what its parent exported, compares it, and writes its first word.
+TEST(ipc, DISABLED_child) {
+  char const *const text = std::getenv("GARNER_IPC"), *const index = std::getenv("GARNER_IPC_DEVICE");
+  if (!text || !index) return;
+  int result = 0;
+  try {
+    device::memory_handle h;
+    for (std::size_t i = 0; i < sizeof h.bytes; ++i)
+      h.bytes[i] = static_cast<unsigned char>(std::stoi(std::string(text).substr(2 * i, 2), nullptr, 16));
+    executor x({place_kind::device, std::atoi(index)});
+    void* const opened = device::open_memory(h, x.device());
+    if (host_copy(x, static_cast<std::uint32_t const*>(opened), words) != pattern()) result = 3;
+    std::uint32_t const mine = 4711;
+    x.copy(opened, &mine, 4);
+    x.wait();
+    tell('d');
+    go();  // killed here, or sent away
+    device::close_memory(x.device(), opened);
+  } catch (error const&) {
+    result = 4;
+  }
+  ::_exit(result);
+}
+
+class device_memory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  }
+  void share_with(int other, bool kill) {
+    executor x({place_kind::device, 0});
+    auto const ours = near_copy(x, pattern());
+    device::memory_handle const h = device::export_memory(0, ours.data());
+    EXPECT_EQ(h, device::export_memory(0, ours.data()));
+    child c("ipc.DISABLED_child", {"GARNER_IPC=" + hex(h), "GARNER_IPC_DEVICE=" + std::to_string(other)});
+    EXPECT_EQ(c.hears(), 'd');
+    EXPECT_EQ(host_copy(x, ours.data(), 1)[0], 4711u);
+    EXPECT_EQ(c.end(kill ? SIGKILL : 0), kill ? 128 + SIGKILL : 0);
+    auto expected = pattern();
+    expected[0] = 4711;
+    EXPECT_EQ(host_copy(x, ours.data(), words), expected);
+  }
+};
+
+TEST_F(device_memory, is_read_and_written_by_another_process) { share_with(0, false); }
+TEST_F(device_memory, outlives_a_process_that_was_killed_while_it_had_it_open) { share_with(0, true); }
+TEST_F(device_memory, is_opened_for_another_device) {
+  if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  if (!device::peer_of(1, 0).can) GTEST_SKIP() << "device 1 cannot read device 0";
+  share_with(1, false);
+}
+TEST_F(device_memory, only_whole_allocations_are_exported) {
+  buffer<std::uint32_t> const b(tier::device, 1 << 20, 0, "a test");
+  errc code{};
+  error_of([&] { device::export_memory(0, b.data() + 4096); }, &code);
+  EXPECT_EQ(code, errc::usage);
+  error_of([&] { device::open_memory({}, 0); }, &code);
+  EXPECT_EQ(code, errc::device);
+}
+
+TEST_F(device_memory, of_peers_is_read_where_they_can) {
+  EXPECT_TRUE(device::peer_of(0, 0).can && device::peer_of(0, 0).fast);
+  EXPECT_NO_THROW(device::enable_peer(0, 0));
+  if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  device::peer_link const link = device::peer_of(0, 1);
+  if (!link.can) {
+    errc code{};
+    error_of([] { device::enable_peer(0, 1); }, &code);
+    EXPECT_EQ(code, errc::device);
+    return;
+  }
+  device::enable_peer(0, 1);
+  device::enable_peer(0, 1);  // again is harmless
+  executor there({place_kind::device, 1}), here({place_kind::device, 0});
+  auto const theirs = near_copy(there, pattern());
+  EXPECT_EQ(host_copy(here, theirs.data(), words), pattern());
+}
+
+TEST(no_gpu, refuses_in_words) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  int some = 0;
+  for (auto const& f :
+       {std::function<void()>([&] { device::export_memory(0, &some); }), std::function<void()>([] { device::open_memory({}, 0); }),
+        std::function<void()>([] { device::peer_of(0, 1); }), std::function<void()>([] { device::enable_peer(0, 1); })}) {
+    errc code{};
+    error_of(f, &code);
+    EXPECT_EQ(code, errc::device);
+  }
+  EXPECT_EQ(device::pinned_from(&some), 0u);
+}
+
+}  // namespace
+}  // namespace garner

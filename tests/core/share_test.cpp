@@ -1,0 +1,181 @@
+// Shares of a device: how they are said, what MPS needs, and on a GPU that kernels run in a partition and beside it.
+#include "core/share.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "core/exec.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+TEST(shares, are_parsed) {
+  auto const is = [](char const* text, share_kind kind, unsigned n) {
+    sm_share const s = parse_share(text);
+    EXPECT_EQ(s.kind, kind) << text;
+    EXPECT_EQ(s.multiprocessors, n) << text;
+  };
+  is("all", share_kind::all, 0);
+  is("8", share_kind::automatic, 8);
+  is("automatic:8", share_kind::automatic, 8);
+  is("grid:4", share_kind::grid, 4);
+  is("partition:16", share_kind::partition, 16);
+  is("mps", share_kind::mps, 0);
+  is("mps:12", share_kind::mps, 12);
+  for (char const* bad : {"", "0", "-1", "grid", "grid:", "grid:0", "grid:x", "grid:8x", "all:8", "all:", "partition", "mps:", "mps:0",
+                          "8x", "some", ":8", "99999999999"}) {
+    errc code{};
+    EXPECT_NE(error_of([&] { parse_share(bad); }, &code).find("partition:8"), std::string::npos) << bad;
+    EXPECT_EQ(code, errc::usage) << bad;
+  }
+}
+
+class mps : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("garner_mps_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    for (char const* name : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"}) {
+      char const* const value = std::getenv(name);
+      kept_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
+    }
+    ::setenv("CUDA_MPS_PIPE_DIRECTORY", folder_.c_str(), 1);
+    ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  }
+  void TearDown() override {
+    for (auto const& [name, value] : kept_) value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    std::filesystem::remove_all(folder_);
+  }
+  void put_pid(std::string const& text) { std::ofstream(folder_ / "nvidia-cuda-mps-control.pid") << text; }
+  std::filesystem::path folder_;
+  std::vector<std::pair<std::string, std::optional<std::string>>> kept_;
+};
+
+TEST_F(mps, that_does_not_run_is_said_with_how_to_start_it) {
+  for (char const* pid : {"", "x", "0", "-5", "2147483646"}) {  // none, nonsense, a process that is not there
+    put_pid(pid);
+    EXPECT_FALSE(mps_here().runs) << pid;
+  }
+  std::filesystem::remove(folder_ / "nvidia-cuda-mps-control.pid");
+  errc code{};
+  std::string const text = error_of([] { require_mps(mps_here()); }, &code);
+  EXPECT_EQ(code, errc::device);
+  for (std::string const& word :
+       {folder_.string(), std::string("nvidia-cuda-mps-control -d"), std::string("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+}
+
+TEST_F(mps, needs_a_percentage_that_is_one) {
+  put_pid(std::to_string(::getpid()));
+  EXPECT_TRUE(mps_here().runs);
+  for (char const* bad : {"", "0", "-3", "101", "ten", "10 %", "nan"}) {
+    ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", bad, 1);
+    errc code{};
+    EXPECT_NE(error_of([] { require_mps(mps_here()); }, &code).find("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), std::string::npos) << bad;
+    EXPECT_EQ(code, errc::device);
+  }
+  for (char const* good : {"10", "0.5", "100"}) {
+    ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", good, 1);
+    EXPECT_NO_THROW(require_mps(mps_here())) << good;
+  }
+}
+
+struct count_up {
+  std::uint32_t* counts;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    counts[i] += static_cast<std::uint32_t>(i % 7) + 1;
+  }
+};
+void expect_counts(executor& x) {
+  constexpr std::uint64_t n = 1 << 20;
+  auto const counts = near_copy(x, std::vector<std::uint32_t>(n));
+  for (int round = 0; round < 3; ++round) for_each_item<1>(x, n, count_up{counts.data()});
+  auto const got = host_copy(x, counts.data(), n);
+  for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(got[i], 3 * (i % 7 + 1));
+}
+
+TEST(shares, at_the_host_there_is_nothing_to_share) {
+  executor x({place_kind::host, 0}, sm_share{share_kind::partition, 8});
+  EXPECT_EQ(x.share(), nullptr);
+  EXPECT_EQ(x.multiprocessors(), 0);
+  executor y(x, executor::beside{});
+  expect_counts(x);
+  expect_counts(y);
+}
+
+TEST(shares, without_a_gpu_are_refused) {
+  if (device::count() > 0) GTEST_SKIP() << "this machine has a GPU";
+  errc code{};
+  error_of([] { device_share(0, {share_kind::partition, 8}); }, &code);
+  EXPECT_EQ(code, errc::device);
+}
+
+class device_shares : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    all_ = device::describe(0).multiprocessors;
+  }
+  int all_ = 0;
+};
+
+TEST_F(device_shares, of_every_kind_run_and_say_what_was_given) {
+  for (sm_share const& wanted :
+       {sm_share{}, sm_share{share_kind::grid, 4}, sm_share{share_kind::automatic, 8}, sm_share{share_kind::automatic, 100'000}}) {
+    executor x({place_kind::device, 0}, wanted);
+    ASSERT_NE(x.share(), nullptr);
+    SCOPED_TRACE(x.share()->about());
+    if (wanted.multiprocessors == 0 || wanted.multiprocessors > 1000) {
+      EXPECT_EQ(x.multiprocessors(), all_);
+    } else {
+      EXPECT_GE(x.multiprocessors(), static_cast<int>(wanted.multiprocessors));
+    }
+    expect_counts(x);
+    executor y(x, executor::beside{});
+    expect_counts(y);
+  }
+}
+
+TEST_F(device_shares, a_partition_and_the_rest_run_side_by_side) {
+  std::optional<executor> x;
+  try {
+    x.emplace(place{place_kind::device, 0}, sm_share{share_kind::partition, 3});
+  } catch (error const& e) {
+    EXPECT_NE(std::string(e.what()).find("grid:3"), std::string::npos) << e.what();
+    GTEST_SKIP() << e.what();
+  }
+  EXPECT_EQ(x->share()->kind(), share_kind::partition);
+  EXPECT_GE(x->multiprocessors(), 3);  // rounded up
+  EXPECT_LE(x->multiprocessors(), 16);
+  executor rest(*x, executor::beside{});
+  EXPECT_GT(rest.multiprocessors(), 0);
+  EXPECT_LE(x->multiprocessors() + rest.multiprocessors(), all_);
+  for (int round = 0; round < 5; ++round) {
+    expect_counts(*x);
+    expect_counts(rest);
+  }
+  x.reset();  // the share lives as long as the last executor on it
+  expect_counts(rest);
+}
+
+TEST_F(device_shares, of_nothing_are_refused) {
+  for (share_kind kind : {share_kind::automatic, share_kind::grid, share_kind::partition}) {
+    errc code{};
+    error_of([&] { device_share(0, {kind, 0}); }, &code);
+    EXPECT_EQ(code, errc::usage);
+  }
+  if (mps_here().runs) return;
+  errc code{};
+  error_of([&] { executor({place_kind::device, 0}, sm_share{share_kind::mps, 0}); }, &code);
+  EXPECT_EQ(code, errc::device);
+}
+
+}  // namespace
+}  // namespace garner
