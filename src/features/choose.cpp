@@ -93,6 +93,8 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   if (run.order != gather_order::automatic) {
     if (staged && run.order != gather_order::none)
       fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
+    if (run.way == gather_way::bulk && run.order == gather_order::bucketed)
+      fail(errc::usage, "the copy engine takes ids sorted or as they come; say order sorted or none");
     order = fmt::format("order {} as asked", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";

@@ -123,18 +123,22 @@ struct move_rows {
 // --- ids -------------------------------------------------------------------------------------------------------------------------------
 struct look_at_ids {
   batch_list batches;
-  std::uint64_t rows, row_bytes, out_row_bytes;
+  row_tiers from;
+  std::uint64_t out_row_bytes;
   std::uint64_t *bad, *keys;
   std::uint32_t* positions;
   char** places;
   std::uint32_t shift;
+  bool split;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     std::uint32_t const b = batches.batch_of(i);
     std::uint64_t id = batches.id(b, i);
-    if (id >= rows) atomic_min(bad, i), id = rows;
+    bool const there = id < from.rows;
+    if (!there) atomic_min(bad, i), id = from.rows;
     if (!keys) return;
-    keys[i] = shift ? id << shift | id * row_bytes >> window_bits : id;
+    if (split && there && from[id].where == tier::host) id += from.rows;
+    keys[i] = shift ? id << shift | id * from.row_bytes >> window_bits : id;
     positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
   }
@@ -196,14 +200,16 @@ unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, 
 }
 
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad) {
-  for_each_item<1>(x, batches.total(), look_at_ids{batches, rows, 0, 0, bad, nullptr, nullptr, nullptr, 0});
+  row_tiers from;
+  from.rows = rows;
+  for_each_item<1>(x, batches.total(), look_at_ids{batches, from, 0, bad, nullptr, nullptr, nullptr, 0, false});
   id_order order;
   order.ids = batches.ids[0], order.id_bytes = batches.id_bytes[0];
   return order;
 }
 
 id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
-                   id_sorter& room, std::uint64_t* bad) {
+                   bool split, id_sorter& room, std::uint64_t* bad) {
   std::uint64_t const n = batches.total();
   auto const at_least = [&](auto& b, char const* what) {
     if (b.size() >= n) return;
@@ -217,15 +223,16 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
   if (sorts)
     at_least(room.spare_keys, "ids of a gather, to be sorted"), at_least(room.spare_positions, "positions of a gather, to be sorted");
   if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
-  int const bits = std::max<int>(1, std::bit_width(windows ? from.rows * from.row_bytes >> window_bits : from.rows));
+  int const bits = std::max<int>(1, std::bit_width(windows ? from.rows * from.row_bytes >> window_bits : from.rows << split));
   id_order made;
   made.shift = static_cast<std::uint32_t>(windows ? bits : 0);
   made.groups = order == gather_order::sorted;
+  made.far_from = split ? from.rows : 0;
   made.keys = room.keys.data();
   if (batches.count > 1) made.places = room.places.data();
   for_each_item<1>(x, n,
-                   look_at_ids{batches, from.rows, from.row_bytes, out_row_bytes, bad, room.keys.data(), room.positions.data(),
-                               batches.count > 1 ? room.places.data() : nullptr, made.shift});
+                   look_at_ids{batches, from, out_row_bytes, bad, room.keys.data(), room.positions.data(),
+                               batches.count > 1 ? room.places.data() : nullptr, made.shift, split});
   if (!sorts) return made;
   std::span<std::uint32_t> positions = room.positions.span().first(n);
   made.keys =

@@ -82,7 +82,8 @@ struct id_order {
   std::uint32_t const* positions = nullptr;  // where each key stood; null: where it stands
   char* const* places = nullptr;             // by position, where its row goes; null: one after the other
   std::uint32_t shift = 0;
-  bool groups = false;  // equal ids stand together: each group is read once
+  std::uint64_t far_from = 0;  // not 0: keys from here on are ids of rows in host memory, so much larger; gather_rows leaves them out
+  bool groups = false;         // equal ids stand together: each group is read once
 
   GARNER_HD std::uint64_t id(std::uint64_t i) const {
     if (keys) return keys[i] >> shift;
@@ -108,9 +109,9 @@ struct gather_how {
 // Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
 // The same of any number of batches, and the order: none, sorted by id, or by translation window (2 MiB of the table) only. Fewer than
-// 2^32 ids.
+// 2^32 ids. `split`: rows in host memory are left to another (far_from).
 id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
-                   id_sorter& room, std::uint64_t* bad);
+                   bool split, id_sorter& room, std::uint64_t* bad);
 // Each row to its place.
 void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how);
 // counts[0 to 2]: how many rows lie near, at peers, in host memory. Adds to what is there.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "access/bulk.hpp"
 #include "access/traffic.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -15,6 +16,7 @@
 #include "features/gather.hpp"
 #include "features/place_rows.hpp"
 #include "memory/budget.hpp"
+#include "memory/pin.hpp"
 #include "memory/self_test.hpp"
 
 namespace garner {
@@ -36,35 +38,41 @@ std::uint64_t table_bytes(row_array const& rows) {
 struct unified_tensor::mapping {
   row_array rows;
   int device;
-  bool pinned = false;
+  pinned_pages pages;
   mapping(row_array r, int d) : rows(std::move(r)), device(d) {
     std::uint64_t const bytes = table_bytes(rows);
     if (bytes == 0) fail(errc::usage, "an empty array cannot be pinned; a unified tensor holds at least one element");
-    if (device < 0) return;
-    device::require(device);
-    device::map_host(const_cast<void*>(rows.data), bytes);
-    pinned = true;
-  }
-  ~mapping() {
-    if (pinned) device::unmap_host(const_cast<void*>(rows.data));
+    if (device >= 0) pages = pinned_pages(rows.data, bytes, device);
   }
   mapping(mapping const&) = delete;
   mapping& operator=(mapping const&) = delete;
 };
 unified_tensor::unified_tensor(row_array rows, int device) : mapping_(std::make_shared<mapping const>(std::move(rows), device)) {}
 row_array const& unified_tensor::rows() const { return mapping_->rows; }
-void const* unified_tensor::device_data() const { return mapping_->rows.data; }  // one address on both sides
+void const* unified_tensor::device_data() const { return mapping_->pages ? mapping_->pages.device_data() : mapping_->rows.data; }
 int unified_tensor::device() const { return mapping_->device; }
 
 // --- tiered ------------------------------------------------------------------------------------------------------------------------------
 namespace {
 
-void gather_bulk(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how how) {
-  if (x.on_device()) fail(errc::device, "device {}: this build has no gathers by the copy engine; say aligned", x.device());
-  how.way = gather_way::aligned;  // no copy engine here: the same rows, read as usual
-  gather_rows(x, from, to, order, how);
+// The rows in host memory by the copy engine, the others as usual. The ids have been checked.
+void bulk_rows_of(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how how,
+                  unsigned multiprocessors) {
+  if (from.peer_end > 0) {
+    how.way = gather_way::aligned;
+    gather_rows(x, from, to, order, how);
+  }
+  bulk_rows what;
+  what.table = from.far;
+  what.first_row = what.first_far = order.far_from;
+  what.rows = from.rows, what.row_bytes = from.row_bytes;
+  what.ids = order.keys ? order.keys : order.ids;
+  what.id_bytes = order.keys ? 8 : order.id_bytes;
+  what.count = to.total();
+  what.positions = order.positions;
+  what.out = to.outs[0];
+  gather_bulk(x, what, {multiprocessors ? multiprocessors : 4, 0, 0});
 }
-constexpr bool bulk_ready = false;
 
 // Two pinned buffers: the host gathers into one while the other is sent.
 struct stage {
@@ -110,7 +118,8 @@ struct tiered_tensor::parts {
   buffer<std::uint64_t> bad, bad_here, counts;
   void *checked = nullptr, *done = nullptr;  // events
   void* stream = nullptr;                    // of the last gather
-  bool pending = false;                      // it may still run
+  bool has_bulk = false;
+  bool pending = false;  // it may still run
   stage staged;
 
   parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
@@ -128,6 +137,7 @@ struct tiered_tensor::parts {
       bad_here = {tier::host, 1, x.device(), "the status of gathers"};
       checked = device::make_event(x.device());
       done = device::make_event(x.device());
+      has_bulk = has_bulk_copies(x.device());
       if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
     if (!o.scales.empty()) {
@@ -294,9 +304,13 @@ struct tiered_tensor::parts {
       fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
     return to;
   }
-  gather_run explain(std::uint64_t n, gather_options const& o) const {
+  gather_run explain(std::uint64_t n, gather_options const& o, bool many = false) const {
     std::uint64_t const out_bytes = source.width * bytes_of(written(o));
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, bulk_ready}, o, figures);
+    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk}, o, figures);
+    if (run.way == gather_way::bulk && (many || written(o) != source.kind)) {
+      if (o.way == gather_way::bulk) fail(errc::usage, "the copy engine brings rows as they are, of one batch; say aligned");
+      run.way = gather_way::aligned;
+    }
     run.row_bytes = out_bytes;
     return run;
   }
@@ -348,16 +362,18 @@ struct tiered_tensor::parts {
       }
   }
 
-  void some_batches(batch_list const& batches, std::uint64_t before, bool many, gather_run const& run, gather_how const& how,
+  void some_batches(batch_list const& batches, std::uint64_t before, bool many, gather_run const& run, gather_how how,
                     gather_options const& o) {
     std::uint64_t const n = batches.total();
     if (n == 0) return;
     if (run.way == gather_way::staged) return staged_gather(batches, before, many, how, o);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
     id_order order;
-    if (run.order != gather_order::none || batches.count > 1) {
+    bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view.peer_end;
+    bool const split = bulk && view.peer_end > 0;
+    if (run.order != gather_order::none || batches.count > 1 || split) {
       if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
-      order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, room, bad.data());
+      order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, split, room, bad.data());
     } else {
       order = check_ids(x, batches, source.rows, bad.data());
     }
@@ -368,13 +384,19 @@ struct tiered_tensor::parts {
       x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
       device::record(x.device(), x.stream(), checked);
     }
-    if (run.way == gather_way::bulk) gather_bulk(x, view, batches, order, how);
-    else gather_rows(x, view, batches, order, how);
-    if (!x.on_device()) return;
-    device::wait_event(checked);  // while the rows come
-    if (bad_here[0] == none) return;
-    x.wait();
-    refuse(batches, bad_here[0], before, many);
+    auto const refuse_bad = [&] {
+      device::wait_event(checked);
+      if (bad_here[0] == none) return;
+      x.wait();
+      refuse(batches, bad_here[0], before, many);
+    };
+    if (bulk) {  // the copy engine takes what it is given
+      if (x.on_device()) refuse_bad();
+      return bulk_rows_of(x, view, batches, order, how, o.multiprocessors);
+    }
+    if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+    gather_rows(x, view, batches, order, how);
+    if (x.on_device()) refuse_bad();  // while the rows come
   }
 
   gather_run gather(std::span<id_array const> batches, std::span<void* const> outs, bool many, gather_options const& o) {
@@ -394,7 +416,7 @@ struct tiered_tensor::parts {
     }
     if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
-    gather_run run = explain(n, o);
+    gather_run run = explain(n, o, batches.size() > 1);
     if (n == 0) return run;
     if (x.on_device()) {
       if (pending && stream != o.stream) {

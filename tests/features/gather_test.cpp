@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "access/bulk.hpp"
 #include "core/random.hpp"
 #include "garner/features.hpp"
 #include "support.hpp"
@@ -59,8 +60,16 @@ std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const
   return out;
 }
 
-std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned};
+std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged,  gather_way::naive,
+                                   gather_way::shifted,   gather_way::aligned, gather_way::bulk};
 std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
+bool go_together(gather_way way, gather_order order) {
+  if (way == gather_way::staged) return order <= gather_order::none;
+  return way != gather_way::bulk || order != gather_order::bucketed;
+}
+bool runs_at(place where, gather_way way) {
+  return way != gather_way::bulk || where.kind != place_kind::device || has_bulk_copies(where.index);
+}
 
 class gather : public at_place {};
 GARNER_AT_EVERY_PLACE(gather);
@@ -79,7 +88,7 @@ TEST_P(gather, all_ways_orders_and_sizes_of_rows_give_the_serial_rows) {
       tiered_tensor t(data.rows, options);
       for (gather_way way : ways)
         for (gather_order order : orders) {
-          if (way == gather_way::staged && order > gather_order::none) continue;
+          if (!go_together(way, order) || !runs_at(where(), way)) continue;
           gather_options how;
           how.way = way, how.order = order;
           for (bool repeated : {false, true}) {
@@ -103,6 +112,7 @@ TEST_P(gather, tables_and_places_for_rows_may_lie_off_a_line) {
       auto const ids = draw_ids(100, 200, offset, false);
       for (gather_way way : ways)
         for (std::uint64_t out_offset : {std::uint64_t{0}, offset, std::uint64_t{3}}) {
+          if (!runs_at(where(), way)) continue;
           gather_options how;
           how.way = way;
           EXPECT_EQ(gathered(t, ids, how, false, nullptr, out_offset), serial(data, ids))
@@ -136,7 +146,7 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   tiered_tensor t(data.rows, options);
   for (gather_way way : ways)
     for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
-      if (way == gather_way::staged && order != gather_order::none) continue;
+      if (!go_together(way, order) || !runs_at(where(), way)) continue;
       gather_options how;
       how.way = way, how.order = order;
       std::vector<std::int64_t> ids = draw_ids(5000, 100, 1, false);
@@ -250,7 +260,7 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
         for (std::uint64_t i = 0; i < rows; ++i) ids[i] = static_cast<std::int64_t>(rows - 1 - i);
         for (gather_way way : ways)
           for (bool own : {true, false}) {
-            if (!own && kind != element::i8) continue;
+            if ((!own && kind != element::i8) || way == gather_way::bulk) continue;
             gather_options how;
             how.way = way, how.to = to;
             if (!own) how.scales = others;
