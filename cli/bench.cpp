@@ -1,8 +1,9 @@
-// garner bench traversal: the figures of the paper on this machine, measured in one run, into a file that `garner report` draws.
+// garner bench traversal, garner bench tiering: the figures of the paper on this machine, measured in one run, into a file that `garner report` draws.
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/traversal.hpp"
+#include "bench_tiering.hpp"
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -24,6 +25,8 @@ struct bench_arguments {
   std::optional<std::uint64_t> sources, trials, iterations;
   bench::traversal_options how;
   std::string pattern_bytes = "256MiB";
+  cli::tiering_arguments tiering;
+  CLI::Option* said_kinds = nullptr;
   cli::budget_arguments budgets;
 };
 
@@ -46,10 +49,27 @@ void say_job(bench::job_row const& j) {
   cli::flush_out();
 }
 
+void measure_tiering(bench_arguments const& a, place where) {
+  bench::tiering_options o;
+  o.where = where;
+  if (a.said_kinds->count()) o.kinds.clear();
+  if (a.said_kinds->count())
+    for (std::string const& kind : a.kinds)
+      if (kind != "none") o.kinds.push_back(parse_generator(kind));
+  for (std::string const& file : a.files) o.files.emplace_back(file);
+  o.scale = a.how.scale;
+  o.edge_factor = a.how.edge_factor;
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(where);
+  a.tiering.measure(std::move(o), a.how.seed, a.out);
+}
+
 void measure(bench_arguments& a) {
-  if (a.what != "traversal") fail(errc::usage, "'{}' is nothing to bench; say traversal", a.what);
+  if (a.what != "traversal" && a.what != "tiering") fail(errc::usage, "'{}' is nothing to bench; say traversal or tiering", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
   o.paper_protocol = a.protocol == "paper";
   o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
@@ -81,12 +101,14 @@ void measure(bench_arguments& a) {
 void add_bench(CLI::App& app) {
   auto const a = std::make_shared<bench_arguments>();
   CLI::App* const verb = app.add_subcommand("bench", "measure what the figures of the paper show, into a file");
-  verb->add_option("WHAT", a->what, "traversal: patterns of reading, and every job in every way on three kinds of graph")->required();
+  verb->add_option("WHAT", a->what, "traversal: patterns of reading, and every job in every way on three kinds of graph; tiering: which score keeps the rows that a "
+                   "training reads")
+      ->required();
   verb->add_option("--out", a->out, "file to write, for garner report")->required()->type_name("RUN.json");
   verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
   cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 4 to 31")->capture_default_str();
   cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex")->capture_default_str();
-  verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none")->delimiter(',')->type_name("LIST")->capture_default_str();
+  a->said_kinds = verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none (tiering, unsaid: kron,web)")->delimiter(',')->type_name("LIST")->capture_default_str();
   verb->add_option("--graph", a->files, "a container to measure too; may be said again")->type_name("FILE");
   verb->add_option("--jobs", a->jobs, "some of bfs,sssp,components,pagerank")->delimiter(',')->type_name("LIST")->capture_default_str();
   verb->add_option("--protocol", a->protocol, "paper: the mean of 64 sources; short: the median of 8")
@@ -103,8 +125,11 @@ void add_bench(CLI::App& app) {
       ->type_name("LIST")
       ->capture_default_str();
   verb->add_option("--pattern-bytes", a->pattern_bytes, "of the table that is read in patterns")->capture_default_str()->type_name("BYTES");
+  a->tiering.add(*verb);
   a->budgets.add(*verb, true);
-  verb->footer("Example: garner bench traversal --scale 26 --protocol paper --out run.json");
+  verb->footer(
+      "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
+      "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json");
   verb->callback([a] { measure(*a); });
 }
 

@@ -10,6 +10,8 @@
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "pack_options.hpp"
+#include "sample/table.hpp"
+#include "sample_options.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -17,19 +19,41 @@ namespace garner {
 namespace {
 
 struct reorder_arguments {
-  std::string in, out, by = "degree";
+  std::string in, out, by = "degree", score, table, table_out;
+  cli::sample_arguments training;
   bool no_check = false;
   reorder_options how;
   cli::budget_arguments budgets;
   cli::pack_arguments pack;
 };
 
+// By ascending id.
+std::vector<float> scores_of(reorder_arguments const& a, graph& g) {
+  if (a.score.ends_with(".npy")) return read_scores(a.score);
+  score_options o;
+  o.by = parse_score(a.score);
+  o.sampling = a.training.sampling();
+  graph_handle home(std::move(g));
+  if (o.by == score_kind::expected || o.by == score_kind::weighted_reverse_pagerank)
+    o.train = cli::training_set(home, a.training.train, a.how.seed);
+  score_result const r = scores(home, o);
+  g = home.take();
+  return r.score;
+}
+
 void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
   a.budgets.apply({});
-  cli::check_outputs(a.in, {{"OUT", a.out}});
+  bool const scored = a.how.by == vertex_order::score;
+  if (scored && a.score.empty())
+    fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
+  if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
+  if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
+  std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
+  cli::check_outputs(a.in, {{"OUT", a.out}, {"--table-out", table_out}});
+  if (!a.table.empty()) read_npy_head(a.table);
   graph_info const info = read_header(a.in).info;
   std::uint64_t const bytes = reorder_bytes(info);
   cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));
@@ -39,9 +63,16 @@ void reorder_file(reorder_arguments& a) {
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none;
   how.check = !a.no_check;
-  graph g = reorder(load_graph(a.in, how), a.how);
+  graph g = load_graph(a.in, how);
+  std::vector<float> const score = scored ? scores_of(a, g) : std::vector<float>{};
+  a.how.scores = score;
+  g = reorder(std::move(g), a.how);
   a.pack.apply(g, {});
   save_graph(g, a.out);
+  if (!a.table.empty()) {
+    permute_rows(g, a.table, table_out);
+    cli::say("{}: its rows in the new order\n", table_out);
+  }
   cli::say("{}: {}; {:.2f} s\n", a.out, cli::describe(g.info),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
@@ -54,10 +85,17 @@ void add_reorder(CLI::App& app) {
   verb->add_option("FILE", a->in, "a container (.gnr); convert other formats first")->required();
   verb->add_option("OUT", a->out, "container to write (.gnr)")->required();
   verb->add_option("--by", a->by,
-                   "degree: most out-edges first; bfs: breadth first from the highest degree; random; natural: by the user's ids")
+                   "degree: most out-edges first; bfs: breadth first from the highest degree; random; score: highest first; natural: by "
+                   "the user's ids")
       ->capture_default_str()
       ->type_name("ORDER");
-  cli::add_number(*verb, "--seed", a->how.seed, "of random")->capture_default_str();
+  verb->add_option("--score", a->score, "of --by score: degree, rpr, wrpr, expected (see garner score), or an .npy file by ascending id")
+      ->type_name("SCORE");
+  a->training.add_training(*verb, false);
+  cli::add_number(*verb, "--seed", a->how.seed, "of random, and of a training set that is drawn")->capture_default_str();
+  verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
+      ->type_name("FILE");
+  verb->add_option("--table-out", a->table_out, "where it goes (default: in its place)")->type_name("FILE");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
   a->pack.add(*verb);
   a->budgets.add(*verb, false);

@@ -1,4 +1,4 @@
-// garner report: the figures of one run of `garner bench traversal`, or of several, as one HTML page.
+// garner report: the figures of one run of `garner bench`, or of several, as one HTML page.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -19,12 +19,17 @@ struct report_arguments {
 void draw(report_arguments const& a) {
   for (std::string const& file : a.files) cli::check_outputs(file, {{"--out", a.out}});
   std::vector<bench::named_run> runs;
-  for (std::string const& file : a.files) runs.push_back({file, bench::read_run(file)});
-  std::string const page = bench::page_of(runs);
+  std::vector<bench::named_tiering> tierings;
+  for (std::string const& file : a.files) {
+    std::string const text = bench::read_bench(file);
+    if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
+    else runs.push_back({file, bench::parse_run(text, file)});
+  }
+  std::string const page = bench::page_of(runs, tierings);
   pending_file out(a.out);
   out.write(page);
   out.commit();
-  cli::say("{}: {} run{}, {} bytes\n", a.out, runs.size(), runs.size() == 1 ? "" : "s", cli::grouped(page.size()));
+  cli::say("{}: {} run{}, {} bytes\n", a.out, a.files.size(), a.files.size() == 1 ? "" : "s", cli::grouped(page.size()));
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ void draw(report_arguments const& a) {
 void add_report(CLI::App& app) {
   auto const a = std::make_shared<report_arguments>();
   CLI::App* const verb = app.add_subcommand("report", "draw what garner bench wrote: one HTML page of the paper's figures");
-  verb->add_option("RUN.json", a->files, "what garner bench traversal wrote; several files of one setting are drawn as one")->required();
+  verb->add_option("RUN.json", a->files, "what garner bench wrote; several files of traversal of one setting are drawn as one")->required();
   verb->add_option("--out", a->out, "file to write")->capture_default_str()->type_name("FILE");
   verb->footer("Example: garner report run.json --out report.html");
   verb->callback([a] { draw(*a); });

@@ -20,7 +20,7 @@ void sample_arguments::add_place(CLI::App& verb) {
   verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
   verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
 }
-void sample_arguments::add_training(CLI::App& verb) {
+void sample_arguments::add_training(CLI::App& verb, bool with_seed) {
   verb.add_option("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids")
       ->capture_default_str()
       ->type_name("WHICH");
@@ -29,7 +29,7 @@ void sample_arguments::add_training(CLI::App& verb) {
       ->capture_default_str()
       ->type_name("RULE");
   add_number(verb, "--batch", batch, "training vertices of a mini-batch")->capture_default_str();
-  add_number(verb, "--seed", seed, "of training set, order and samples")->capture_default_str();
+  if (with_seed) add_number(verb, "--seed", seed, "of training set, order and samples")->capture_default_str();
 }
 void sample_arguments::add_rest(CLI::App& verb) {
   verb.add_flag("--json", json, "print one JSON object");

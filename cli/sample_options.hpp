@@ -16,7 +16,7 @@ struct sample_arguments {
 
   void add_file(CLI::App& verb);
   void add_place(CLI::App& verb);
-  void add_training(CLI::App& verb);
+  void add_training(CLI::App& verb, bool with_seed = true);
   void add_rest(CLI::App& verb);
 
   garner::place where() const { return parse_place(place); }

@@ -64,6 +64,11 @@ struct score_result {
 // errc::usage for options out of range, errc::input for a training vertex that does not exist or a training set that is empty.
 score_result scores(graph_handle const& g, score_options const& options = {});
 
+std::vector<float> read_scores(std::filesystem::path const& file);  // an .npy of one number a vertex, by ascending id: f4, f8, whole ones
+// Writes a feature table (.npy; row r is that of the vertex graph.ids()[r]) in the order that the vertices of a reordered graph have
+// inside. `out` may be the table itself. errc::input where it has not a row a vertex.
+void permute_table(graph_handle const& g, std::filesystem::path const& table, std::filesystem::path const& out);
+
 std::string_view to_string(score_kind kind);      // "degree", "rpr", "wrpr", "expected"
 score_kind parse_score(std::string_view text);    // these, or the names in full; errc::usage otherwise
 std::string_view to_string(hop_rule rule);        // "all", "last"

@@ -1,4 +1,4 @@
-// One HTML page of the figures that runs of `garner bench traversal` measured: inline SVG, a table under each chart, one sentence that says
+// One HTML page of the figures that runs of `garner bench` measured: inline SVG, a table under each chart, one sentence that says
 // what is to be seen, and the paper's own value beside it. Self-contained: no script, no font, nothing is loaded. What was not verified is
 // not drawn and is listed with the reason.
 #pragma once
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/run_file.hpp"
+#include "bench/tiering_file.hpp"
 
 namespace garner::bench {
 
@@ -15,6 +16,12 @@ struct named_run {
 };
 // Runs of one setting (garner, place, device, protocol, and a device budget that differs by a hundredth at the most) over different graphs
 // are drawn as one, the others each after the other.
-std::string page_of(std::vector<named_run> const& runs);
+// Runs of `garner bench tiering` follow, each with the figures of chapter 4.
+struct named_tiering {
+  std::string name;
+  tiering_run run;
+};
+std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {});
+std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
 
 }  // namespace garner::bench

@@ -6,19 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bench/field.hpp"
 #include "core/fail.hpp"
 
 namespace garner::bench {
 
 namespace {
-
-using json = nlohmann::ordered_json;
-
-template <class T>
-json or_null(std::optional<T> const& value) {
-  return value ? json(*value) : json(nullptr);
-}
-json text_or_null(std::string const& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json to_json(std::optional<traffic> const& t) {
   if (!t) return nullptr;
@@ -27,57 +20,6 @@ json to_json(std::optional<traffic> const& t) {
   requests["pages"] = t->pages;
   return {{"requests", requests}, {"bytes_link", t->bytes_link()}, {"bytes_useful", t->bytes_useful}};
 }
-
-// A value of the file and where it stands, so that an error can say so. Typed getters that take nothing else.
-class field {
- public:
-  field(json const& value, std::string where, std::string const& file) : value_(value), where_(std::move(where)), file_(file) {}
-
-  field operator[](char const* key) const {
-    if (!value_.is_object()) wrong("an object");
-    auto const at = value_.find(key);
-    std::string const name = where_.empty() ? std::string(key) : where_ + "." + key;
-    if (at == value_.end()) fail(errc::input, "{}: '{}' is missing; write the file anew with garner bench traversal", file_, name);
-    return {*at, name, file_};
-  }
-  std::vector<field> items() const {
-    if (!value_.is_array()) wrong("a list");
-    std::vector<field> all;
-    for (std::size_t i = 0; i < value_.size(); ++i) all.push_back({value_[i], where_ + "[" + std::to_string(i) + "]", file_});
-    return all;
-  }
-  bool null() const { return value_.is_null(); }
-  std::string text() const {
-    if (!value_.is_string()) wrong("a text");
-    return value_.get<std::string>();
-  }
-  std::string text_or_none() const { return null() ? "" : text(); }
-  bool truth() const {
-    if (!value_.is_boolean()) wrong("true or false");
-    return value_.get<bool>();
-  }
-  std::uint64_t count() const {
-    if (!value_.is_number_unsigned()) wrong("a whole number from 0 up");
-    return value_.get<std::uint64_t>();
-  }
-  double number() const {  // times, rates and shares: none is negative
-    if (!value_.is_number() || !(value_.get<double>() >= 0 && value_.get<double>() <= 1e18)) wrong("a number from 0 to 1e18");
-    return value_.get<double>();
-  }
-  std::optional<double> number_or_none() const { return null() ? std::nullopt : std::optional(number()); }
-  std::optional<std::uint64_t> count_or_none() const { return null() ? std::nullopt : std::optional(count()); }
-  [[noreturn]] void wrong(char const* wanted) const {
-    std::string said = value_.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (said.size() > 40) said = said.substr(0, 40) + "...";
-    fail(errc::input, "{}: '{}' is {} and not {}; write the file anew with garner bench traversal", file_,
-         where_.empty() ? "the whole" : where_, said, wanted);
-  }
-
- private:
-  json const& value_;
-  std::string where_;
-  std::string const& file_;
-};
 
 std::optional<traffic> link_of(field const& f) {
   if (f.null()) return std::nullopt;
@@ -241,11 +183,11 @@ run_file parse_run(std::string const& text, std::string const& name) {
   return run;
 }
 
-run_file read_run(std::filesystem::path const& file) {
+std::string read_bench(std::filesystem::path const& file) {
   constexpr std::uintmax_t most = 64u << 20;
   std::error_code problem;
   if (std::filesystem::is_directory(file, problem))
-    fail(errc::io, "{}: is a folder; say a file that garner bench traversal wrote", file.string());
+    fail(errc::io, "{}: is a folder; say a file that garner bench wrote", file.string());
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));
@@ -253,10 +195,12 @@ run_file read_run(std::filesystem::path const& file) {
   char part[65536];
   while (in.read(part, sizeof part), in.gcount() > 0) {
     text.append(part, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most) fail(errc::input, "{}: is larger than 64 MiB; garner bench traversal writes no such file", file.string());
+    if (text.size() > most) fail(errc::input, "{}: is larger than 64 MiB; garner bench writes no such file", file.string());
   }
   if (in.bad()) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));
-  return parse_run(text, file.string());
+  return text;
 }
+
+run_file read_run(std::filesystem::path const& file) { return parse_run(read_bench(file), file.string()); }
 
 }  // namespace garner::bench

@@ -14,6 +14,7 @@
 #include "graph/handle.hpp"
 #include "memory/buffer.hpp"
 #include "sample/score.hpp"
+#include "sample/table.hpp"
 #include "sample/trace.hpp"
 
 namespace garner {
@@ -77,6 +78,13 @@ score_result scores(graph_handle const& handle, score_options const& o) {
 
 trace record_trace(graph_handle const& handle, trace_options const& o) {
   return as_error([&] { return record(handle.inside(), o, training_ids(handle.inside(), o.train)); });
+}
+
+std::vector<float> read_scores(std::filesystem::path const& file) {
+  return as_error([&] { return read_score_file(file); });
+}
+void permute_table(graph_handle const& g, std::filesystem::path const& table, std::filesystem::path const& out) {
+  as_error([&] { permute_rows(g.inside(), table, out); });
 }
 
 namespace {

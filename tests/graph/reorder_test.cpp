@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -167,6 +169,38 @@ TEST(reorder, keeps_the_graph_by_the_users_ids) {
       expect_same_graph(g, plain);
     }
   }
+}
+
+// Descending, of equals the smaller id; scores are told by ascending id, whatever the order inside.
+TEST(reorder, follows_scores_that_are_handed_in) {
+  for (shape const& s : shapes) {
+    SCOPED_TRACE(s.name);
+    graph const plain = make(s), other = ordered(plain, vertex_order::random);
+    std::uint64_t const n = plain.info.vertices;
+    std::vector<float> score(n);
+    for (std::uint64_t r = 0; r < n; ++r) score[r] = static_cast<float>(static_cast<int>(random_bits(3, 0, r) % 9) - 4) / 2;
+    score[0] = -0.0f;
+    score[n - 1] = std::numeric_limits<float>::infinity();
+    graph const g = reorder(copy_of(plain), {vertex_order::score, 1, score}), h = reorder(copy_of(other), {vertex_order::score, 1, score});
+    EXPECT_EQ(g.info.order, vertex_order::score);
+    expect_same_graph(g, plain);
+    EXPECT_EQ(ids_of(g), ids_of(h));
+    std::vector<std::uint64_t> rank(n);
+    std::iota(rank.begin(), rank.end(), std::uint64_t{0});
+    std::stable_sort(rank.begin(), rank.end(), [&](std::uint64_t a, std::uint64_t b) { return score[a] > score[b]; });
+    for (std::uint64_t v = 0; v < n; ++v) ASSERT_EQ(g.user_id(v), plain.user_id(plain.at_rank(rank[v])));
+  }
+}
+
+TEST(reorder, refuses_scores_that_are_none) {
+  graph const g = make(shapes[0]);
+  errc code{};
+  EXPECT_NE(error_of([&] { ordered(g, vertex_order::score); }, &code).find("0 scores for"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  std::vector<float> score(g.info.vertices, 1.0f);
+  score[7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(error_of([&] { reorder(copy_of(g), {vertex_order::score, 1, score}); }, &code).find("vertex 7"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
 }
 
 TEST(reorder, natural_restores_every_byte) {
@@ -336,10 +370,10 @@ TEST(reorder, memory_is_told_and_kept) {
 }
 
 TEST(reorder, names) {
-  for (vertex_order by : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural})
+  for (vertex_order by : {vertex_order::degree, vertex_order::bfs, vertex_order::random, vertex_order::natural, vertex_order::score})
     EXPECT_EQ(parse_order(to_string(by)), by);
   errc code{};
-  EXPECT_NE(error_of([] { parse_order("size"); }, &code).find("degree, bfs, random or natural"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_order("size"); }, &code).find("degree, bfs, random, score or natural"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
 }
 

@@ -1,0 +1,48 @@
+#include "bench_tiering.hpp"
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "core/publish.hpp"
+
+namespace garner::cli {
+
+void tiering_arguments::add(CLI::App& verb) {
+  training.add_training(verb, false);
+  add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
+  add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
+  verb.add_flag("--no-deeper", no_deeper, "of tiering: leave out the depths of figure 4.10");
+}
+
+void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const {
+  o.sampling = training.sampling();
+  o.sampling.seed = seed;
+  if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
+  if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
+  o.epochs = epochs;
+  o.row_bytes = row_bytes;
+  o.deeper = !no_deeper;
+  o.train = training.train;
+  o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
+  say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train, training.batch);
+  say("{:<12} {:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
+  flush_out();
+  bench::tiering_run const run = bench::measure_tiering(o, [](bench::tiering_run const& r, bench::tiering_graph const& g) {
+    bench::tier_trace const& t = g.traces.front();
+    for (bench::tier_curve const& c : t.curves) {
+      say("{:<12} {:<14}", g.name, c.score);
+      for (double const share : {0.01, 0.05, 0.1, 0.25}) say(" {:>6.2f} %", 100 * c.hits[r.at(share)]);
+      say(" {:>8.2f} %", 100 * r.of_oracle(t, c));
+      double ms = c.score == "oracle" ? t.ms : 0;
+      for (bench::score_cost const& s : g.scores)
+        if (s.score == c.score) ms = s.ms;
+      say(" {:>10.1f}\n", ms);
+    }
+    flush_out();
+  });
+  pending_file file(out);
+  file.write(bench::to_json(run));
+  file.commit();
+  say("{}: written; garner report {} draws it\n", out, out);
+}
+
+}  // namespace garner::cli

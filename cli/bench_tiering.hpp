@@ -1,0 +1,19 @@
+// `garner bench tiering`: what it has beside the options that all benches share.
+#pragma once
+#include <string>
+
+#include "bench/tiering.hpp"
+#include "sample_options.hpp"
+
+namespace garner::cli {
+
+struct tiering_arguments {
+  sample_arguments training;
+  std::uint64_t epochs = 1, row_bytes = 512;
+  bool no_deeper = false;
+  void add(CLI::App& verb);
+  // `o` has the place, the graphs and the command; writes the file.
+  void measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const;
+};
+
+}  // namespace garner::cli

@@ -1,0 +1,129 @@
+#include "bench/tiering.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include "core/crew.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "graph/generate.hpp"
+
+namespace garner::bench {
+
+namespace {
+
+constexpr score_kind all_scores[] = {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
+                                     score_kind::expected};
+
+std::string now_utc() {
+  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+// Finer where the curves bend: each per cent up to 10, each five up to 100.
+std::vector<double> shares() {
+  std::vector<double> all;
+  for (int k = 0; k <= 10; ++k) all.push_back(k / 100.0);
+  for (int k = 15; k <= 100; k += 5) all.push_back(k / 100.0);
+  return all;
+}
+
+tier_curve curve_of(std::string name, trace const& t, std::vector<std::uint64_t> const& order, std::vector<double> const& kept) {
+  tier_curve c{std::move(name), {}, std::nullopt};
+  std::uint64_t hits = 0, at = 0;
+  for (double const share : kept) {
+    auto const rows = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(t.vertices)));
+    for (; at < std::min<std::uint64_t>(rows, order.size()); ++at) hits += t.counts[order[at]];
+    c.hits.push_back(t.accesses ? static_cast<double>(hits) / static_cast<double>(t.accesses) : 0);
+  }
+  return c;
+}
+
+struct setting {
+  graph_handle const& g;
+  tiering_options const& o;
+  vertex_set train;
+
+  score_result score(score_kind by, std::vector<std::uint32_t> const& fanouts) const {
+    score_options s;
+    s.where = o.where;
+    s.by = by;
+    s.train = train;
+    s.sampling = o.sampling;
+    s.sampling.fanouts = fanouts;
+    return scores(g, s);
+  }
+  tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, std::vector<score_cost>* costs) const {
+    trace_options how;
+    how.where = o.where;
+    how.train = train;
+    how.sampling = o.sampling;
+    how.sampling.fanouts = fanouts;
+    how.epochs = o.epochs;
+    trace const t = record_trace(g, how);
+    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.ms, {}};
+    row.curves.push_back(curve_of("oracle", t, rows_by_count(t.counts), kept));
+    for (score_kind const by : all_scores) {
+      score_result const r = score(by, fanouts);
+      row.curves.push_back(curve_of(std::string(to_string(by)), t, rows_by_score(r.score), kept));
+      if (costs) costs->push_back({std::string(to_string(by)), r.iterations, r.ms});
+    }
+    return row;
+  }
+};
+
+}  // namespace
+
+tiering_run measure_tiering(tiering_options const& o,
+                            std::function<void(tiering_run const& run, tiering_graph const& graph)> const& told) {
+  tiering_run run;
+  run.garner = GARNER_VERSION;
+  run.command = o.command;
+  run.time = now_utc();
+  run.place = to_string(o.where);
+  if (o.where.kind == place_kind::device) run.device = device::describe(o.where.index).name;
+  run.threads = shared_crew().threads();
+  run.rule = to_string(o.sampling.rule);
+  run.train = o.train;
+  run.batch = o.sampling.batch;
+  run.epochs = o.epochs;
+  run.seed = o.sampling.seed;
+  run.row_bytes = o.row_bytes;
+  run.kept = shares();
+  auto const measure = [&](std::string name, graph_handle const& g) {
+    setting const s{g, o, o.training(g)};
+    tiering_graph row;
+    row.name = std::move(name);
+    row.vertices = g.info().vertices;
+    row.edges = g.info().edges;
+    row.directed = g.info().directed;
+    row.traces.push_back(s.trace_of(o.sampling.fanouts, run.kept, &row.scores));
+    row.train = s.train.size();
+    if (o.deeper)
+      for (std::size_t const hops : {2, 3, 4, 6}) row.traces.push_back(s.trace_of(std::vector<std::uint32_t>(hops, 10), run.kept, nullptr));
+    run.graphs.push_back(std::move(row));
+    if (told) told(run, run.graphs.back());
+  };
+  for (generator const kind : o.kinds) {
+    generate_options how;
+    how.kind = kind;
+    how.scale = o.scale;
+    how.edge_factor = o.edge_factor;
+    how.seed = o.sampling.seed;
+    measure(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(how), o.where));
+  }
+  for (std::filesystem::path const& file : o.files) {
+    open_options how;
+    how.where = o.where;
+    how.weights = false;
+    measure(file.filename().string(), open_graph(file, how));
+  }
+  return run;
+}
+
+}  // namespace garner::bench

@@ -1,0 +1,136 @@
+#include "bench/tiering_file.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bench/field.hpp"
+#include "core/fail.hpp"
+
+namespace garner::bench {
+
+std::size_t tiering_run::at(double share) const {
+  auto const i = std::lower_bound(kept.begin(), kept.end(), share - 1e-9);
+  return static_cast<std::size_t>(i - kept.begin());
+}
+double tiering_run::of_oracle(tier_trace const& t, tier_curve const& c, double share) const {
+  tier_curve const* const oracle = t.find("oracle");
+  std::size_t const i = at(share);
+  if (!oracle || i >= c.hits.size() || !(oracle->hits[i] > 0)) return 1;
+  return c.hits[i] / oracle->hits[i];
+}
+double tiering_run::link_bytes(tier_trace const& t, tier_curve const& c, std::size_t i) const {
+  return static_cast<double>(t.accesses) * (1 - c.hits[i]) * static_cast<double>(row_bytes) / static_cast<double>(std::max<std::uint64_t>(epochs, 1));
+}
+
+std::string to_json(tiering_run const& run) {
+  json all{{"schema", tiering_run::schema},
+           {"version", tiering_run::version},
+           {"garner", run.garner},
+           {"command", run.command},
+           {"time", run.time},
+           {"place", run.place},
+           {"device", text_or_null(run.device)},
+           {"threads", run.threads},
+           {"rule", run.rule},
+           {"train", run.train},
+           {"batch", run.batch},
+           {"epochs", run.epochs},
+           {"seed", run.seed},
+           {"row_bytes", run.row_bytes},
+           {"kept", run.kept},
+           {"graphs", json::array()}};
+  for (tiering_graph const& g : run.graphs) {
+    json scores = json::array(), traces = json::array();
+    for (score_cost const& s : g.scores) scores.push_back({{"score", s.score}, {"iterations", s.iterations}, {"ms", s.ms}});
+    for (tier_trace const& t : g.traces) {
+      json curves = json::array();
+      for (tier_curve const& c : t.curves) {
+        json bytes = json::array();
+        for (std::size_t i = 0; i < c.hits.size(); ++i) bytes.push_back(run.link_bytes(t, c, i));
+        curves.push_back({{"score", c.score},
+                          {"of_oracle_at_10", run.of_oracle(t, c)},
+                          {"hits", c.hits},
+                          {"link_bytes", std::move(bytes)},
+                          {"gather_ms", or_null(c.gather_ms)}});
+      }
+      traces.push_back({{"fanouts", t.fanouts},
+                        {"batches", t.batches},
+                        {"accesses", t.accesses},
+                        {"sampled", t.sampled},
+                        {"ms", t.ms},
+                        {"curves", std::move(curves)}});
+    }
+    all["graphs"].push_back({{"name", g.name},
+                             {"vertices", g.vertices},
+                             {"edges", g.edges},
+                             {"directed", g.directed},
+                             {"training_vertices", g.train},
+                             {"scores", std::move(scores)},
+                             {"traces", std::move(traces)}});
+  }
+  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool is_tiering(std::string const& text) {
+  json const all = json::parse(text, nullptr, false);
+  return all.is_object() && all.contains("schema") && all["schema"] == tiering_run::schema;
+}
+
+tiering_run parse_tiering(std::string const& text, std::string const& name) {
+  json const all = json::parse(text, nullptr, false);
+  if (!all.is_object() || !all.contains("schema") || all["schema"] != tiering_run::schema)
+    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench tiering wrote", name, tiering_run::schema);
+  if (!all.contains("version") || all["version"] != tiering_run::version)
+    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
+         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", tiering_run::version);
+  field const f(all, "", name, "tiering");
+  tiering_run run;
+  run.garner = f["garner"].text();
+  run.command = f["command"].text();
+  run.time = f["time"].text();
+  run.place = f["place"].text();
+  run.device = f["device"].text_or_none();
+  run.threads = f["threads"].count();
+  run.rule = f["rule"].text();
+  run.train = f["train"].text();
+  run.batch = f["batch"].count();
+  run.epochs = f["epochs"].count();
+  run.seed = f["seed"].count();
+  run.row_bytes = f["row_bytes"].count();
+  for (field const& k : f["kept"].items()) run.kept.push_back(k.number());
+  if (run.kept.size() < 2 || !std::is_sorted(run.kept.begin(), run.kept.end())) f["kept"].wrong("two shares or more, ascending");
+  auto const numbers = [&](field const& list) {
+    std::vector<double> values;
+    for (field const& x : list.items()) values.push_back(x.number());
+    if (values.size() != run.kept.size()) list.wrong("a number for each of 'kept'");
+    return values;
+  };
+  for (field const& g : f["graphs"].items()) {
+    tiering_graph row;
+    row.name = g["name"].text();
+    row.vertices = g["vertices"].count();
+    row.edges = g["edges"].count();
+    row.directed = g["directed"].truth();
+    row.train = g["training_vertices"].count();
+    for (field const& s : g["scores"].items()) row.scores.push_back({s["score"].text(), s["iterations"].count(), s["ms"].number()});
+    for (field const& t : g["traces"].items()) {
+      tier_trace trace;
+      for (field const& x : t["fanouts"].items()) trace.fanouts.push_back(x.count());
+      trace.batches = t["batches"].count();
+      trace.accesses = t["accesses"].count();
+      trace.sampled = t["sampled"].count();
+      trace.ms = t["ms"].number();
+      for (field const& c : t["curves"].items()) {
+        tier_curve curve{c["score"].text(), numbers(c["hits"]), std::nullopt};
+        if (auto const ms = c["gather_ms"]; !ms.null()) curve.gather_ms = numbers(ms);
+        trace.curves.push_back(std::move(curve));
+      }
+      row.traces.push_back(std::move(trace));
+    }
+    if (row.traces.empty()) g["traces"].wrong("one trace or more");
+    run.graphs.push_back(std::move(row));
+  }
+  return run;
+}
+
+}  // namespace garner::bench

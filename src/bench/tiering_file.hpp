@@ -1,0 +1,63 @@
+// What one run of `garner bench tiering` measured, as values and as a JSON file; docs/report.md documents the keys. The reader takes its own
+// schema and version only, and says by name which key is missing or wrong.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace garner::bench {
+
+// The share of the accesses that the rows kept would answer, at each of tiering_run::kept.
+struct tier_curve {
+  std::string score;  // "oracle": the trace itself
+  std::vector<double> hits;
+  std::optional<std::vector<double>> gather_ms;  // of all mini-batches, at each of kept; absent where no gather ran
+};
+struct tier_trace {
+  std::vector<std::uint64_t> fanouts;
+  std::uint64_t batches = 0, accesses = 0, sampled = 0;
+  double ms = 0;
+  std::vector<tier_curve> curves;
+
+  tier_curve const* find(std::string const& score) const {
+    for (tier_curve const& c : curves)
+      if (c.score == score) return &c;
+    return nullptr;
+  }
+};
+struct score_cost {
+  std::string score;
+  std::uint64_t iterations = 0;
+  double ms = 0;
+};
+struct tiering_graph {
+  std::string name;
+  std::uint64_t vertices = 0, edges = 0, train = 0;
+  bool directed = false;
+  std::vector<score_cost> scores;
+  std::vector<tier_trace> traces;  // the first: the fanouts that were asked for; then the depths of figure 4.10, where they were measured
+};
+struct tiering_run {
+  static constexpr int version = 1;
+  static constexpr char const* schema = "garner.bench.tiering";
+  std::string garner, command, time;
+  std::string place, device;  // device: its name; empty where there is none
+  std::uint64_t threads = 0;
+  std::string rule, train;  // train: as it was asked for
+  std::uint64_t batch = 0, epochs = 0, seed = 0, row_bytes = 0;
+  std::vector<double> kept;  // shares of the rows, ascending from 0 to 1
+  std::vector<tiering_graph> graphs;
+
+  std::size_t at(double share) const;  // the index of the first of kept that is not smaller
+  // Of the accesses that the oracle answers with this share kept, the part that the score does. It is also the part of the link bytes saved.
+  double of_oracle(tier_trace const& t, tier_curve const& c, double share = 0.1) const;
+  double link_bytes(tier_trace const& t, tier_curve const& c, std::size_t kept_index) const;  // of an epoch
+};
+
+std::string to_json(tiering_run const& run);
+tiering_run parse_tiering(std::string const& text, std::string const& name);  // errc::input begins with `name` and says what is wrong
+bool is_tiering(std::string const& text);                                     // of this schema, of any version
+
+}  // namespace garner::bench

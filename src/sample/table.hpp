@@ -1,0 +1,29 @@
+// Feature tables and scores in .npy files: read a vector of scores, write a table's rows in the order of a reordered graph.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace garner {
+
+// What stands at the head of an .npy file; checked against the size of the file.
+struct npy_head {
+  std::string type;  // as "<f4"
+  std::vector<std::uint64_t> shape;
+  std::uint64_t element_bytes = 0, data = 0;  // data: where it begins
+};
+// errc::io, or errc::input where it is none, not in C order, big-endian, or shorter than its header says.
+npy_head read_npy_head(std::filesystem::path const& file);
+
+// One dimension, of f4, f8, or whole numbers.
+std::vector<float> read_score_file(std::filesystem::path const& file);
+
+// Row k of `out` is the row of the vertex with internal id k; in `table` row r is that of the r-th vertex by ascending user id. `out` may be
+// `table`: it is written beside and renamed. Cost: each row read and written once, by the crew; 16 MiB a thread.
+void permute_rows(graph const& g, std::filesystem::path const& table, std::filesystem::path const& out);
+
+}  // namespace garner
