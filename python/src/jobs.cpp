@@ -29,14 +29,14 @@ void take_common(keywords& given, Options& o) {
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
 }
-#define COMMON_OPTIONS                                                                                                                \
+#define COMMON_OPTIONS                                                                                                                 \
   "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
   "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
-#define COMMON_TOLD                                                                                                                        \
+#define COMMON_TOLD                                                                                                                      \
   "place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                             \
   "access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',\n"       \
-  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"               \
-  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"           \
+  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"             \
+  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"         \
   "Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each\n" \
   "other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted."
 
@@ -53,8 +53,9 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   given.done();
   return o;
 }
-#define BFS_OPTIONS                                                                                                                     \
-  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, slice: " \
+#define BFS_OPTIONS                                                       \
+  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "        \
   "int = 1024, join_lists: bool | None = None"
 #define BFS_TOLD                                                                                                                      \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
@@ -74,12 +75,14 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   given.done();
   return o;
 }
-#define SSSP_OPTIONS                                                                                                               \
-  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, " \
+#define SSSP_OPTIONS                                                       \
+  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, "                \
   "slice: int = 1024, join_lists: bool | None = None"
-#define SSSP_TOLD                                                                                                                       \
-  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n"  \
-  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
+#define SSSP_TOLD                                                                                                                     \
+  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n" \
+  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to "              \
+  "teams\n" COMMON_TOLD
 
 struct bfs_out {
   bfs_run run;
@@ -264,7 +267,8 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("source"), nb::arg("options"),
       nb::sig("def sssp(graph: Graph, source: int, *, " SSSP_OPTIONS ") -> SsspResult"),
-      "Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an\n"
+      "Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names "
+      "an\n"
       "edge whose weight is negative or no number.\n"
       "\n" SSSP_TOLD);
   nb::class_<py_sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.")
@@ -390,7 +394,8 @@ void add_jobs(nb::module_& m) {
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
               "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS
               ") -> PagerankResult"),
-      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where\n"
+      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError "
+      "where\n"
       "it has none.\n"
       "\n"
       "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
