@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 
 from . import _garner
-from ._garner import Unified, UsageError
+from ._garner import Unified
+from .errors import UsageError
 
 _whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32), np.dtype(np.uint64))
 

@@ -2,7 +2,7 @@
 import torch
 
 from . import tables
-from ._garner import UsageError
+from .errors import UsageError
 
 _whole = {torch.int32, torch.int64} | {getattr(torch, name) for name in ("uint32", "uint64") if hasattr(torch, name)}
 

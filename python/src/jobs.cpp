@@ -166,7 +166,7 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
 
-  nb::class_<bfs_level>(m, "BfsLevel")
+  nb::class_<bfs_level>(m, "BfsLevel", "What happened at one depth.")
       .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
       .def_ro("edges", &bfs_level::edges, "arcs that leave them")
       .def_ro("bytes_link", &bfs_level::bytes_link)
@@ -184,7 +184,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &bfs_run::verified)
       .def_ro("levels", &bfs_run::levels)
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
-  nb::class_<bfs_out>(m, "BfsResult")
+  nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &bfs_out::run)
       .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.uint32]")),
               "shape (vertices,); UNREACHED where the source does not lead")
@@ -233,7 +233,7 @@ void add_jobs(nb::module_& m) {
           },
           "Of the last run: as BfsResult.parent.");
 
-  nb::class_<sssp_round>(m, "SsspRound")
+  nb::class_<sssp_round>(m, "SsspRound", "One round of a search.")
       .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
       .def_ro("edges", &sssp_round::edges)
       .def_ro("bytes_link", &sssp_round::bytes_link)
@@ -253,7 +253,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("rounds", &sssp_run::rounds)
       .def("__repr__", [](sssp_run const& r) { return said("<garner.SsspRun reached", r.reached, r.ms); });
 #define DISTANCE_TYPE "numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]"
-  nb::class_<sssp_out>(m, "SsspResult")
+  nb::class_<sssp_out>(m, "SsspResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &sssp_out::run)
       .def_ro("distance", &sssp_out::distance, nb::for_getter(nb::sig("def distance(self) -> " DISTANCE_TYPE)),
               "shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity");
@@ -303,7 +303,7 @@ void add_jobs(nb::module_& m) {
           },
           "Of the last run: as BfsResult.parent; one more read of the edges.");
 
-  nb::class_<components_phase>(m, "ComponentsPhase")
+  nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",
                    [](components_phase const& p) {
                      static constexpr std::array names{"round", "first_neighbours", "remaining", "all"};
@@ -322,7 +322,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &components_run::verified)
       .def_ro("phases", &components_run::phases)
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
-  nb::class_<components_out>(m, "ComponentsResult")
+  nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
       .def_ro("label", &components_out::label, nb::for_getter(nb::sig("def label(self) -> numpy.typing.NDArray[numpy.uint64]")),
               "shape (vertices,); the smallest id of its component");
@@ -350,7 +350,7 @@ void add_jobs(nb::module_& m) {
       "\n"
       "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" COMMON_TOLD);
 
-  nb::class_<pagerank_round>(m, "PagerankRound")
+  nb::class_<pagerank_round>(m, "PagerankRound", "One iteration.")
       .def_ro("vertices", &pagerank_round::vertices)
       .def_ro("edges", &pagerank_round::edges)
       .def_ro("l1_change", &pagerank_round::l1_change, "pull only")
@@ -367,7 +367,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
       .def("__repr__", [](pagerank_run const& r) { return said("<garner.PagerankRun iterations", r.iterations, r.ms); });
-  nb::class_<pagerank_out>(m, "PagerankResult")
+  nb::class_<pagerank_out>(m, "PagerankResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &pagerank_out::run)
       .def_ro("rank", &pagerank_out::rank, nb::for_getter(nb::sig("def rank(self) -> numpy.typing.NDArray[numpy.float32]")),
               "shape (vertices,); variant 'pull': shares that sum to 1");

@@ -34,7 +34,7 @@ nb::dict info() {
 NB_MODULE(_garner, m) {
   using namespace garner::python;
   m.doc() = "Garner's binding; import garner instead.";
-  add_errors(m);
+  add_errors();
   m.def(
       "info", &info, nb::sig("def info() -> dict[str, object]"),
       "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
