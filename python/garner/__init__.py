@@ -9,6 +9,7 @@
 
 garner.info() tells version, GPU support and devices. Errors are garner.Error; docs/python.md says more.
 """
+from .errors import *  # noqa: F401,F403
 from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
 

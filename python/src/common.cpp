@@ -10,23 +10,29 @@
 
 namespace garner::python {
 
-// --- errors: one class a kind, each also of the class that Python has for it -------------------------------------------------------------
+// --- errors: the classes of garner/errors.py --------------------------------------------------------------------------------------------
 namespace {
 
 struct error_classes {
-  PyObject *base = nullptr, *usage = nullptr, *input = nullptr, *io = nullptr, *memory = nullptr, *device = nullptr, *interrupted = nullptr,
-           *internal = nullptr;
+  PyObject *usage, *input, *io, *memory, *device, *interrupted, *internal;
 } classes;
 
 PyObject* class_of(errc code) {
   switch (code) {
-    case errc::usage: return classes.usage;
-    case errc::input: return classes.input;
-    case errc::io: return classes.io;
-    case errc::memory: return classes.memory;
-    case errc::device: return classes.device;
-    case errc::interrupted: return classes.interrupted;
-    case errc::internal: break;
+    case errc::usage:
+      return classes.usage;
+    case errc::input:
+      return classes.input;
+    case errc::io:
+      return classes.io;
+    case errc::memory:
+      return classes.memory;
+    case errc::device:
+      return classes.device;
+    case errc::interrupted:
+      return classes.interrupted;
+    case errc::internal:
+      break;
   }
   return classes.internal;
 }
@@ -46,30 +52,16 @@ void translate(std::exception_ptr const& thrown, void*) {
 
 }  // namespace
 
-void add_errors(nb::module_& m) {
-  auto make = [&](char const* name, char const* doc, std::initializer_list<PyObject*> bases) {
-    nb::list all;
-    for (PyObject* base : bases) all.append(nb::handle(base));
-    PyObject* const made =
-        PyErr_NewExceptionWithDoc((std::string("garner.") + name).c_str(), doc, nb::tuple(all).ptr(), nullptr);
-    if (!made) throw nb::python_error();
-    m.attr(name) = nb::handle(made);  // the classes live as long as the process
-    return made;
-  };
-  classes.base = make("Error", "What Garner raises: one line that says what, the values, where, and what to try.", {PyExc_RuntimeError});
-  classes.usage = make("UsageError", "The call contradicts itself, or an option does not exist.", {classes.base, PyExc_ValueError});
-  classes.input = make("InputError", "The data are bad: a file that lies, a vertex or a row that does not exist.",
-                       {classes.base, PyExc_ValueError});
-  classes.io = make("FileError", "The system refused: no such file, disk full, permission.", {classes.base, PyExc_OSError});
-  classes.memory = make("OutOfMemory", "A budget or an allocation refused.", {classes.base, PyExc_MemoryError});
-  classes.device = make("DeviceError", "No GPU, no GPU support in this build, or the GPU reported a fault.", {classes.base});
-  classes.internal = make("InternalError", "A defect of Garner.", {classes.base});
-  classes.interrupted = make(
-      "Interrupted", "Ctrl-C stopped the work. Not an Error, so that `except Exception` does not swallow it.", {PyExc_KeyboardInterrupt});
+void add_errors() {
+  nb::module_ const errors = nb::module_::import_("garner.errors");
+  auto named = [&](char const* name) { return nb::object(errors.attr(name)).release().ptr(); };  // lives as long as the process
+  classes = {named("UsageError"),  named("InputError"),  named("FileError"),    named("OutOfMemory"),
+             named("DeviceError"), named("Interrupted"), named("InternalError")};
   nb::register_exception_translator(translate);
 }
 
-// --- Ctrl-C --------------------------------------------------------------------------------------------------------------------------------
+// --- Ctrl-C
+// --------------------------------------------------------------------------------------------------------------------------------
 namespace {
 
 std::atomic<bool> asked{false};
@@ -104,7 +96,8 @@ interruptible::~interruptible() {
   PyErr_SetInterrupt();  // Python hears of it now: where the work had ended before it could stop, KeyboardInterrupt follows it
 }
 
-// --- keywords ------------------------------------------------------------------------------------------------------------------------------
+// --- keywords
+// ------------------------------------------------------------------------------------------------------------------------------
 nb::object keywords::find(char const* name) {
   nb::str const key(name);
   if (!given_.contains(key)) return {};
@@ -154,7 +147,8 @@ std::optional<std::uint64_t> bytes_of(nb::handle amount) {
   return parse_bytes(nb::str(amount).c_str());  // which says what it takes
 }
 
-// --- arrays --------------------------------------------------------------------------------------------------------------------------------
+// --- arrays
+// --------------------------------------------------------------------------------------------------------------------------------
 std::string kind_of(nb::dlpack::dtype t) {
   static char const* const names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
   if (t.code == 6) return "bool";
@@ -209,10 +203,14 @@ void write_ids(array const& a, char const* name, std::uint64_t* to, std::size_t 
   if (a.shape(0) == 0) return;
   bool const negatives = is_signed(a.dtype());
   switch (a.dtype().bits) {
-    case 8: return negatives ? widen<std::int8_t>(a, name, to, step) : widen<std::uint8_t>(a, name, to, step);
-    case 16: return negatives ? widen<std::int16_t>(a, name, to, step) : widen<std::uint16_t>(a, name, to, step);
-    case 32: return negatives ? widen<std::int32_t>(a, name, to, step) : widen<std::uint32_t>(a, name, to, step);
-    default: return negatives ? widen<std::int64_t>(a, name, to, step) : widen<std::uint64_t>(a, name, to, step);
+    case 8:
+      return negatives ? widen<std::int8_t>(a, name, to, step) : widen<std::uint8_t>(a, name, to, step);
+    case 16:
+      return negatives ? widen<std::int16_t>(a, name, to, step) : widen<std::uint16_t>(a, name, to, step);
+    case 32:
+      return negatives ? widen<std::int32_t>(a, name, to, step) : widen<std::uint32_t>(a, name, to, step);
+    default:
+      return negatives ? widen<std::int64_t>(a, name, to, step) : widen<std::uint64_t>(a, name, to, step);
   }
 }
 

@@ -20,7 +20,7 @@ namespace garner::python {
 
 namespace nb = nanobind;
 
-void add_errors(nb::module_& m);
+void add_errors();
 void add_graphs(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_features(nb::module_& m);

@@ -30,7 +30,8 @@ std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k 
 std::optional<build_options::random_weights> drawn(nb::object const& range, std::uint64_t seed) {
   if (!range.is_valid() || range.is_none()) return std::nullopt;
   std::pair<double, double> ends;
-  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high), as (1, 255)");
+  if (!nb::try_cast(range, ends))
+    refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high), as (1, 255)");
   bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
   bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
   if (!sound) refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high) with 0 <= low <= high");
@@ -162,8 +163,8 @@ std::string describe(py_graph const& g) {
   graph_info const& i = g.use()->info();
   return "<garner.Graph " + g.use()->name() + ": " + std::to_string(i.vertices) + " vertices, " + std::to_string(i.edges) + " edges, " +
          (i.directed ? i.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice") + ", " +
-         std::to_string(i.id_bytes) + "-byte ids, " +
-         (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") + ">";
+         std::to_string(i.id_bytes) + "-byte ids, " + (i.weights == weight_kind::none ? "no weights" : name_of(i.weights) + " weights") +
+         ">";
 }
 
 }  // namespace
@@ -177,8 +178,7 @@ std::string path_of(nb::handle file) {
 }
 
 std::shared_ptr<graph_handle> py_graph::use() const {
-  if (!handle_)
-    refuse(errc::usage, "this graph is being moved, or was lost when moving it failed; open or build it again");
+  if (!handle_) refuse(errc::usage, "this graph is being moved, or was lost when moving it failed; open or build it again");
   return handle_;
 }
 
@@ -191,18 +191,18 @@ void py_graph::replace(char const* what, std::function<graph_handle(graph_handle
   handle_ = std::make_shared<graph_handle>(std::move(done));
 }
 
-#define BUILD_OPTIONS                                                                                                             \
-  "undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, "             \
+#define BUILD_OPTIONS                                                                                                        \
+  "undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, "        \
   "numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, " \
   "host_budget: int | str | None = None"
-#define BUILD_OPTIONS_TOLD                                                                                                              \
-  "\n"                                                                                                                                  \
-  "undirected: each edge in both directions; None: as the format says, else directed\n"                                                \
-  "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                                          \
-  "in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)\n"                                    \
-  "numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n"                  \
-  "draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed\n"                                         \
-  "host_budget: bytes of host memory that may be taken, as \"8GiB\"\n"                                                                 \
+#define BUILD_OPTIONS_TOLD                                                                                            \
+  "\n"                                                                                                                \
+  "undirected: each edge in both directions; None: as the format says, else directed\n"                               \
+  "keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops\n"                         \
+  "in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)\n"                   \
+  "numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits\n" \
+  "draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed\n"                        \
+  "host_budget: bytes of host memory that may be taken, as \"8GiB\"\n"                                                \
   "Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted."
 
 void add_graphs(nb::module_& m) {
@@ -210,12 +210,14 @@ void add_graphs(nb::module_& m) {
       .def_ro("vertices", &graph_info::vertices)
       .def_ro("edges", &graph_info::edges, "arcs stored: an undirected edge counts twice")
       .def_ro("id_bytes", &graph_info::id_bytes, "4 or 8: bytes of one entry of the edge list")
-      .def_prop_ro("weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
+      .def_prop_ro(
+          "weights", [](graph_info const& i) { return name_of(i.weights); }, "'none', 'u32' or 'f32'")
       .def_ro("directed", &graph_info::directed)
       .def_ro("in_lists", &graph_info::in_lists, "a directed graph that also holds its in-neighbours")
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
-      .def_prop_ro("order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs' or 'random'")
+      .def_prop_ro(
+          "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs' or 'random'")
       .def_ro("packed", &graph_info::packed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
@@ -231,7 +233,8 @@ void add_graphs(nb::module_& m) {
                        "A graph in memory: CSR, its offsets in host memory, its edges in a tier. Made by open, read, build and generate.\n"
                        "Vertices are named by the user's ids; entry k of every result belongs to the vertex ids()[k].")
       .def_prop_ro("info", [](py_graph const& g) { return g.use()->info(); })
-      .def_prop_ro("name", [](py_graph const& g) { return g.use()->name(); }, "of its file, as messages call it")
+      .def_prop_ro(
+          "name", [](py_graph const& g) { return g.use()->name(); }, "of its file, as messages call it")
       .def_ro("report", &py_graph::report, "what was dropped while it was built; None where it was opened")
       .def("__len__", [](py_graph const& g) { return g.use()->info().vertices; })
       .def("__repr__", &describe)
@@ -263,8 +266,7 @@ void add_graphs(nb::module_& m) {
             nb::cast<py_graph&>(self).replace("to()", [&](graph_handle g) { return bring_to(std::move(g), to, t); });
             return self;
           },
-          nb::arg("place"), nb::arg("edges") = nb::none(),
-          nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
+          nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
           "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: host memory, mapped), or for 'host' again.\n"
           "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.")
       .def(
@@ -272,8 +274,9 @@ void add_graphs(nb::module_& m) {
           [](nb::object self, std::string const& by, std::uint64_t seed) {
             auto const found = orders.find(by);
             if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random");
-            nb::cast<py_graph&>(self).replace("reorder()",
-                                              [&](graph_handle g) { return reorder_graph(std::move(g), {found->second, seed}); });
+            nb::cast<py_graph&>(self).replace("reorder()", [&](graph_handle g) {
+              return reorder_graph(std::move(g), {found->second, seed});
+            });
             return self;
           },
           nb::arg("by") = "degree", nb::arg("seed") = 1, nb::sig("def reorder(self, by: str = 'degree', seed: int = 1) -> Graph"),
@@ -286,7 +289,8 @@ void add_graphs(nb::module_& m) {
             return to_numpy(released([&] { return pick_sources(*held, count, seed); }));
           },
           nb::arg("count"), nb::arg("seed") = 1,
-          "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty where\n"
+          "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty "
+          "where\n"
           "no vertex has edges.");
 
   m.def("open", &open, nb::arg("file"), nb::arg("options"),
@@ -299,23 +303,22 @@ void add_graphs(nb::module_& m) {
         "weights, in_lists: None: where the file has them; True: InputError where it has none\n"
         "check: the checksums; offsets and targets are checked in any case\n"
         "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
-  m.def("read", &read, nb::arg("file"), nb::arg("options"),
-        nb::sig("def read(file: str | os.PathLike, *, " BUILD_OPTIONS ") -> Graph"),
+  m.def("read", &read, nb::arg("file"), nb::arg("options"), nb::sig("def read(file: str | os.PathLike, *, " BUILD_OPTIONS ") -> Graph"),
         "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
         "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);
-  m.def("build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none() = nb::none(), nb::arg("options"),
-        nb::sig("def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, " BUILD_OPTIONS
-                ") -> Graph"),
-        "A graph of edges in memory: source[i] -> target[i].\n"
-        "\n"
-        "source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected\n"
-        "edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.\n"
-        "vertices: ids 0 to vertices - 1 exist, with or without edges\n"
-        "The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile)." BUILD_OPTIONS_TOLD);
+  m.def(
+      "build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none() = nb::none(), nb::arg("options"),
+      nb::sig("def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, " BUILD_OPTIONS ") -> Graph"),
+      "A graph of edges in memory: source[i] -> target[i].\n"
+      "\n"
+      "source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected\n"
+      "edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.\n"
+      "vertices: ids 0 to vertices - 1 exist, with or without edges\n"
+      "The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile)." BUILD_OPTIONS_TOLD);
   m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
         nb::arg("options"),
-        nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', "
-                BUILD_OPTIONS ") -> Graph"),
+        nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = "
+                "'host', " BUILD_OPTIONS ") -> Graph"),
         "A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.\n"
         "\n"
         "kind: 'kron' (Graph500: A .57 B .19 C .19 D .05), 'uniform', 'web' (in the manner of a crawl)\n"

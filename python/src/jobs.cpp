@@ -29,14 +29,14 @@ void take_common(keywords& given, Options& o) {
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
 }
-#define COMMON_OPTIONS                                                                                                                \
+#define COMMON_OPTIONS                                                                                                                 \
   "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
   "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
-#define COMMON_TOLD                                                                                                                        \
+#define COMMON_TOLD                                                                                                                      \
   "place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                             \
   "access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',\n"       \
-  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"               \
-  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"           \
+  "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"             \
+  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"         \
   "Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each\n" \
   "other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted."
 
@@ -53,8 +53,9 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   given.done();
   return o;
 }
-#define BFS_OPTIONS                                                                                                                     \
-  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, slice: " \
+#define BFS_OPTIONS                                                       \
+  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "        \
   "int = 1024, join_lists: bool | None = None"
 #define BFS_TOLD                                                                                                                      \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
@@ -74,12 +75,14 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   given.done();
   return o;
 }
-#define SSSP_OPTIONS                                                                                                               \
-  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS ", vertices_per_team: int = 1, split_hubs: bool = True, " \
+#define SSSP_OPTIONS                                                       \
+  "variant: str = 'near_far', delta: float | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, "                \
   "slice: int = 1024, join_lists: bool | None = None"
-#define SSSP_TOLD                                                                                                                       \
-  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n"  \
-  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
+#define SSSP_TOLD                                                                                                                     \
+  "variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open\n" \
+  "distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to "              \
+  "teams\n" COMMON_TOLD
 
 struct bfs_out {
   bfs_run run;
@@ -163,7 +166,7 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
 
-  nb::class_<bfs_level>(m, "BfsLevel")
+  nb::class_<bfs_level>(m, "BfsLevel", "What happened at one depth.")
       .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
       .def_ro("edges", &bfs_level::edges, "arcs that leave them")
       .def_ro("bytes_link", &bfs_level::bytes_link)
@@ -181,7 +184,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &bfs_run::verified)
       .def_ro("levels", &bfs_run::levels)
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
-  nb::class_<bfs_out>(m, "BfsResult")
+  nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &bfs_out::run)
       .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.uint32]")),
               "shape (vertices,); UNREACHED where the source does not lead")
@@ -230,7 +233,7 @@ void add_jobs(nb::module_& m) {
           },
           "Of the last run: as BfsResult.parent.");
 
-  nb::class_<sssp_round>(m, "SsspRound")
+  nb::class_<sssp_round>(m, "SsspRound", "One round of a search.")
       .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
       .def_ro("edges", &sssp_round::edges)
       .def_ro("bytes_link", &sssp_round::bytes_link)
@@ -250,7 +253,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("rounds", &sssp_run::rounds)
       .def("__repr__", [](sssp_run const& r) { return said("<garner.SsspRun reached", r.reached, r.ms); });
 #define DISTANCE_TYPE "numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]"
-  nb::class_<sssp_out>(m, "SsspResult")
+  nb::class_<sssp_out>(m, "SsspResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &sssp_out::run)
       .def_ro("distance", &sssp_out::distance, nb::for_getter(nb::sig("def distance(self) -> " DISTANCE_TYPE)),
               "shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity");
@@ -264,7 +267,8 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("source"), nb::arg("options"),
       nb::sig("def sssp(graph: Graph, source: int, *, " SSSP_OPTIONS ") -> SsspResult"),
-      "Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an\n"
+      "Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names "
+      "an\n"
       "edge whose weight is negative or no number.\n"
       "\n" SSSP_TOLD);
   nb::class_<py_sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.")
@@ -299,7 +303,7 @@ void add_jobs(nb::module_& m) {
           },
           "Of the last run: as BfsResult.parent; one more read of the edges.");
 
-  nb::class_<components_phase>(m, "ComponentsPhase")
+  nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",
                    [](components_phase const& p) {
                      static constexpr std::array names{"round", "first_neighbours", "remaining", "all"};
@@ -318,7 +322,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &components_run::verified)
       .def_ro("phases", &components_run::phases)
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
-  nb::class_<components_out>(m, "ComponentsResult")
+  nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
       .def_ro("label", &components_out::label, nb::for_getter(nb::sig("def label(self) -> numpy.typing.NDArray[numpy.uint64]")),
               "shape (vertices,); the smallest id of its component");
@@ -346,7 +350,7 @@ void add_jobs(nb::module_& m) {
       "\n"
       "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" COMMON_TOLD);
 
-  nb::class_<pagerank_round>(m, "PagerankRound")
+  nb::class_<pagerank_round>(m, "PagerankRound", "One iteration.")
       .def_ro("vertices", &pagerank_round::vertices)
       .def_ro("edges", &pagerank_round::edges)
       .def_ro("l1_change", &pagerank_round::l1_change, "pull only")
@@ -363,7 +367,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
       .def("__repr__", [](pagerank_run const& r) { return said("<garner.PagerankRun iterations", r.iterations, r.ms); });
-  nb::class_<pagerank_out>(m, "PagerankResult")
+  nb::class_<pagerank_out>(m, "PagerankResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &pagerank_out::run)
       .def_ro("rank", &pagerank_out::rank, nb::for_getter(nb::sig("def rank(self) -> numpy.typing.NDArray[numpy.float32]")),
               "shape (vertices,); variant 'pull': shares that sum to 1");
@@ -390,7 +394,8 @@ void add_jobs(nb::module_& m) {
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
               "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS
               ") -> PagerankResult"),
-      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where\n"
+      "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError "
+      "where\n"
       "it has none.\n"
       "\n"
       "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"

@@ -34,13 +34,14 @@ nb::dict info() {
 NB_MODULE(_garner, m) {
   using namespace garner::python;
   m.doc() = "Garner's binding; import garner instead.";
-  add_errors(m);
-  m.def("info", &info, nb::sig("def info() -> dict[str, object]"),
-        "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
-        "(why there is none, and what to try; None where there is one).");
+  add_errors();
   m.def(
-      "limit_host_memory", [](nb::object bytes) { garner::limit_host_memory(bytes_of(bytes).value_or(~std::uint64_t{0})); }, nb::arg("bytes"),
-      nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
+      "info", &info, nb::sig("def info() -> dict[str, object]"),
+      "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
+      "(why there is none, and what to try; None where there is one).");
+  m.def(
+      "limit_host_memory", [](nb::object bytes) { garner::limit_host_memory(bytes_of(bytes).value_or(~std::uint64_t{0})); },
+      nb::arg("bytes"), nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
       "What Garner may take of host memory, as \"8GiB\"; whatever would pass it raises OutOfMemory. None: no limit.");
   m.def(
       "limit_device_memory",

@@ -1,0 +1,706 @@
+"""Garner's binding; import garner instead."""
+
+from collections.abc import Sequence
+import os
+from typing import Annotated
+
+import numpy
+import numpy.typing
+from numpy.typing import NDArray
+
+
+def info() -> dict[str, object]:
+    """
+    What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'
+    (why there is none, and what to try; None where there is one).
+    """
+
+def limit_host_memory(bytes: int | str | None) -> None:
+    """
+    What Garner may take of host memory, as "8GiB"; whatever would pass it raises OutOfMemory. None: no limit.
+    """
+
+def limit_device_memory(device: int, bytes: int | str | None) -> None:
+    """What Garner may take of a device's memory."""
+
+class GraphInfo:
+    """What one knows of a graph without its arrays."""
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def edges(self) -> int:
+        """arcs stored: an undirected edge counts twice"""
+
+    @property
+    def id_bytes(self) -> int:
+        """4 or 8: bytes of one entry of the edge list"""
+
+    @property
+    def weights(self) -> str:
+        """'none', 'u32' or 'f32'"""
+
+    @property
+    def directed(self) -> bool: ...
+
+    @property
+    def in_lists(self) -> bool:
+        """a directed graph that also holds its in-neighbours"""
+
+    @property
+    def id_map(self) -> bool:
+        """internal ids differ from the user's by a table"""
+
+    @property
+    def id_base(self) -> int:
+        """user id = internal id + id_base, where there is no table"""
+
+    @property
+    def order(self) -> str:
+        """'natural', 'degree', 'bfs' or 'random'"""
+
+    @property
+    def packed(self) -> bool:
+        """targets and weights are compressed"""
+
+class BuildReport:
+    """What happened on the way from edges to a graph."""
+
+    @property
+    def arcs_read(self) -> int: ...
+
+    @property
+    def loops_dropped(self) -> int: ...
+
+    @property
+    def loops_kept(self) -> int: ...
+
+    @property
+    def duplicates_dropped(self) -> int: ...
+
+    @property
+    def isolated(self) -> int:
+        """vertices without any edge"""
+
+    @property
+    def compacted(self) -> bool: ...
+
+    @property
+    def bytes_needed(self) -> int:
+        """host memory at the peak, predicted before it started"""
+
+class Graph:
+    """
+    A graph in memory: CSR, its offsets in host memory, its edges in a tier. Made by open, read, build and generate.
+    Vertices are named by the user's ids; entry k of every result belongs to the vertex ids()[k].
+    """
+
+    @property
+    def info(self) -> GraphInfo: ...
+
+    @property
+    def name(self) -> str:
+        """of its file, as messages call it"""
+
+    @property
+    def report(self) -> BuildReport | None:
+        """what was dropped while it was built; None where it was opened"""
+
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+    def ids(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+        """All vertices by the user's ids, ascending. Shape: (vertices,), uint64."""
+
+    def position(self, id: int) -> int:
+        """
+        The k with ids()[k] == id: where this vertex stands in every result. Errors: InputError where there is none.
+        """
+
+    def save(self, file: object) -> list[str]:
+        """
+        Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.
+        Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.
+        """
+
+    def to(self, place: object, edges: str | None = None) -> Graph:
+        """
+        Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: host memory, mapped), or for 'host' again.
+        In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.
+        """
+
+    def reorder(self, by: str = 'degree', seed: int = 1) -> Graph:
+        """
+        Lays the vertices in another order inside ('degree', 'bfs', 'random'; 'natural' again); ids and results stay the user's.
+        In place, and returns it; edges lie in host memory afterwards. Errors: as of to().
+        """
+
+    def pick_sources(self, count: int, seed: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+        """
+        Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty where
+        no vertex has edges.
+        """
+
+def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> Graph:
+    """
+    Opens a container (.gnr).
+
+    place: that will run the jobs: 'host', 'traced', 'device', 'device:1'
+    edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host
+    weights, in_lists: None: where the file has them; True: InputError where it has none
+    check: the checksums; offsets and targets are checked in any case
+    Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.
+    """
+
+def read(file: str | os.PathLike, *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+    """
+    Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,
+    plain, .gz or .zst).
+
+    undirected: each edge in both directions; None: as the format says, else directed
+    keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
+    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
+    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
+    host_budget: bytes of host memory that may be taken, as "8GiB"
+    Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
+    """
+
+def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+    """
+    A graph of edges in memory: source[i] -> target[i].
+
+    source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected
+    edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.
+    vertices: ids 0 to vertices - 1 exist, with or without edges
+    The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile).
+    undirected: each edge in both directions; None: as the format says, else directed
+    keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
+    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
+    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
+    host_budget: bytes of host memory that may be taken, as "8GiB"
+    Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
+    """
+
+def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+    """
+    A generated graph: undirected, 2^scale vertices, edge_factor * 2^scale edges drawn; the same bits at every place.
+
+    kind: 'kron' (Graph500: A .57 B .19 C .19 D .05), 'uniform', 'web' (in the manner of a crawl)
+    place: where it is made: 'host' or a device
+    undirected: each edge in both directions; None: as the format says, else directed
+    keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
+    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
+    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
+    host_budget: bytes of host memory that may be taken, as "8GiB"
+    Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
+    """
+
+UNREACHED: int = 4294967295
+
+NO_VERTEX: int = 18446744073709551615
+
+UNREACHED_DISTANCE: int = 18446744073709551615
+
+class Traffic:
+    """
+    What crosses the link: traced: counted; device: the same model in closed form; host: nothing.
+    """
+
+    @property
+    def requests(self) -> list[int]:
+        """how many of 32, 64, 96 and 128 bytes"""
+
+    @property
+    def pages(self) -> int:
+        """of 4 KiB, moved by UVM (access 'paged')"""
+
+    @property
+    def bytes_useful(self) -> int: ...
+
+    @property
+    def bytes_link(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class BfsLevel:
+    """What happened at one depth."""
+
+    @property
+    def frontier(self) -> int:
+        """vertices at this depth"""
+
+    @property
+    def edges(self) -> int:
+        """arcs that leave them"""
+
+    @property
+    def bytes_link(self) -> int: ...
+
+    @property
+    def ms(self) -> float: ...
+
+    @property
+    def bottom_up(self) -> bool: ...
+
+class BfsRun:
+    """
+    What a search did; times in ms, state made and cleared before the clock starts.
+    """
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def reached(self) -> int:
+        """vertices, the source among them"""
+
+    @property
+    def edges(self) -> int:
+        """arcs that leave them"""
+
+    @property
+    def depth_max(self) -> int: ...
+
+    @property
+    def depth_sum(self) -> int: ...
+
+    @property
+    def ms(self) -> float: ...
+
+    @property
+    def gteps(self) -> float:
+        """1e9 edges a second; of an undirected graph each edge counts once"""
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def verified(self) -> bool: ...
+
+    @property
+    def levels(self) -> list[BfsLevel]: ...
+
+    def __repr__(self) -> str: ...
+
+class BfsResult:
+    """Entry k belongs to the vertex graph.ids()[k]."""
+
+    @property
+    def run(self) -> BfsRun: ...
+
+    @property
+    def depth(self) -> numpy.typing.NDArray[numpy.uint32]:
+        """shape (vertices,); UNREACHED where the source does not lead"""
+
+    @property
+    def parent(self) -> numpy.typing.NDArray[numpy.uint64]:
+        """
+        shape (vertices,); a vertex before it on some shortest path, the source its own, NO_VERTEX where unreached
+        """
+
+def bfs(graph: Graph, source: int, *, variant: str | None = None, hints: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> BfsResult:
+    """
+    Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
+
+    variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
+    hints: direction: best in-neighbours of each vertex kept near, at most 4
+    vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    """
+
+class BfsSearch:
+    """
+    Breadth-first search from many sources: the state is made once. Holds the graph.
+    """
+
+    def __init__(self, graph: Graph, *, variant: str | None = None, hints: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
+        """
+        variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
+        hints: direction: best in-neighbours of each vertex kept near, at most 4
+        vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+        place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+        access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+        'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+        verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+        Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+        other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+        """
+
+    def run(self, source: int) -> BfsRun: ...
+
+    def depths(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]:
+        """Of the last run: as BfsResult.depth."""
+
+    def parents(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+        """Of the last run: as BfsResult.parent."""
+
+class SsspRound:
+    """One round of a search."""
+
+    @property
+    def frontier(self) -> int:
+        """vertices whose lists were read"""
+
+    @property
+    def edges(self) -> int: ...
+
+    @property
+    def bytes_link(self) -> int: ...
+
+    @property
+    def ms(self) -> float: ...
+
+class SsspRun:
+    """
+    What a search did; times in ms, state made and cleared before the clock starts.
+    """
+
+    @property
+    def source(self) -> int: ...
+
+    @property
+    def reached(self) -> int: ...
+
+    @property
+    def edges(self) -> int:
+        """arcs relaxed, some more than once"""
+
+    @property
+    def distance_max(self) -> int:
+        """u32 weights"""
+
+    @property
+    def distance_sum(self) -> int:
+        """u32 weights; stops at 2^64 - 1"""
+
+    @property
+    def real_max(self) -> float:
+        """f32 weights"""
+
+    @property
+    def real_sum(self) -> float:
+        """f32 weights"""
+
+    @property
+    def thresholds(self) -> int: ...
+
+    @property
+    def ms(self) -> float: ...
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def verified(self) -> bool: ...
+
+    @property
+    def rounds(self) -> list[SsspRound]: ...
+
+    def __repr__(self) -> str: ...
+
+class SsspResult:
+    """Entry k belongs to the vertex graph.ids()[k]."""
+
+    @property
+    def run(self) -> SsspRun: ...
+
+    @property
+    def distance(self) -> numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]:
+        """
+        shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity
+        """
+
+def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> SsspResult:
+    """
+    Shortest paths over weights of 0 and more. Result: distance, entry k of the vertex graph.ids()[k], and run. InputError also names an
+    edge whose weight is negative or no number.
+
+    variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
+    distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    """
+
+class SsspSearch:
+    """
+    Shortest paths from many sources: the state is made once. Holds the graph.
+    """
+
+    def __init__(self, graph: Graph, *, variant: str = 'near_far', delta: float | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
+        """
+        variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
+        distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+        place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+        access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+        'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+        verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+        Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+        other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+        """
+
+    def run(self, source: int) -> SsspRun: ...
+
+    def distances(self) -> numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]:
+        """Of the last run: as SsspResult.distance."""
+
+    def parents(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+        """Of the last run: as BfsResult.parent; one more read of the edges."""
+
+class ComponentsPhase:
+    """A round of 'emogi', or a step of 'afforest'."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def vertices(self) -> int:
+        """whose lists were looked at"""
+
+    @property
+    def edges(self) -> int: ...
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def ms(self) -> float: ...
+
+class ComponentsRun:
+    """What the job did; times in ms, until every vertex has its label."""
+
+    @property
+    def components(self) -> int:
+        """weak ones; an isolated vertex is one of its own"""
+
+    @property
+    def largest(self) -> int:
+        """vertices in the largest"""
+
+    @property
+    def edges(self) -> int:
+        """arcs looked at"""
+
+    @property
+    def ms(self) -> float: ...
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def verified(self) -> bool: ...
+
+    @property
+    def phases(self) -> list[ComponentsPhase]: ...
+
+    def __repr__(self) -> str: ...
+
+class ComponentsResult:
+    """Entry k belongs to the vertex graph.ids()[k]."""
+
+    @property
+    def run(self) -> ComponentsRun: ...
+
+    @property
+    def label(self) -> numpy.typing.NDArray[numpy.uint64]:
+        """shape (vertices,); the smallest id of its component"""
+
+def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024) -> ComponentsResult:
+    """
+    Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and
+    run.
+
+    variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest
+    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    """
+
+class PagerankRound:
+    """One iteration."""
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def edges(self) -> int: ...
+
+    @property
+    def l1_change(self) -> float:
+        """pull only"""
+
+    @property
+    def bytes_link(self) -> int: ...
+
+    @property
+    def ms(self) -> float: ...
+
+class PagerankRun:
+    """What the job did; times in ms, all iterations."""
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def converged(self) -> bool:
+        """the tolerance was reached"""
+
+    @property
+    def rank_sum(self) -> float: ...
+
+    @property
+    def l1_change(self) -> float:
+        """pull: of the last iteration; emogi: the residual that was left"""
+
+    @property
+    def edges(self) -> int:
+        """arcs looked at"""
+
+    @property
+    def ms(self) -> float: ...
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def verified(self) -> bool: ...
+
+    @property
+    def rounds(self) -> list[PagerankRound]: ...
+
+    def __repr__(self) -> str: ...
+
+class PagerankResult:
+    """Entry k belongs to the vertex graph.ids()[k]."""
+
+    @property
+    def run(self) -> PagerankRun: ...
+
+    @property
+    def rank(self) -> numpy.typing.NDArray[numpy.float32]:
+        """shape (vertices,); variant 'pull': shares that sum to 1"""
+
+def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB') -> PagerankResult:
+    """
+    PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where
+    it has none.
+
+    variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)
+    tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
+    iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
+    personal: ids and weights: where it starts and jumps to
+    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
+    'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
+    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
+    other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
+    """
+
+class Unified:
+    """
+    A host array that a device reads in place: pinned and mapped until its last owner lets go (the array itself, and
+    all that was made of it by DLPack). torch.from_dlpack, cupy.from_dlpack and numpy.from_dlpack take it. Chapter 3 of
+    Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021).
+    """
+
+    def __init__(self, array: object, device: object = None) -> None: ...
+
+    def __dlpack__(self, **how: object) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+    @property
+    def array(self) -> numpy.typing.NDArray:
+        """the host array, for NumPy"""
+
+    @property
+    def shape(self) -> tuple: ...
+
+    @property
+    def device(self) -> int:
+        """-1: the host alone reads it"""
+
+    @property
+    def address(self) -> int:
+        """as the device sees it"""
+
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class GatherRun:
+    """What a gather did, or would do."""
+
+    @property
+    def way(self) -> str: ...
+
+    @property
+    def order(self) -> str: ...
+
+    @property
+    def rows(self) -> int:
+        """delivered"""
+
+    @property
+    def row_bytes(self) -> int: ...
+
+    @property
+    def why(self) -> str:
+        """how the way and the order were chosen"""
+
+    @property
+    def link(self) -> Traffic:
+        """traced: what reading the host's rows asks of the link"""
+
+    def __repr__(self) -> str: ...
+
+class Table:
+    """A tiered table by addresses; garner.tiered is its face."""
+
+    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None) -> None: ...
+
+    @property
+    def shape(self) -> tuple: ...
+
+    @property
+    def kind(self) -> str:
+        """'float32', 'bfloat16', ..."""
+
+    @property
+    def row_bytes(self) -> int: ...
+
+    @property
+    def device(self) -> int:
+        """that gathers; -1: the host"""
+
+    @property
+    def rows(self) -> tuple[int, int, int]:
+        """how many lie on the device, on peers, in host memory"""
+
+    def about(self) -> str: ...
+
+    def gather(self, batches: Sequence[tuple[int, int, int]], outs: Sequence[int], *, way: str = 'automatic', order: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
+        """
+        Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.
+        """
+
+    def explain(self, ids: int, *, way: str = 'automatic', order: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
+
+    def hits(self, ids: tuple[int, int, int]) -> tuple[int, int, int]: ...

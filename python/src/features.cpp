@@ -1,0 +1,270 @@
+// Feature tables: host arrays that a device reads in place, and tiered tables. What array a caller holds, and which library made it, is
+// garner/tables.py's business: here ids and rows are addresses.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <tuple>
+
+#include "common.hpp"
+#include "garner/features.hpp"
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+using code = nb::dlpack::dtype_code;
+bool is(nb::dlpack::dtype t, code c, unsigned bits) { return t.code == static_cast<std::uint8_t>(c) && t.bits == bits && t.lanes == 1; }
+
+// Elements that Garner does not know are bytes to it; Python keeps their type.
+element element_of(nb::dlpack::dtype t) {
+  if (is(t, code::Float, 32)) return element::f32;
+  if (is(t, code::Float, 16)) return element::f16;
+  if (is(t, code::Bfloat, 16)) return element::bf16;
+  if (is(t, code::Int, 8)) return element::i8;
+  if (is(t, code::Int, 64)) return element::i64;
+  return element::u8;
+}
+
+// A row is all of an array but its first dimension.
+struct host_table {
+  row_array rows;
+  std::vector<std::size_t> shape;
+  nb::dlpack::dtype type;
+  bool writable = false;
+};
+
+host_table table_of(nb::handle from, char const* name) {
+  array a = host_array(from, name);
+  host_table t;
+  if (a.ndim() == 0) refuse(errc::usage, std::string(name) + ": is a single number; a table has rows");
+  std::int64_t step = 1;
+  for (std::size_t d = a.ndim(); d-- > 0;) {
+    if (a.shape(d) > 1 && a.stride(d) != step)
+      refuse(errc::usage, std::string(name) + ": is not contiguous; give a copy that is, as numpy.ascontiguousarray makes it");
+    step *= static_cast<std::int64_t>(a.shape(d));
+    t.shape.insert(t.shape.begin(), a.shape(d));
+  }
+  t.type = a.dtype();
+  std::uint64_t width = 1;
+  for (std::size_t d = 1; d < a.ndim(); ++d) width *= a.shape(d);
+  t.rows.kind = element_of(t.type);
+  t.rows.width = t.rows.kind == element::u8 ? width * ((t.type.bits + 7u) / 8u) : width;
+  t.rows.rows = a.shape(0);
+  t.rows.data = a.data();
+  nb::ndarray<> changed;
+  t.writable = nb::try_cast(from, changed);
+  t.rows.owner = std::make_shared<array>(std::move(a));  // letting go of it takes the interpreter's lock by itself
+  return t;
+}
+
+int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
+
+struct py_unified {
+  host_table host;
+  unified_tensor tensor;
+
+  // The array at the host, or as the device sees it; self, the Python object, stays alive as long as what is made of it.
+  template <class Framework>
+  nb::object view(nb::handle self, bool near_host) const {
+    int const device = near_host ? -1 : tensor.device();
+    void* const data = const_cast<void*>(device < 0 ? tensor.rows().data : tensor.device_data());
+    int const type = device < 0 ? nb::device::cpu::value : nb::device::cuda::value;
+    std::size_t const n = host.shape.size();
+    std::size_t const* const shape = host.shape.data();
+    if (host.writable) return nb::cast(nb::ndarray<Framework>(data, n, shape, self, nullptr, host.type, type, device < 0 ? 0 : device));
+    return nb::cast(nb::ndarray<Framework, nb::ro>(data, n, shape, self, nullptr, host.type, type, device < 0 ? 0 : device));
+  }
+};
+
+struct py_table {
+  host_table host;
+  tiered_tensor tensor;
+};
+
+std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
+
+// What a gather is asked, kept while it runs.
+struct asked {
+  gather_options options;
+  array scales;
+};
+
+std::span<float const> floats(nb::handle from, char const* name, array& kept) {
+  if (from.is_none()) return {};
+  kept = host_array(from, name);
+  if (kept.ndim() != 1 || !is(kept.dtype(), code::Float, 32) || (kept.shape(0) > 1 && kept.stride(0) != 1))
+    refuse(errc::usage, std::string(name) + ": give one float32 a row, contiguous");
+  return {static_cast<float const*>(kept.data()), kept.shape(0)};
+}
+
+asked asked_of(keywords& given) {
+  asked a;
+  std::string text = "automatic";
+  given.take("way", text);
+  a.options.way = parse_gather_way(text);
+  text = "automatic";
+  given.take("order", text);
+  a.options.order = parse_gather_order(text);
+  given.choose("to", a.options.to, conversions);
+  nb::object scales = nb::none();
+  given.take("scales", scales);
+  a.options.scales = floats(scales, "scales", a.scales);
+  given.take("multiprocessors", a.options.multiprocessors);
+  std::uint64_t stream = 0;
+  given.take("stream", stream);
+  a.options.stream = reinterpret_cast<void*>(stream);
+  given.done();
+  return a;
+}
+
+using id_address = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;  // address, count, bytes of one
+id_array ids_at(id_address const& a) { return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a)}; }
+
+std::string gather_name(gather_way w) { return std::string(to_string(w)); }
+
+}  // namespace
+
+void add_features(nb::module_& m) {
+  nb::class_<py_unified>(
+      m, "Unified",
+      "A host array that a device reads in place: pinned and mapped until its last owner lets go (the array itself, and\n"
+      "all that was made of it by DLPack). torch.from_dlpack, cupy.from_dlpack and numpy.from_dlpack take it. Chapter 3 of\n"
+      "Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021).")
+      .def(
+          "__init__",
+          [](py_unified* self, nb::object from, nb::object where) {
+            place const at = place_of(where);
+            host_table t = table_of(from, "array");
+            new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
+          },
+          nb::arg("array"), nb::arg("device") = nb::none(), nb::sig("def __init__(self, array: object, device: object = None) -> None"))
+      .def(
+          "__dlpack__",
+          [](nb::handle self, nb::kwargs how) {
+            auto const& u = nb::cast<py_unified const&>(self);
+            bool const host = how.contains("dl_device") && !nb::object(how["dl_device"]).is_none() &&
+                              nb::cast<int>(nb::object(how["dl_device"])[0]) == nb::device::cpu::value;
+            return u.view<nb::array_api>(self, host).attr("__dlpack__")(**how);
+          },
+          nb::arg("how"), nb::sig("def __dlpack__(self, **how: object) -> object"))
+      .def("__dlpack_device__",
+           [](py_unified const& u) {
+             int const device = u.tensor.device();
+             return std::pair(device < 0 ? int{nb::device::cpu::value} : int{nb::device::cuda::value}, device < 0 ? 0 : device);
+           })
+      .def_prop_ro(
+          "array", [](nb::handle self) { return nb::cast<py_unified&>(self).view<nb::numpy>(self, true); },
+          nb::sig("def array(self) -> numpy.typing.NDArray"), "the host array, for NumPy")
+      .def_prop_ro("shape", [](py_unified const& u) { return nb::tuple(nb::cast(u.host.shape)); })
+      .def_prop_ro(
+          "device", [](py_unified const& u) { return u.tensor.device(); }, "-1: the host alone reads it")
+      .def_prop_ro(
+          "address", [](py_unified const& u) { return reinterpret_cast<std::uint64_t>(u.tensor.device_data()); }, "as the device sees it")
+      .def("__len__", [](py_unified const& u) { return u.host.shape[0]; })
+      .def("__repr__", [](py_unified const& u) {
+        std::string said =
+            "<garner.Unified " + std::string(nb::str(nb::tuple(nb::cast(u.host.shape))).c_str()) + " " + kind_of(u.host.type);
+        return said + (u.tensor.device() < 0 ? ", read by the host>" : ", read by device " + std::to_string(u.tensor.device()) + ">");
+      });
+
+  nb::class_<gather_run>(m, "GatherRun", "What a gather did, or would do.")
+      .def_prop_ro("way", [](gather_run const& r) { return gather_name(r.way); })
+      .def_prop_ro("order", [](gather_run const& r) { return std::string(to_string(r.order)); })
+      .def_ro("rows", &gather_run::rows, "delivered")
+      .def_ro("row_bytes", &gather_run::row_bytes)
+      .def_ro("why", &gather_run::why, "how the way and the order were chosen")
+      .def_ro("link", &gather_run::link, "traced: what reading the host's rows asks of the link")
+      .def("__repr__", [](gather_run const& r) {
+        return "<garner.GatherRun " + gather_name(r.way) + ", " + std::string(to_string(r.order)) + ", " + std::to_string(r.rows) +
+               " rows>";
+      });
+
+  nb::class_<py_table>(m, "Table", "A tiered table by addresses; garner.tiered is its face.")
+      .def(
+          "__init__",
+          [](py_table* self, nb::object features, nb::object where, nb::object device_budget, nb::object peer_budget,
+             std::optional<std::vector<int>> peers, nb::object scores, nb::object scales) {
+            host_table t;
+            tiered_options o;
+            o.where = place_of(where);
+            o.device_budget = bytes_of(device_budget);
+            o.peer_budget = bytes_of(peer_budget);
+            o.peers = peers.value_or(std::vector<int>{});
+            array score_array, scale_array;
+            o.scores = floats(scores, "scores", score_array);
+            o.scales = floats(scales, "scales", scale_array);
+            if (nb::isinstance<nb::str>(features) || nb::isinstance<nb::bytes>(features) || nb::hasattr(features, "__fspath__")) {
+              std::string const path = path_of(features);
+              t.rows = released([&] { return read_rows(path); });
+              t.shape = {t.rows.rows, t.rows.width};
+              static std::map<element, nb::dlpack::dtype> const types{{element::f32, nb::dtype<float>()},
+                                                                      {element::i8, nb::dtype<std::int8_t>()},
+                                                                      {element::i64, nb::dtype<std::int64_t>()},
+                                                                      {element::u8, nb::dtype<std::uint8_t>()},
+                                                                      {element::f16, {static_cast<std::uint8_t>(code::Float), 16, 1}},
+                                                                      {element::bf16, {static_cast<std::uint8_t>(code::Bfloat), 16, 1}}};
+              t.type = types.at(t.rows.kind);
+            } else {
+              t = table_of(features, "features");
+            }
+            new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
+          },
+          nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
+          nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(),
+          nb::sig("def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
+                  "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None) -> "
+                  "None"))
+      .def_prop_ro("shape", [](py_table const& t) { return nb::tuple(nb::cast(t.host.shape)); })
+      .def_prop_ro(
+          "kind", [](py_table const& t) { return kind_of(t.host.type); }, "'float32', 'bfloat16', ...")
+      .def_prop_ro("row_bytes", [](py_table const& t) { return t.tensor.row_bytes(); })
+      .def_prop_ro(
+          "device", [](py_table const& t) { return device_of(t.tensor.where()); }, "that gathers; -1: the host")
+      .def_prop_ro(
+          "rows", [](py_table const& t) { return std::tuple(t.tensor.device_rows(), t.tensor.peer_rows(), t.tensor.host_rows()); },
+          "how many lie on the device, on peers, in host memory")
+      .def("about", [](py_table const& t) { return t.tensor.about(); })
+      .def(
+          "gather",
+          [](py_table& t, std::vector<id_address> const& batches, std::vector<std::uint64_t> const& outs, nb::kwargs how) {
+            keywords given("gather", std::move(how));
+            asked const a = asked_of(given);
+            if (outs.size() != batches.size()) refuse(errc::usage, "as many outs as batches, please");
+            std::vector<id_array> ids;
+            std::vector<void*> to;
+            for (std::size_t k = 0; k < batches.size(); ++k) {
+              ids.push_back(ids_at(batches[k]));
+              to.push_back(reinterpret_cast<void*>(outs[k]));
+            }
+            return released(
+                [&] { return ids.size() == 1 ? t.tensor.gather(ids[0], to[0], a.options) : t.tensor.gather_many(ids, to, a.options); });
+          },
+          nb::arg("batches"), nb::arg("outs"), nb::arg("how"),
+          nb::sig(
+              "def gather(self, batches: collections.abc.Sequence[tuple[int, int, int]], outs: collections.abc.Sequence[int], *, way: str "
+              "= 'automatic', order: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: "
+              "int = 0) -> GatherRun"),
+          "Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.")
+      .def(
+          "explain",
+          [](py_table const& t, std::uint64_t ids, nb::kwargs how) {
+            keywords given("explain", std::move(how));
+            asked const a = asked_of(given);
+            return released([&] { return t.tensor.explain(ids, a.options); });
+          },
+          nb::arg("ids"), nb::arg("how"),
+          nb::sig(
+              "def explain(self, ids: int, *, way: str = 'automatic', order: str = 'automatic', to: str | None = None, scales: object = "
+              "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
+      .def(
+          "hits",
+          [](py_table const& t, id_address const& ids) {
+            gather_hits const h = released([&] { return t.tensor.hits(ids_at(ids)); });
+            return std::tuple(h.device, h.peer, h.host);
+          },
+          nb::arg("ids"));
+}
+
+}  // namespace garner::python

@@ -1,0 +1,229 @@
+"""Unified and tiered tables with arrays of NumPy, against NumPy's own indexing."""
+import gc
+import pathlib
+import tempfile
+import unittest
+import warnings
+import weakref
+
+import numpy as np
+
+import garner
+
+if not hasattr(garner, "tiered"):
+    print("skipped 'built without feature tables'")
+    raise SystemExit(0)
+
+devices = bool(garner.info()["devices"])
+places = ["host", "traced"] + [0] * devices
+rng = np.random.default_rng(1)
+
+
+def table(kind, rows=200, width=7):
+    if np.dtype(kind) == bool:
+        return rng.random((rows, width)) < 0.5
+    if np.dtype(kind).kind in "iu":
+        return rng.integers(0, 100, (rows, width)).astype(kind)
+    return rng.standard_normal((rows, width)).astype(kind)
+
+
+class Tables(unittest.TestCase):
+    def test_as_numpy_indexes(self):
+        for where in places:
+            for kind in ("f4", "f2", "i1", "i8", "u1", "f8", "i4", "u2", "c8", "?"):
+                features = table(kind)
+                for budget in (0, 1000, None):
+                    t = garner.tiered(features, device_budget=budget, device=where)
+                    self.assertEqual((t.shape, t.dtype, len(t), t.ndim, t.row_bytes),
+                                     ((200, 7), features.dtype, 200, 2, features[0].nbytes))
+                    for ids in (rng.integers(0, 200, 50), rng.integers(0, 200, 50).astype("i4"), rng.integers(0, 200, 9).astype("u8"),
+                                rng.integers(0, 200, 9).astype("u4"), rng.integers(0, 120, 9).astype("i1"), np.arange(200)[::-3],
+                                rng.integers(0, 200, (3, 4)), rng.integers(0, 200, (4, 3)).T, np.zeros((0,), int), np.zeros((2, 0), int),
+                                [3, 3, 3], [[1, 2]], [], features[:, 0] > 20, np.array(5), slice(None), slice(3, 90, 7), slice(9, 3, -1),
+                                slice(500, 600), 0, 199, -1, -200, np.int32(-7)):
+                        with self.subTest(where=where, kind=kind, budget=budget, ids=ids):
+                            twin = features[np.asarray(ids, int) if isinstance(ids, list) else ids]
+                            rows = t[ids]
+                            self.assertEqual((rows.dtype, rows.shape), (twin.dtype, twin.shape))
+                            np.testing.assert_array_equal(rows, twin)
+
+    def test_rows_of_any_shape(self):
+        for shape in ((50,), (50, 1), (50, 3, 2, 2)):
+            features = rng.standard_normal(shape).astype("f4")
+            t = garner.tiered(features)
+            np.testing.assert_array_equal(t[[[3, 1], [4, 4]]], features[[[3, 1], [4, 4]]])
+            np.testing.assert_array_equal(t[7], features[7])
+            np.testing.assert_array_equal(np.asarray(t), features)
+        self.assertEqual([list(row) for row in garner.tiered(np.arange(6).reshape(3, 2))], [[0, 1], [2, 3], [4, 5]])
+
+    def test_all_ways_and_orders(self):
+        features, ids = table("f4", 500, 33), rng.integers(0, 500, 300)
+        for where in places:
+            t = garner.tiered(features, device_budget=5000, device=where)
+            for way in ("automatic", "staged", "naive", "shifted", "aligned"):
+                for order in ("automatic", "none") + ("sorted", "bucketed") * (way != "staged"):
+                    with self.subTest(where=where, way=way, order=order):
+                        np.testing.assert_array_equal(t.gather(ids, way=way, order=order), features[ids])
+                        self.assertEqual(t.last.rows, 300)
+                        self.assertTrue(t.last.why)
+            self.assertEqual(sum(t.tiers), 500)
+            self.assertEqual(sum(t.hits(ids)), 300)
+            self.assertTrue(t.explain(1000).why)
+            self.assertIn("rows", t.about())
+            self.assertIn("(500, 33) float32", repr(t))
+
+    def test_window(self):
+        features = table("f4")
+        for where in places:
+            t = garner.tiered(features, device=where, device_budget=0)
+            batches = [rng.integers(0, 200, n) for n in (5, 100, 0, 17)]
+            rows = t.window(batches)
+            self.assertEqual(len(rows), 4)
+            for ids, got in zip(batches, rows):
+                np.testing.assert_array_equal(got, features[ids])
+            outs = [np.zeros((n, 7), "f4") for n in (5, 100, 0, 17)]
+            self.assertIs(t.window(batches, outs)[1], outs[1])
+            np.testing.assert_array_equal(outs[3], features[batches[3]])
+        self.assertEqual(t.window([]), [])
+        self.assertRaises(garner.UsageError, t.window, batches, outs[:1])
+
+    def test_out(self):
+        features = table("f4")
+        t, out = garner.tiered(features), np.zeros((3, 7), "f4")
+        self.assertIs(t.gather([4, 2, 4], out), out)
+        np.testing.assert_array_equal(out, features[[4, 2, 4]])
+        read_only = np.zeros((3, 7), "f4")
+        read_only.flags.writeable = False
+        for wrong in (np.zeros((2, 7), "f4"), np.zeros((3, 7)), np.zeros((7, 3), "f4").T, [0], read_only):
+            with self.assertRaisesRegex(garner.UsageError, "out: .* contiguous array of shape \\(3, 7\\)"):
+                t.gather([1, 2, 3], wrong)
+
+    def test_conversion(self):
+        ids = rng.integers(0, 200, 60)
+        for where in places:
+            half = table("f2")
+            for dtype in ("f32", np.float32, np.dtype("f4")):
+                rows = garner.tiered(half, device=where).gather(ids, dtype=dtype)
+                self.assertEqual(rows.dtype, np.float32)
+                np.testing.assert_array_equal(rows, half[ids].astype("f4"))
+            small, scales = table("i1"), rng.random(200).astype("f4")
+            np.testing.assert_array_equal(garner.tiered(small, device=where).gather(ids, dtype="f32"), small[ids].astype("f4"))
+            for rows in (garner.tiered(small, device=where, scales=scales).gather(ids, dtype="f32"),
+                         garner.tiered(small, device=where).gather(ids, dtype="f32", scales=scales)):
+                np.testing.assert_allclose(rows, small[ids] * scales[ids, None], rtol=1e-6)
+            same = garner.tiered(table("f4"), device=where)
+            np.testing.assert_array_equal(same.gather(ids, dtype="f32"), same[ids])
+            for wrong in ("f64", np.float64, "f16", "odd"):
+                self.assertRaisesRegex(garner.UsageError, "'f32' or 'bf16'", same.gather, ids, dtype=wrong)
+            self.assertRaises(garner.UsageError, garner.tiered(table("f8"), device=where).gather, ids, dtype="f32")
+
+    def test_ids_that_cannot_be(self):
+        features = table("f4")
+        for where in places:
+            t = garner.tiered(features, device=where)
+            for wrong, kind, words in [
+                    ([3, -1], garner.InputError, "-1 at position 1"), ([0, 5, 200], garner.InputError, "200 at position 2"),
+                    (np.array([2**40]), garner.InputError, "at position 0"), (np.array([-5], "i4"), garner.InputError, "-5 at position 0"),
+                    (200, IndexError, "row 200 of 200"), (-201, IndexError, "row -201"), (0.5, garner.UsageError, "float64"),
+                    ([0.5], garner.UsageError, "float64"), ("a", garner.UsageError, "whole numbers"), (None, garner.UsageError, "object"),
+                    (np.ones(7, bool), garner.UsageError, "200 rows"), (np.ones((200, 7), bool), garner.UsageError, "mask"),
+                    ((slice(None), 1), garner.UsageError, "whole rows"), (..., garner.UsageError, "")]:
+                with self.subTest(where=where, ids=wrong), self.assertRaisesRegex(kind, words):
+                    t[wrong]
+            np.testing.assert_array_equal(t[[0]], features[[0]])  # and it works on
+
+    def test_options_that_cannot_be(self):
+        features = table("f4")
+        for wrong, kind in [(dict(device_budget="much"), garner.UsageError), (dict(scores=[1.0]), garner.UsageError),
+                            (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
+            with self.assertRaises(kind):
+                garner.tiered(features, **wrong)
+        t = garner.tiered(features)
+        self.assertRaises(garner.UsageError, garner.tiered, t)
+        self.assertRaises(garner.UsageError, t.gather, [1], way="fast")
+        self.assertRaises(garner.UsageError, t.gather, [1], order="fast")
+        self.assertRaises(garner.UsageError, garner.tiered, np.float32(1))
+        self.assertRaises(TypeError, garner.tiered, [["a"]])
+
+    def test_not_contiguous_is_copied_and_said(self):
+        features = table("f4")
+        for strided in (features[::2], features[:, 1:], np.asfortranarray(features), features[::-1]):
+            for make in (garner.tiered, garner.unified):
+                with self.assertWarnsRegex(RuntimeWarning, "not contiguous and was copied"):
+                    made = make(strided)
+                np.testing.assert_array_equal(made[:] if make is garner.tiered else made.array, strided)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            garner.tiered(features)
+            garner.unified(features)
+
+    def test_taken_in_place_and_let_go(self):
+        class Kept(np.ndarray):  # plain ndarray knows no weak reference to its memory's owner
+            pass
+
+        for make in (lambda a: garner.tiered(a, device_budget=0, device="host"), garner.unified):
+            features = table("f4").view(Kept)
+            gone = weakref.ref(features)
+            made = make(features)
+            features[3] = 7
+            rows = made[[3]] if isinstance(made, garner.Tiered) else made.array[[3]]
+            np.testing.assert_array_equal(rows, np.full((1, 7), 7, "f4"))
+            del features
+            gc.collect()
+            self.assertIsNotNone(gone())
+            del made
+            gc.collect()
+            self.assertIsNone(gone())
+
+    def test_read_only(self):
+        features = table("f4")
+        features.flags.writeable = False
+        np.testing.assert_array_equal(garner.tiered(features)[[5]], features[[5]])
+        u = garner.unified(features)
+        self.assertFalse(u.array.flags.writeable)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("f4", "f2", "i1", "i8", "u1"):
+                features, file = table(kind), pathlib.Path(folder) / "t.npy"
+                np.save(file, features)
+                for name in (file, str(file)):
+                    t = garner.tiered(name)
+                    self.assertEqual((t.dtype, t.shape), (features.dtype, features.shape))
+                    np.testing.assert_array_equal(t[[9, 1]], features[[9, 1]])
+            file.write_bytes(file.read_bytes()[:-1])
+            self.assertRaises(garner.InputError, garner.tiered, file)
+            self.assertRaises(OSError, garner.tiered, pathlib.Path(folder) / "none.npy")
+
+    def test_unified_speaks_dlpack(self):
+        for kind in ("f4", "f8", "i8", "u1", "?"):
+            features = table(kind)
+            u = garner.unified(features)
+            self.assertEqual((u.shape, len(u)), ((200, 7), 200))
+            self.assertEqual(u.__dlpack_device__(), (2, 0) if devices else (1, 0))
+            self.assertEqual(u.device, 0 if devices else -1)
+            self.assertEqual(u.array.ctypes.data, features.ctypes.data)
+            if not devices or np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+                near = np.from_dlpack(u, device="cpu") if devices else np.from_dlpack(u)
+                self.assertEqual((near.ctypes.data, near.dtype, near.shape), (features.ctypes.data, features.dtype, features.shape))
+                del u
+                np.testing.assert_array_equal(near, features)  # what was made of it keeps it
+        self.assertRaises(garner.UsageError, garner.unified, np.zeros((0, 3)))
+
+    @unittest.skipUnless(devices, "needs a GPU (none here)")
+    def test_cupy_on_the_device(self):
+        try:
+            import cupy
+        except ImportError:
+            self.skipTest("needs cupy")
+        features = table("f4")
+        t = garner.tiered(features, device_budget=1000)
+        ids = cupy.asarray(rng.integers(0, 200, (5, 6)))
+        rows = t[ids]
+        self.assertIsInstance(rows, cupy.ndarray)
+        np.testing.assert_array_equal(rows.get(), features[ids.get()])
+        np.testing.assert_array_equal(cupy.from_dlpack(garner.unified(features)).get(), features)
+
+
+if __name__ == "__main__":
+    unittest.main()
