@@ -276,6 +276,7 @@ class frontier {
   }
 
   frontier_size const& size() const { return size_; }
+  frontier_item<Id> const* items() const { return items_.data(); }  // near
   // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
     traffic t;
