@@ -18,6 +18,7 @@ using json = cli::ordered_json;
 
 struct bfs_arguments : cli::search_arguments {
   std::string variant;
+  bool no_queue = false;
   bfs_options how;
 };
 
@@ -82,6 +83,7 @@ void search(bfs_arguments& a) {
   if (o.hints && o.variant.value_or(bfs_variant::direction) != bfs_variant::direction)
     fail(errc::usage, "--hints {}: only --variant direction asks them", *o.hints);
   a.apply(o);
+  o.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
   if (!o.join_lists) o.join_lists = o.access == access_mode::aligned && o.vertices_per_team == 1;
 
@@ -120,6 +122,7 @@ void search(bfs_arguments& a) {
   all["vertices_per_team"] = o.vertices_per_team;
   all["split_hubs"] = o.split_hubs;
   all["join_lists"] = *o.join_lists;
+  all["queue_small"] = o.queue_small;
   all["slice"] = o.slice;
   at.add_copies(all, job.setting().copies);
   at.add_tail(all, cli::all_verified(runs));
@@ -144,6 +147,7 @@ void add_bfs(CLI::App& app) {
                   "with direction: 0 to 4 best neighbours of every vertex are kept near and asked first; made when the job starts, or from "
                   "the file (default: as many as --device-budget allows)");
   a->add_walk(*verb, "neighbouring lists of the frontier are read as one (default: with aligned, one a team)");
+  verb->add_flag("--no-queue", a->no_queue, "levels of few vertices are walked like all others, not through a queue, a launch each");
   a->add_l2(*verb);
   a->add_verify(*verb);
   a->add_out(*verb, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source");

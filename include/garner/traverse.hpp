@@ -32,6 +32,7 @@ struct bfs_options {
   bool split_hubs = true;               // a long list is walked by several teams, `slice` elements each
   std::uint32_t slice = 1024;           // a multiple of 32, 64 or more
   std::optional<bool> join_lists;       // neighbouring lists of the frontier are read as one run; unset: with aligned and one vertex a team
+  bool queue_small = true;              // levels of few vertices go through a queue, a launch each (aligned or merged, one vertex a team)
   std::uint64_t l2_bytes = 0;           // traced runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;       // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once

@@ -1,5 +1,5 @@
-// The primitives: one meaning at every place, CUB on the device, the standard parallel algorithms and the crew on the host (serial under
-// ThreadSanitizer). Pointers are near memory of the executor's place. Nothing synchronises except where a value is returned to the host.
+// The primitives: one meaning at every place, CUB on the device, loops of the crew on the host.
+// Pointers are near memory of the executor's place. Nothing synchronises except where a value is returned to the host.
 // Element types are the few that Garner needs, so that they are compiled once.
 #pragma once
 #include <cstdint>

@@ -1,18 +1,14 @@
-// The primitives on the host. Sorting is the standard library's (oneTBB behind it); what keeps an order (scan, select, unique) is done in
-// blocks on the crew: count each block, add up the counts, write each block where it belongs.
+// The primitives on the host, in blocks on the crew: count each block, add up the counts, write each block where it belongs.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <numeric>
 #include <type_traits>
 #include <vector>
-#if !defined(GARNER_SERIAL_ALGORITHMS)
-#include <execution>
-#define GARNER_PARALLEL std::execution::par,
-#else
-#define GARNER_PARALLEL
-#endif
 
 #include "core/primitives.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
 
 namespace garner::on_host {
 
@@ -79,32 +75,109 @@ std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) 
   return best;
 }
 
-std::span<std::uint64_t> sort(executor&, std::span<std::uint64_t> keys, std::span<std::uint64_t>, int bits) {
-  if (bits >= 64) std::sort(GARNER_PARALLEL keys.begin(), keys.end());
-  else {
-    std::uint64_t const mask = low_bits(bits);
-    std::stable_sort(GARNER_PARALLEL keys.begin(), keys.end(),
-                     [mask](std::uint64_t a, std::uint64_t b) { return (a & mask) < (b & mask); });
+// --- sorting: splitters drawn from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket is
+// sorted by itself. Two reads of the keys, one write, then pieces that stay in a cache, so it takes no longer than a merge sort; and all of
+// it is loops of the crew, which tell how far they are and stop when asked to.
+namespace {
+constexpr std::uint64_t sorted_at_once = 1u << 15;
+
+class buckets {
+ public:
+  buckets(std::span<std::uint64_t const> keys, std::uint64_t mask) : mask_(mask) {
+    constexpr std::uint64_t drawn = 16;  // a bucket; so none is much larger than others, unless a key is
+    std::uint64_t const n = keys.size();
+    count_ = std::min<std::uint64_t>(1024, std::bit_ceil(n / sorted_at_once + 1));
+    std::vector<std::uint64_t> sample(count_ * drawn);
+    for (std::uint64_t i = 0; i < sample.size(); ++i) sample[i] = keys[random_bits(0, 11, i) % n] & mask;
+    std::sort(sample.begin(), sample.end());
+    for (std::uint64_t b = 1; b < count_; ++b) splitters_.push_back(sample[b * drawn]);
   }
-  return keys;
+  std::uint64_t count() const { return count_; }
+  std::uint64_t of(std::uint64_t key) const {  // how many splitters are not above it; without a branch to guess
+    key &= mask_;
+    std::uint64_t at = 0;
+    for (std::uint64_t half = count_ / 2; half; half /= 2) at += splitters_[at + half - 1] <= key ? half : 0;
+    return at;
+  }
+
+ private:
+  std::uint64_t mask_, count_;
+  std::vector<std::uint64_t> splitters_;
+};
+
+// move(i, position) for each key, so that buckets follow each other and keep their order within; then sort_bucket(begin, end) for each.
+template <class Move, class Sort>
+void sort_in_buckets(executor& x, std::span<std::uint64_t const> keys, std::uint64_t mask, Move move, Sort sort_bucket) {
+  std::uint64_t const n = keys.size(), size = std::clamp<std::uint64_t>(n / (x.threads().threads() * 8), sorted_at_once, 1u << 20),
+                      blocks = (n + size - 1) / size;
+  progress done("sort", 2 * n);  // moved and sorted
+  buckets const in(keys, mask);
+  std::vector<std::uint64_t> place(in.count() * blocks + 1, 0);  // bucket by bucket, of each block
+  auto const each_part = [&](auto f) {
+    x.threads().run(blocks, 1, [&](std::uint64_t b, std::uint64_t) { f(b, b * size, std::min(n, (b + 1) * size)); });
+  };
+  each_part([&](std::uint64_t b, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t> mine(in.count(), 0);
+    for (std::uint64_t i = begin; i < end; ++i) ++mine[in.of(keys[i])];
+    for (std::uint64_t k = 0; k < in.count(); ++k) place[k * blocks + b] = mine[k];
+  });
+  std::exclusive_scan(place.begin(), place.end(), place.begin(), std::uint64_t{0});
+  each_part([&](std::uint64_t b, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t> at(in.count());
+    for (std::uint64_t k = 0; k < in.count(); ++k) at[k] = place[k * blocks + b];
+    for (std::uint64_t i = begin; i < end; ++i) move(i, at[in.of(keys[i])]++);
+    done.advance(end - begin);
+  });
+  x.threads().run(in.count(), 1, [&](std::uint64_t k, std::uint64_t) {
+    std::uint64_t const begin = place[k * blocks], end = place[(k + 1) * blocks];
+    sort_bucket(begin, end);
+    done.advance(end - begin);
+  });
 }
 
-std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t>, std::span<std::uint32_t>& values,
-                                     std::span<std::uint32_t>, int bits) {
+void sort_alone(std::span<std::uint64_t> keys, std::uint64_t mask) {
+  if (mask == ~std::uint64_t{0}) std::sort(keys.begin(), keys.end());
+  else std::stable_sort(keys.begin(), keys.end(), [mask](std::uint64_t a, std::uint64_t b) { return (a & mask) < (b & mask); });
+}
+}  // namespace
+
+std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {
+  std::uint64_t const mask = low_bits(bits);
+  check_interrupted();
+  if (keys.size() <= sorted_at_once) {
+    sort_alone(keys, mask);
+    return keys;
+  }
+  spare = spare.first(keys.size());
+  sort_in_buckets(
+      x, keys, mask, [&](std::uint64_t i, std::uint64_t to) { spare[to] = keys[i]; },
+      [&](std::uint64_t begin, std::uint64_t end) { sort_alone(spare.subspan(begin, end - begin), mask); });
+  return spare;
+}
+
+std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare,
+                                     std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits) {
   struct pair {
     std::uint64_t key;
     std::uint32_t value;
   };
-  std::uint64_t const n = keys.size(), mask = low_bits(bits);
-  std::vector<pair> pairs(n);
-  each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
-    for (std::uint64_t i = b; i < e; ++i) pairs[i] = {keys[i], values[i]};
-  });
-  std::stable_sort(GARNER_PARALLEL pairs.begin(), pairs.end(),
-                   [mask](pair const& a, pair const& b) { return (a.key & mask) < (b.key & mask); });
-  each_block(x, n, [&](std::uint64_t, std::uint64_t b, std::uint64_t e) {
-    for (std::uint64_t i = b; i < e; ++i) keys[i] = pairs[i].key, values[i] = pairs[i].value;
-  });
+  std::uint64_t const mask = low_bits(bits);
+  std::span<std::uint32_t> const to_values = values;
+  // Of the given arrays [begin, end) into `keys` and `values`, in order.
+  auto const sort_pairs = [&](std::span<std::uint64_t const> k, std::span<std::uint32_t const> v, std::uint64_t begin, std::uint64_t end) {
+    std::vector<pair> pairs(end - begin);
+    for (std::uint64_t i = begin; i < end; ++i) pairs[i - begin] = {k[i], v[i]};
+    std::stable_sort(pairs.begin(), pairs.end(), [mask](pair const& a, pair const& b) { return (a.key & mask) < (b.key & mask); });
+    for (std::uint64_t i = begin; i < end; ++i) keys[i] = pairs[i - begin].key, to_values[i] = pairs[i - begin].value;
+  };
+  check_interrupted();
+  if (keys.size() <= sorted_at_once) {
+    sort_pairs(keys, values, 0, keys.size());
+    return keys;
+  }
+  sort_in_buckets(
+      x, keys, mask, [&](std::uint64_t i, std::uint64_t to) { spare[to] = keys[i], spare_values[to] = to_values[i]; },
+      [&](std::uint64_t begin, std::uint64_t end) { sort_pairs(spare, spare_values, begin, end); });
   return keys;
 }
 

@@ -26,7 +26,12 @@ void set_progress_listener(progress_listener l) {
 
 progress::progress(std::string_view what, std::uint64_t total) : what_(what), total_(total), next_tell_(now_ms() + 200) {}
 
-progress::~progress() { tell(true); }
+progress::~progress() {
+  try {
+    tell(true);
+  } catch (...) {  // a listener that cannot listen any more
+  }
+}
 
 void progress::advance(std::uint64_t n) {
   done_.fetch_add(n, std::memory_order_relaxed);

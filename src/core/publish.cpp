@@ -39,7 +39,13 @@ pending_file::pending_file(std::filesystem::path target) : target_(std::move(tar
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0)
     fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
-  temporary_ = name;
+  try {
+    temporary_ = name;
+  } catch (...) {  // no memory: then no destructor runs either
+    ::close(fd_);
+    ::unlink(name.c_str());
+    throw;
+  }
   ::mode_t const mask = ::umask(0);
   ::umask(mask);
   struct ::stat facts {};

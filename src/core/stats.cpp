@@ -25,19 +25,25 @@ counter::counter(char const* name) : name_(name) {
 
 phase::~phase() {
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  registry& r = the_registry();
-  std::lock_guard const hold(r.mutex);
-  phase_total& total = r.phases[name_];
-  total.name = name_;
-  ++total.times;
-  total.seconds += seconds;
+  try {
+    registry& r = the_registry();
+    std::lock_guard const hold(r.mutex);
+    phase_total& total = r.phases[name_];
+    ++total.times;
+    total.seconds += seconds;
+  } catch (...) {  // no memory to remember it; whoever ends the phase has something to tell that matters more
+  }
 }
 
 std::vector<phase_total> phase_totals() {
   registry& r = the_registry();
   std::lock_guard const hold(r.mutex);
   std::vector<phase_total> all;
-  for (auto const& [name, total] : r.phases) all.push_back(total);
+  for (auto const& [name, total] : r.phases) {
+    if (!total.times) continue;
+    all.push_back(total);
+    all.back().name = name;
+  }
   return all;
 }
 

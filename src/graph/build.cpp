@@ -294,7 +294,7 @@ void draw_weights(graph& g, build_options::random_weights const& how) {
 
 std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists) {
   std::uint64_t const keys = undirected ? 2 * arcs : arcs;
-  std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 + 16 : 8 + 8);  // keys, spare; with weights both twice and the host's pairs
+  std::uint64_t const sort = keys * (weights ? 8 + 8 + 4 + 4 : 8 + 8);  // keys, spare; with weights both twice
   std::uint64_t const result = (vertices + 1) * 8 + keys * (weights ? 8 : 4);
   return arcs * (weights ? 20 : 16) + sort + result * (in_lists && !undirected ? 2 : 1);
 }

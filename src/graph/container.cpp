@@ -338,15 +338,19 @@ void check_offsets(graph_info const& info, std::uint64_t const* offsets, std::st
 // Checks targets block by block as they pass, against offsets that are known to be good.
 class target_check {
  public:
-  target_check(graph_info const& info, std::uint64_t const* offsets, container_section const* s)
-      : info_(info), offsets_(offsets), section_(s), ends_(blocks_of(info.edges * info.id_bytes)) {}
+  target_check(graph_info const& info, std::uint64_t const* offsets, container_section const* s, std::uint64_t block_bytes = block)
+      : info_(info),
+        offsets_(offsets),
+        section_(s),
+        block_(block_bytes),
+        ends_((info.edges * info.id_bytes + block_bytes - 1) / block_bytes) {}
 
   // Block number `index`, which holds `bytes` bytes; from any thread.
   void operator()(std::uint64_t index, void const* data, std::uint64_t bytes) {
     with_id_type(info_, [&](auto id) { look(index, static_cast<decltype(id) const*>(data), bytes / sizeof id); });
   }
   void finish(std::string const& where) {
-    std::uint64_t const per_block = block / info_.id_bytes;
+    std::uint64_t const per_block = block_ / info_.id_bytes;
     for (std::uint64_t k = 1; k < ends_.size(); ++k)
       if (ends_[k - 1].last > ends_[k].first && !std::binary_search(offsets_, offsets_ + info_.vertices + 1, k * per_block))
         unsorted(k * per_block);
@@ -360,7 +364,7 @@ class target_check {
 
   template <class Id>
   void look(std::uint64_t index, Id const* t, std::uint64_t n) {
-    std::uint64_t const base = index * (block / sizeof(Id));
+    std::uint64_t const base = index * (block_ / sizeof(Id));
     ends_[index] = {t[0], t[n - 1]};
     Id top = 0;
     for (std::uint64_t i = 0; i < n; ++i) top = std::max(top, t[i]);
@@ -386,6 +390,7 @@ class target_check {
   graph_info const& info_;
   std::uint64_t const* offsets_;
   container_section const* section_;
+  std::uint64_t block_;
   std::vector<end_targets> ends_;  // of each block: where two blocks meet is looked at last
   first_fault fault_;
 };
@@ -543,12 +548,11 @@ class section_reader {
       return &words;
     };
     container_section const* const codes = load(lists.packed_targets, section_kind::out_target_words);
-    target_check check(header.info, lists.offsets.data(), nullptr);
-    std::uint64_t const step = block / 4;
-    shared_crew().run(blocks_of(header.info.edges * 4), 1, [&](std::uint64_t first, std::uint64_t last) {
+    constexpr std::uint64_t step = 1u << 14;  // decoded at a time: little beside the file, and near
+    target_check check(header.info, lists.offsets.data(), nullptr, step * 4);
+    shared_crew().run((header.info.edges + step - 1) / step, 64, [&](std::uint64_t first, std::uint64_t last) {
       std::vector<std::uint32_t> values(step);
       for (std::uint64_t k = first; k < last; ++k) {
-        check_interrupted();
         std::uint64_t const begin = k * step, end = std::min(header.info.edges, begin + step);
         each_in_turn(lists.packed_targets.view(), begin, end,
                      [&](std::uint32_t v, std::uint64_t i) { return values[i - begin] = v, false; });

@@ -5,11 +5,12 @@
 //   visited & ~known is the next one; depth[v] and parent[v] are written once, by the team that claimed v (parent) and when v is
 //   gathered (depth). parent[source] == source; ~0 where unreached.
 // Cost of top-down levels: every arc of the reached part once over the link, n/4 bytes of bitmap a level; four or five launches and one
-// wait a level.
+// wait a level. Levels of few vertices: one launch (small_levels.hpp).
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -19,6 +20,7 @@
 #include "traverse/frontier.hpp"
 #include "traverse/hints.hpp"
 #include "traverse/job.hpp"
+#include "traverse/small_levels.hpp"
 #include "traverse/verify.hpp"
 
 namespace garner {
@@ -215,6 +217,12 @@ frontier_options frontier_of(bfs_options const& o) {
   return {o.access, o.split_hubs && !paper, join, o.slice, o.vertices_per_team, o.block_bytes};
 }
 
+// The paper's program walks every level alike; and a lane a list, or several lists a team, is asked for as such.
+bool queues_small(bfs_options const& o) {
+  return o.queue_small && o.variant != bfs_variant::emogi && o.vertices_per_team == 1 &&
+         (o.access == access_mode::aligned || o.access == access_mode::merged);
+}
+
 // The paper's program keeps nothing near; without bottom-up levels hints are of no use, and the first arcs are as good as any.
 std::optional<std::uint64_t> copies_of(bfs_options const& o) {
   return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.device_budget;
@@ -245,6 +253,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   buffer<level_counts> counts;
   csr_view<Id> out;
   frontier<Id> front;
+  small_levels<Id> few;
 
   over(graph const& g, bfs_options const& o)
       : options(o),
@@ -258,7 +267,8 @@ struct bfs_job::impl::over : bfs_job::impl {
         hints(make_hints<Id>(job, hints_per_vertex)),
         counts(x.near(), 1, x.device(), "counters"),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {}
+        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
+        few(x, g.info, queues_small(o), job.costs(out)) {}
 
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -286,12 +296,51 @@ struct bfs_job::impl::over : bfs_job::impl {
     gather(0);
     std::uint64_t unexplored = g.info.edges;
     bool bottom_up = false;
-    for (std::uint32_t level = 0; front.size().vertices; ++level) {
+    std::uint32_t level = 0;
+    auto const passed = [&](frontier_size const& size, traffic const& asked, double ms, bool turned) {
+      r.link += asked;
+      r.reached += size.vertices;
+      r.edges += size.edges;
+      r.depth_max = level;
+      r.depth_sum += level * size.vertices;
+      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, turned});
+      unexplored -= size.edges;
+      ++level;
+    };
+    auto const since_before = [&] {
+      clock::time_point const now = clock::now();
+      return std::chrono::duration<double, std::milli>(now - std::exchange(before, now)).count();
+    };
+    // The levels from here on while they are small; whether the search goes on.
+    auto const walk_small = [&] {
+      few.enter(front, job.offsets());
+      bool first = true;  // of whose vertices some may have no arcs, and no place in the queue
+      do {
+        check_interrupted();
+        auto const walked = few.walk(out, {visited.data(), known.data(), depth.data(), parent.data()}, level);
+        double const ms = since_before() / static_cast<double>(std::max<std::size_t>(1, walked.size()));
+        for (small_level const& l : walked) {
+          frontier_size const size{std::exchange(first, false) ? front.size().vertices : l.vertices(), l.arcs(), 0, l.asked};
+          passed(size, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(), ms, false);
+        }
+      } while (few.then() == small_levels<Id>::next::small);
+    };
+    while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      unexplored -= size.edges;
-      if (!current.empty()) bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > unexplored / over_above;
-      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored);
+      if (few.takes(size)) {
+        std::uint32_t const from = level;
+        walk_small();
+        if (few.then() == small_levels<Id>::next::nothing) break;
+        if (level != from) {
+          bottom_up = false;
+          gather(level);
+          continue;
+        }
+      }
+      if (!current.empty())
+        bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > (unexplored - size.edges) / over_above;
+      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -301,15 +350,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         asked.requests[0] = seen.requests;
         asked.bytes_useful = seen.useful;
       }
-      clock::time_point const now = clock::now();
-      r.link += asked;
-      r.reached += size.vertices;
-      r.edges += size.edges;
-      r.depth_max = level;
-      r.depth_sum += level * size.vertices;
-      r.levels.push_back(
-          {size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count(), bottom_up});
-      before = now;
+      passed(size, asked, since_before(), bottom_up);
     }
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
@@ -409,7 +450,9 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
   std::uint64_t const offsets = o.where.kind == place_kind::device ? (info.vertices + 1) * (direction && info.directed ? 16 : 8) : 0;
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes;
+  std::uint64_t const queue_bytes =
+      with_id_type(info, [&](auto id) { return small_levels<decltype(id)>::state_bytes(info, queues_small(o)); });
+  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes + queue_bytes;
 }
 
 std::string_view to_string(bfs_variant v) {

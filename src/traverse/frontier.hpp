@@ -278,6 +278,7 @@ class frontier {
   frontier_size const& size() const { return size_; }
   // A word for each word of the bitmap, near and free for any use until the next gather.
   std::uint32_t* spare_words() { return items_of_word_.data(); }
+  frontier_item<Id> const* items() const { return items_.data(); }  // near
   // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
     traffic t;

@@ -150,6 +150,66 @@ TEST_P(bfs, a_long_path_and_a_star) {
   }
 }
 
+// Small levels go through a queue; the search leaves it where a level has many vertices, or a long list, and comes back. Vertices without
+// arcs stand between joined neighbours, in the frontier or not.
+TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
+  std::vector<arc> arcs;
+  std::uint64_t const side = 80, wide = 6000, grid = side * side, leaves = grid + 400;
+  for (std::uint64_t v = 0; v < grid; ++v) {
+    if (v % side + 1 < side) arcs.push_back({v, v + 1});
+    if (v + side < grid) arcs.push_back({v, v + side});
+  }
+  for (std::uint64_t v = 0; v < 400; ++v) arcs.push_back({v ? grid + v - 1 : grid - 1, grid + v});  // a path from the far corner
+  for (std::uint64_t k = 0; k < wide; ++k) {
+    arcs.push_back({leaves - 1, leaves + k});                        // to a hub, whose leaves
+    if (k % 3) arcs.push_back({leaves + k, leaves + wide + k % 7});  // lead on (most of them) to a few
+  }
+  std::uint64_t const last = leaves + wide + 7;
+  for (std::uint64_t k = 0; k < 300; ++k) arcs.push_back({last + k - 1, last + k});
+  for (std::uint64_t k = 0; k < 20000; ++k)
+    arcs.push_back({last + 300 + k % 1000, last + 300 + k / 20});  // so that the rest is a small part
+  for (bool const undirected : {true, false})
+    for (std::uint32_t id_bytes : {4u, 8u})
+      for (bfs_variant const variant : {bfs_variant::levels, bfs_variant::direction})
+        for (bool const queue : {true, false}) {
+          if (!undirected && variant == bfs_variant::direction) continue;
+          bfs_options o;
+          o.where = where();
+          o.variant = variant;
+          o.queue_small = queue;
+          o.device_budget = 0;
+          o.check_certificate = true;
+          build_options b;
+          b.id_bytes = id_bytes;
+          graph const original = make_graph(arcs, undirected, 0, b);
+          graph const g = placed(on_host_of(original), o);
+          bfs_job job(g, o);
+          SCOPED_TRACE(fmt::format("undirected {} ids {} {} queue {}", undirected, id_bytes, to_string(variant), queue));
+          for (std::uint64_t const source : {std::uint64_t{0}, leaves - 1, last + 299, leaves + 3}) {
+            bfs_run const r = job.run(source);
+            auto const want = serial_depths(original, source);
+            ASSERT_EQ(job.depths(), want);
+            EXPECT_TRUE(r.verified);
+            std::vector<std::uint64_t> at(r.levels.size()), arcs_at(r.levels.size());
+            for (std::uint64_t v = 0; v < want.size(); ++v) {
+              if (want[v] == unreached) continue;
+              ASSERT_LT(want[v], at.size());
+              ++at[want[v]];
+              arcs_at[want[v]] += original.out.offsets[v + 1] - original.out.offsets[v];
+            }
+            std::uint64_t useful = 0;
+            for (std::size_t k = 0; k < at.size(); ++k) {
+              EXPECT_EQ(r.levels[k].frontier, at[k]) << k;
+              EXPECT_EQ(r.levels[k].edges, arcs_at[k]) << k;
+              useful += arcs_at[k];
+            }
+            if (variant == bfs_variant::levels && where().kind != place_kind::host) {
+              EXPECT_EQ(r.link.bytes_useful, useful * id_bytes);
+            }
+          }
+        }
+}
+
 TEST_P(bfs, small_and_empty_graphs) {
   bfs_options o;
   o.where = where();

@@ -1,0 +1,448 @@
+// What goes wrong midway: memory refused at every allocation in turn, Ctrl-C at any time, a file that changes or lies. One clear error,
+// nothing kept, nothing half-written, and the next run is right. (A sanitizer's build finds what leaks or reads outside.)
+#include <garner/garner.hpp>
+//
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <regex>
+#include <thread>
+
+#include "core/primitives.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "graph/container.hpp"
+#include "graph/pack.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/sssp.hpp"
+
+namespace {
+std::atomic<std::int64_t> news_left{-1};  // until one is refused; negative: none is
+
+void* allocate(std::size_t bytes) {
+  if (news_left.load(std::memory_order_relaxed) >= 0 && news_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
+  if (void* const p = std::malloc(bytes ? bytes : 1)) return p;
+  throw std::bad_alloc();
+}
+}  // namespace
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace garner::testing {
+namespace {
+namespace fs = std::filesystem;
+
+std::uint64_t source_of(graph_handle const& g) { return pick_sources(g, 1).at(0); }
+
+// Every job, as callers run it. Each returns a figure that tells whether it is right.
+struct task {
+  char const* name;
+  std::function<std::uint64_t(graph_handle const&, place)> run;
+};
+std::vector<task> const jobs = {
+    {"bfs levels",
+     [](graph_handle const& g, place where) {
+       bfs_options o;
+       o.where = where;
+       o.variant = bfs_variant::levels;
+       return bfs(g, source_of(g), o).run.depth_sum;
+     }},
+    {"bfs direction",
+     [](graph_handle const& g, place where) {
+       bfs_options o;
+       o.where = where;
+       o.variant = bfs_variant::direction;
+       o.hints = 2;
+       o.check_certificate = true;
+       return bfs(g, source_of(g), o).run.depth_sum;
+     }},
+    {"bfs copied",
+     [](graph_handle const& g, place where) {
+       bfs_options o;
+       o.where = where;
+       o.variant = bfs_variant::levels;
+       if (where.kind != place_kind::host) o.access = access_mode::copied;
+       return bfs(g, source_of(g), o).run.depth_sum;
+     }},
+    {"sssp",
+     [](graph_handle const& g, place where) {
+       sssp_options o;
+       o.where = where;
+       o.check_certificate = true;
+       return sssp(g, source_of(g), o).run.reached;
+     }},
+    {"sssp emogi",
+     [](graph_handle const& g, place where) {
+       sssp_options o;
+       o.where = where;
+       o.variant = sssp_variant::emogi;
+       return sssp(g, source_of(g), o).run.reached;
+     }},
+    {"components",
+     [](graph_handle const& g, place where) {
+       components_options o;
+       o.where = where;
+       o.check_certificate = true;
+       return components(g, o).run.components;
+     }},
+    {"components emogi",
+     [](graph_handle const& g, place where) {
+       components_options o;
+       o.where = where;
+       o.variant = components_variant::emogi;
+       return components(g, o).run.components;
+     }},
+    {"pagerank",
+     [](graph_handle const& g, place where) {
+       pagerank_options o;
+       o.where = where;
+       o.check_certificate = true;
+       return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
+     }},
+    {"pagerank emogi",
+     [](graph_handle const& g, place where) {
+       pagerank_options o;
+       o.where = where;
+       o.variant = pagerank_variant::emogi;
+       return static_cast<std::uint64_t>(pagerank(g, o).run.iterations);
+     }},
+};
+
+graph_handle sample(int scale = 9) {
+  generate_options o;
+  o.scale = scale;
+  o.build.draw_weights = build_options::random_weights{weight_kind::u32, 1, 60, 5};
+  return generate_graph(o);
+}
+
+// What happened: the message, empty when nothing was thrown; any other exception fails the test. `ours`: f does more than call the
+// contract, which alone turns a failed new into an error.
+std::string told(std::function<void()> const& f, errc& code, bool ours = false) {
+  try {
+    f();
+  } catch (error const& e) {
+    code = e.code();
+    return e.what();
+  } catch (std::bad_alloc const& e) {
+    if (!ours) ADD_FAILURE() << "the contract lets a failed new through";
+    code = errc::memory;
+    return e.what();
+  } catch (std::exception const& e) {
+    ADD_FAILURE() << "not an error of Garner's: " << e.what();
+    return e.what();
+  }
+  return "";
+}
+
+struct folder {
+  fs::path at;
+  folder() {
+    std::string name = (fs::temp_directory_path() / "garner_faults.XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    at = name;
+  }
+  ~folder() { fs::remove_all(at); }
+  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(at), {})); }
+};
+
+// What makes, reads and writes graphs, into files of their own. `in` holds g.gnr and g.el.
+std::vector<std::pair<char const*, std::function<void(fs::path const&, fs::path const&)>>> const makers = {
+    {"generate", [](fs::path const&, fs::path const&) { sample(11); }},
+    {"open", [](fs::path const& in, fs::path const&) { open_graph(in / "g.gnr"); }},
+    {"read and save", [](fs::path const& in, fs::path const& out) { save_graph(read_graph(in / "g.el"), out / "a.gnr"); }},
+    {"reorder, pack and save",
+     [](fs::path const& in, fs::path const& out) {
+       graph g = reorder_graph(open_graph(in / "g.gnr"), {}).take();
+       pack(g);
+       save_graph(g, out / "b.gnr");
+     }},
+    {"write text", [](fs::path const& in, fs::path const& out) { save_graph(open_graph(in / "g.gnr"), out / "c.wel"); }},
+};
+
+class faults : public at_place {
+ protected:
+  void TearDown() override {
+    host_budget().set_limit(budget::unlimited);
+    if (where().kind == place_kind::device && device::count()) device_budget(0).set_limit(budget::unlimited);
+    clear_interrupt();
+  }
+};
+
+// The limit is set to what is in use, and raised by as much as the refused allocation asked for until the job is done: so each
+// allocation that passes what was held before is refused once.
+TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
+  graph_handle const g = bring_to(sample(), where());
+  for (task const& t : jobs) {
+    std::uint64_t const want = t.run(g, where());
+    for (budget* const b : {&host_budget(), where().kind == place_kind::device ? &device_budget(0) : nullptr}) {
+      if (!b) continue;
+      SCOPED_TRACE(t.name);
+      std::uint64_t const held = b->used();
+      int refused = 0;
+      for (std::uint64_t limit = held;;) {
+        b->set_limit(limit);
+        errc code{};
+        std::uint64_t got = 0;
+        std::string const what = told([&] { got = t.run(g, where()); }, code);
+        b->set_limit(budget::unlimited);
+        ASSERT_EQ(b->used(), held);
+        if (what.empty()) {
+          EXPECT_EQ(got, want);
+          break;
+        }
+        EXPECT_EQ(code, errc::memory) << what;
+        std::smatch m;
+        ASSERT_TRUE(std::regex_search(what, m, std::regex(R"(: (\d+) bytes .* (\d+) of \d+ bytes are in use)"))) << what;
+        limit = std::stoull(m[1]) + std::stoull(m[2]);
+        ASSERT_LT(++refused, 60) << what;
+      }
+      EXPECT_GE(refused, 2);
+    }
+  }
+}
+
+// The standard library's own memory, refused at the k-th request for every k (for every few, where there are thousands).
+TEST_P(faults, the_kth_new_fails) {
+  graph_handle const g = bring_to(sample(6), where());
+  for (task const& t : jobs) {
+    SCOPED_TRACE(t.name);
+    std::uint64_t const want = t.run(g, where()), held = host_budget().used();
+    int failed = 0;
+    for (std::int64_t k = 0;; k += 1 + k / 100) {
+      errc code{};
+      std::uint64_t got = 0;
+      std::string const what = told([&] { news_left = k, got = t.run(g, where()); }, code);
+      bool const over = news_left.exchange(-1) >= 0;
+      ASSERT_EQ(host_budget().used(), held) << k;
+      if (what.empty()) {
+        EXPECT_EQ(got, want) << k;
+      } else {
+        EXPECT_TRUE(code == errc::memory || code == errc::io) << what;
+        ++failed;
+      }
+      if (over) break;
+    }
+    EXPECT_GT(failed, 0);
+  }
+}
+
+TEST_P(faults, an_interrupt_stops_each_job) {
+  graph_handle const g = bring_to(sample(where().kind == place_kind::traced ? 10 : 13), where());
+  for (task const& t : jobs) {
+    SCOPED_TRACE(t.name);
+    std::uint64_t const want = t.run(g, where()), held = host_budget().used();
+    errc code{};
+    request_interrupt();
+    EXPECT_NE(told([&] { t.run(g, where()); }, code), "");
+    EXPECT_EQ(code, errc::interrupted);
+    clear_interrupt();
+    ASSERT_EQ(host_budget().used(), held);
+    // In its middle: later and later, until it comes too late.
+    for (double us = 50; us < 1e6; us *= 2) {
+      std::uint64_t got = 0;
+      std::jthread const ctrl_c([us] {
+        std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
+        request_interrupt();
+      });
+      code = {};
+      std::string const what = told([&] { got = t.run(g, where()); }, code);
+      ASSERT_EQ(host_budget().used(), held);
+      if (what.empty()) {
+        EXPECT_EQ(got, want);
+        break;
+      }
+      EXPECT_EQ(code, errc::interrupted) << what;
+      while (!interrupt_requested()) std::this_thread::yield();
+      clear_interrupt();
+    }
+    while (!interrupt_requested()) std::this_thread::yield();  // the last one may still come
+    clear_interrupt();
+    EXPECT_EQ(t.run(g, where()), want);
+  }
+}
+GARNER_AT_EVERY_PLACE(faults);
+
+struct files : ::testing::Test {
+  folder in, out;
+  void SetUp() override {
+    graph_handle const g = sample();
+    save_graph(g, in.at / "g.gnr");
+    save_graph(g, in.at / "g.el");
+  }
+  void TearDown() override {
+    host_budget().set_limit(budget::unlimited);
+    clear_interrupt();
+    news_left = -1;
+  }
+};
+
+TEST_F(files, no_half_file_when_memory_runs_out) {
+  for (auto const& [name, run] : makers) {
+    SCOPED_TRACE(name);
+    std::uint64_t const held = host_budget().used();
+    for (std::uint64_t limit = 0, step = 1 << 12; limit < 1u << 28; limit += step, step += step / 2) {
+      host_budget().set_limit(held + limit);
+      errc code{};
+      std::string const what = told([&, &run = run] { run(in.at, out.at); }, code);
+      host_budget().set_limit(budget::unlimited);
+      ASSERT_EQ(host_budget().used(), held);
+      if (what.empty()) break;
+      EXPECT_EQ(code, errc::memory) << what;
+      EXPECT_EQ(out.files(), 0u);
+    }
+    fs::remove_all(out.at);
+    fs::create_directory(out.at);
+    int failed = 0;
+    for (std::int64_t k = 0;; k += 1 + k / 20) {
+      errc code{};
+      std::string const what = told([&, &run = run] { news_left = k, run(in.at, out.at); }, code, true);
+      bool const over = news_left.exchange(-1) >= 0;
+      ASSERT_EQ(host_budget().used(), held) << k;
+      if (!what.empty()) {
+        EXPECT_TRUE(code == errc::memory || code == errc::io) << what;
+        for (auto const& e : fs::directory_iterator(out.at)) {  // what was published before the error is whole
+          EXPECT_NE(e.path().filename().string()[0], '.') << k << " " << what << ": " << e.path();
+          if (e.path().extension() == ".gnr") {
+            EXPECT_NO_THROW(open_graph(e.path())) << k << " " << what << ": " << e.path();
+          }
+        }
+        ++failed;
+      }
+      fs::remove_all(out.at);
+      fs::create_directory(out.at);
+      if (over) break;
+    }
+    EXPECT_GT(failed, 0);
+  }
+}
+
+TEST_F(files, no_half_file_after_an_interrupt) {
+  for (auto const& [name, run] : makers) {
+    SCOPED_TRACE(name);
+    std::uint64_t const held = host_budget().used();
+    errc code{};
+    request_interrupt();
+    EXPECT_NE(told([&, &run = run] { run(in.at, out.at); }, code), "");
+    EXPECT_EQ(code, errc::interrupted);
+    clear_interrupt();
+    EXPECT_EQ(out.files(), 0u);
+    for (double us = 50; us < 1e6; us *= 1.7) {
+      std::jthread ctrl_c([us] {
+        std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
+        request_interrupt();
+      });
+      code = {};
+      std::string const what = told([&, &run = run] { run(in.at, out.at); }, code);
+      ASSERT_EQ(host_budget().used(), held);
+      ctrl_c.join();
+      clear_interrupt();
+      if (what.empty()) break;
+      EXPECT_EQ(code, errc::interrupted) << what;
+      EXPECT_EQ(out.files(), 0u);
+    }
+    fs::remove_all(out.at);
+    fs::create_directory(out.at);
+  }
+}
+
+// A sort ends soon after Ctrl-C, with or without values, and tells how far it is.
+TEST(sorting, can_be_interrupted) {
+  executor x({place_kind::host, 0});
+  std::uint64_t const n = 1 << 21;
+  std::vector<std::uint64_t> keys(n), spare(n);
+  std::vector<std::uint32_t> values(n), spare_values(n);
+  for (bool const weighted : {false, true})
+    for (std::uint64_t const at : {std::uint64_t{0}, n / 2, n + n / 2, 2 * n - 1}) {
+      for (std::uint64_t i = 0; i < n; ++i) keys[i] = random_bits(1, 0, i);
+      // The first time the listener hears of so much, the user asks to stop. It hears nothing before 200 ms have passed, so it may be late.
+      set_progress_listener([at](std::string_view, std::uint64_t done, std::uint64_t) {
+        if (done >= at) request_interrupt();
+      });
+      if (at == 0) request_interrupt();
+      errc code{};
+      std::string const what = told(
+          [&] {
+            std::span<std::uint32_t> v = values;
+            if (weighted) sort_by_key(x, keys, spare, v, spare_values, 64);
+            else sort(x, keys, spare);
+          },
+          code);
+      set_progress_listener({});
+      clear_interrupt();
+      if (at == 0) {
+        EXPECT_NE(what, "");
+      }
+      if (!what.empty()) {
+        EXPECT_EQ(code, errc::interrupted) << what;
+      }
+    }
+}
+
+// Packed lists from a file whose checksums nobody looks at: what a read of them would rely on is checked in any case, so a damaged file is
+// an error, or a graph of other edges, on which all jobs end.
+TEST_F(files, damaged_packed_lists_without_checksums) {
+  graph packed = open_graph(in.at / "g.gnr").take();
+  pack(packed);
+  fs::path const file = out.at / "p.gnr", bad = out.at / "bad.gnr";
+  save_graph(packed, file);
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<char> const all{std::istreambuf_iterator<char>(stream), {}};
+  open_options unchecked;
+  unchecked.check = false;
+  int loaded = 0, refused = 0;
+  for (std::uint64_t i = 0; i < 120; ++i) {
+    std::vector<char> data = all;
+    std::size_t const at = 4096 + random_bits(9, 0, i) % (data.size() - 4096);  // behind the header, which has its own checksum
+    data[at] = static_cast<char>(data[at] ^ 1 << random_bits(9, 1, i) % 8);
+    std::ofstream(bad, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
+    errc code{};
+    std::optional<graph_handle> g;
+    std::string what = told([&] { g = open_graph(bad, unchecked); }, code);
+    if (g) {
+      ++loaded;
+      for (task const& t : jobs)
+        if (std::string const wrong = told([&] { t.run(*g, {}); }, code); !wrong.empty())
+          what = wrong;  // such as an edge that goes one way
+    }
+    refused += what.empty() ? 0 : 1;
+    if (!what.empty()) {
+      EXPECT_TRUE(code == errc::input || code == errc::internal) << "byte " << at << ": " << what;
+    }
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(loaded, 5);
+}
+
+// What was loaded is Garner's own: a file that is spoilt, cut or gone afterwards changes nothing.
+TEST_F(files, a_container_spoilt_after_it_was_loaded) {
+  graph_handle const g = open_graph(in.at / "g.gnr");
+  std::vector<std::uint64_t> want;
+  for (task const& t : jobs) want.push_back(t.run(g, {}));
+  {
+    std::fstream file(in.at / "g.gnr", std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(4096);
+    file << std::string(100'000, '\xff');
+  }
+  fs::resize_file(in.at / "g.gnr", 5000);
+  for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(jobs[i].run(g, {}), want[i]) << jobs[i].name;
+  errc code{};
+  EXPECT_NE(told([&] { open_graph(in.at / "g.gnr"); }, code), "");
+  EXPECT_EQ(code, errc::input);
+}
+
+}  // namespace
+}  // namespace garner::testing
