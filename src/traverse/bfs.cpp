@@ -135,7 +135,7 @@ struct push_hints {
   level_counts* counts;
   static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
   // A hint is looked up in the L2, some hundred times as fast as a sector of host memory comes.
-  static constexpr std::uint64_t tries_worth_a_claim = 64;
+  static constexpr std::uint64_t tries_worth_a_claim = 128;
 
   struct answers {
     std::uint32_t tried, claimed;
