@@ -136,6 +136,14 @@ GARNER_HD inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
+// Asks memory for what is touched soon. At the host only: a device runs other warps meanwhile.
+template <class T>
+GARNER_HD inline void ask_soon([[maybe_unused]] T const* p) {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(p);
+#endif
+}
+
 // --- lanes: what the three processors do differently -----------------------------------------------------------------
 //   sweep   calls f(element, index) for every element of the run, starting at `first` <= run.begin
 //   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
@@ -241,6 +249,32 @@ GARNER_HD inline found<T> first_of(run<T> const& r, P pred) {
   return hit;
 }
 
+// The same by a thread of the host, which looks at each element some time before f gets it, so that it need not wait for what f touches: a
+// branch on that, mispredicted, would keep it from asking for the next.
+template <class T, class U, class F, class Look>
+inline void both_ahead(run<T> const& r, run<U> const& beside, F f, Look look) {
+  constexpr std::uint64_t ahead = 16;
+  if (!r.is_packed() && !beside.is_packed()) {
+    for (std::uint64_t i = r.begin; i < std::min(r.end, r.begin + ahead); ++i) look(r.data[i]);
+    for (std::uint64_t i = r.begin; i < r.end; ++i) {
+      if (i + ahead < r.end) look(r.data[i + ahead]);
+      f(r.data[i], beside.data[i], i);
+    }
+    return;
+  }
+  for (std::uint64_t i = r.begin, end; i < r.end; i = end) {
+    end = std::min(r.end, i / 32 * 32 + 32);
+    T elements[32];
+    U values[32];
+    run<T> here = r;
+    run<U> part = beside;
+    here.begin = part.begin = i, here.end = part.end = end;
+    until(here, [&](T e, std::uint64_t j) { return look(e), elements[j % 32] = e, false; });
+    until(part, [&](U w, std::uint64_t j) { return values[j % 32] = w, false; });
+    for (std::uint64_t j = i; j < end; ++j) f(elements[j % 32], values[j % 32], j);
+  }
+}
+
 struct host {
   static constexpr int width = 1;
   template <class T, class F>
@@ -254,6 +288,10 @@ struct host {
   template <class T, class F>
   void pieces(run<T> r, std::uint64_t, F f) const {
     if (r.begin < r.end) f(r.data + r.begin, r.end - r.begin, std::uint64_t{0});
+    }
+  template <class T, class U, class F, class Look>
+  void sweep(run<T> r, run<U> beside, F f, Look look) const {
+    both_ahead(r, beside, f, look);
   }
   template <class T, class P>
   found<T> find(run<T> r, std::uint64_t, P pred) const {
@@ -706,6 +744,12 @@ class team {
     std::uint64_t const n = r.end - r.begin;
     if (shifted) lanes_.pieces(r, n > line && n % line ? (r.begin + line - 1) / line * line : r.begin, f);
     else lanes_.pieces(r, start<lanes::line_bytes>(r), f);
+  }
+  // The same; look(element) may be called some time before, once, to ask_soon for what f will touch.
+  template <class T, class U, class F, class Look>
+  GARNER_HD void each(run<T> r, run<U> beside, F f, [[maybe_unused]] Look look) const {
+    if constexpr (std::is_same_v<Lanes, lanes::host>) lanes_.sweep(r, beside, f, look);
+    else each(r, beside, f);
   }
   // Calls f(i) for each index of near memory.
   template <class F>

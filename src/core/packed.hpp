@@ -52,7 +52,13 @@ struct packed_block {
   GARNER_HD static packed_block open(Words words, packed_directory::entry const& e) {
     bool const all = e.gap_bits == packed_directory::all_start;
     std::uint32_t const starts = e.mixed ? words[1] | 1 : all ? ~0u : 1u, header = e.mixed ? 64 : 32;
-    return {words, words[0], starts, all ? 0 : e.gap_bits, e.start_bits, header, header + bits_of(starts) * e.start_bits};
+    return {words,
+            words[0],
+            starts,
+            all ? 0 : e.gap_bits,
+            e.start_bits,
+            header,
+            header + (e.mixed ? bits_of(starts) : all ? 32 : 1) * e.start_bits};
   }
   GARNER_HD static std::uint32_t bits_of(std::uint32_t w) { return static_cast<std::uint32_t>(std::popcount(w)); }
   GARNER_HD bool starts_at(std::uint32_t e) const { return starts >> e & 1; }
@@ -69,26 +75,38 @@ struct packed_block {
   GARNER_HD std::uint32_t field(std::uint32_t e) const { return extract(words, place_of(e), starts_at(e) ? start_bits : gap_bits); }
 };
 
-// Decodes elements [i, end), one thread in order: f(value, index) until it returns true. Returns whether it did.
+// Decodes elements [i, end), one thread in order: f(value, index) until it returns true. Returns whether it did. In each block it begins
+// where the list of its first element does, and asks once a list, not once an element, what is stored next.
 template <class F>
 GARNER_HD inline bool each_in_turn(packed_view const& packed, std::uint64_t i, std::uint64_t end, F f) {
+  using block_type = packed_block<std::uint32_t const*>;
   while (i < end) {
-    std::uint64_t const b = i / 32;
-    packed_directory::entry const e = packed.at[b];
-    using block_type = packed_block<std::uint32_t const*>;
+    packed_directory::entry const e = packed.at[i / 32];
     block_type const block = block_type::open(packed.words + e.word, e);
-    std::uint32_t start_at = block.first_start, gap_at = block.first_gap, value = 0;
-    for (std::uint64_t j = b * 32; j < end && j < b * 32 + 32; ++j) {
-      if (block.starts_at(static_cast<std::uint32_t>(j % 32))) {
-        value = block.base + block_type::extract(block.words, start_at, block.start_bits);
-        start_at += block.start_bits;
-      } else {
-        value += block_type::extract(block.words, gap_at, block.gap_bits);
-        gap_at += block.gap_bits;
-      }
-      if (j >= i && f(value, j)) return true;
+    std::uint64_t const first = i / 32 * 32, last = end < first + 32 ? end : first + 32;
+    auto const k = static_cast<std::uint32_t>(i - first);
+    if (block.starts == ~0u) {
+      for (std::uint32_t at = block.first_start + k * block.start_bits; i < last; ++i, at += block.start_bits)
+        if (f(block.base + block_type::extract(block.words, at, block.start_bits), i)) return true;
+      continue;
     }
-    i = b * 32 + 32;
+    auto const s = static_cast<std::uint32_t>(std::bit_width(block.starts & (~0u >> (31 - k)))) - 1;  // element 0 is always a start
+    std::uint32_t const before = s ? block_type::bits_of(block.starts & ((1u << s) - 1)) : 0;
+    std::uint32_t start_at = block.first_start + before * block.start_bits, gap_at = block.first_gap + (s - before) * block.gap_bits;
+    for (std::uint64_t j = first + s; j < last;) {
+      std::uint32_t value = block.base + block_type::extract(block.words, start_at, block.start_bits);
+      start_at += block.start_bits;
+      std::uint32_t const rest = block.starts >> (j - first) >> 1;
+      std::uint64_t const list_ends = rest ? j + 1 + static_cast<std::uint64_t>(std::countr_zero(rest)) : first + 32;
+      std::uint64_t const until = list_ends < last ? list_ends : last;
+      for (; j < i; ++j, gap_at += block.gap_bits) value += block_type::extract(block.words, gap_at, block.gap_bits);
+      if (f(value, j)) return true;
+      for (++j; j < until; ++j, gap_at += block.gap_bits) {
+        value += block_type::extract(block.words, gap_at, block.gap_bits);
+        if (f(value, j)) return true;
+      }
+    }
+    i = last;
   }
   return false;
 }

@@ -62,7 +62,7 @@ struct edge_lists {
 struct graph {
   graph_info info;
   edge_lists out, in;           // in.offsets is empty unless info.in_lists
-  buffer<std::uint32_t> hints;  // of each vertex the in-neighbours of highest degree (traverse/hints.hpp), hints_per_vertex each, or empty
+  buffer<std::uint32_t> hints;  // of each vertex the best in-neighbours (traverse/hints.hpp), hints_per_vertex each, or empty
   std::uint32_t hints_per_vertex = 0;
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
   memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty

@@ -136,8 +136,8 @@ struct push_hints {
   bool sample;
   level_counts* counts;
   static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
-  // A hint is looked up in the L2, some thirty times as fast as a sector of host memory comes.
-  static constexpr std::uint64_t tries_worth_a_claim = 32;
+  // A hint is looked up in the L2, some hundred times as fast as a sector of host memory comes.
+  static constexpr std::uint64_t tries_worth_a_claim = 128;
 
   struct answers {
     std::uint32_t tried, claimed;
@@ -180,7 +180,7 @@ struct search_parents {
   std::uint32_t* visited;
   Id* parent;
   std::uint64_t words;
-  level_counts* counts;
+  level_counts* counts;  // null: nobody asks
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t w) const {
@@ -204,7 +204,7 @@ struct search_parents {
     }
     t.once([&] {
       if (won) visited[w] = reached | won;
-      if (!requests) return;
+      if (!counts || !requests) return;
       atomic_add(&counts->requests, requests);
       atomic_add(&counts->useful, useful);
     });
@@ -399,7 +399,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     if constexpr (!Packed || sizeof(Id) == 4)
       for_each_item<8>(x, visited.size(),
                        search_parents<Id, Packed>{job.in_view<Id>(), current.data(), hints_per_vertex ? front.spare_words() : nullptr,
-                                                  visited.data(), parent.data(), visited.size(), counts.data()});
+                                                  visited.data(), parent.data(), visited.size(), x.on_device() ? counts.data() : nullptr});
   }
 
   template <class T>

@@ -58,18 +58,37 @@ struct name_each {
   }
 };
 
-// One lane a vertex: neighbouring lanes read the starts of neighbouring lists, a sector each.
-template <class Id>
+// One lane a vertex: neighbouring lanes read the starts of neighbouring lists, a sector each. A thread of the host takes some vertices
+// together instead, and reads all their neighbours before it unites the first: else it waits for each, one after the other.
+template <class Id, std::uint64_t Together>
 struct link_first {
   csr_view<Id> g;
   Id* label;
   std::uint64_t most;
   template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    if (v >= g.vertices) return;
-    run<Id> list = g.list(v);
-    list.end = smaller(list.end, list.begin + most);
-    t.each(list, [&](Id u) { unite(label, static_cast<Id>(v), u); });
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    if constexpr (Together == 1) {
+      if (item >= g.vertices) return;
+      run<Id> list = g.list(item);
+      list.end = smaller(list.end, list.begin + most);
+      t.each(list, [&](Id u) { unite(label, static_cast<Id>(item), u); });
+    } else {
+      std::uint64_t const first = item * Together, count = smaller(g.vertices - first, Together);
+      for (std::uint64_t step = 0; step < most; ++step) {
+        Id neighbour[Together];
+        for (std::uint64_t k = 0; k < count; ++k) {
+          std::uint64_t const v = first + k, i = g.offsets[v] + step;
+          neighbour[k] = static_cast<Id>(v);
+          if (i >= g.offsets[v + 1]) continue;
+          t.each(g.arcs({i, i + 1}), [&](Id u) {
+            neighbour[k] = u;
+            ask_soon(label + u);
+          });
+        }
+        for (std::uint64_t k = 0; k < count; ++k)
+          if (neighbour[k] != first + k) unite(label, static_cast<Id>(first + k), neighbour[k]);
+      }
+    }
   }
 };
 
@@ -361,8 +380,9 @@ struct components_job::impl::over : components_job::impl {
     if (samples_first()) {
       std::uint64_t const linked = hints.empty() ? options.first_neighbours : hints.size() / n;
       if (!hints.empty()) for_each_item<1>(x, n, link_hints<Id>{hints.data(), n, linked, label.data()});
+      else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
       else  // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
-        for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id>{out, label.data(), linked}, access_mode::strided);
+        for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, label.data(), linked}, access_mode::strided);
       flatten_all();
       Id const largest = most_common();
       book(r, components_phase::kind::first_neighbours, first);

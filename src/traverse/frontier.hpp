@@ -184,7 +184,8 @@ struct gather_frontier {
   }
 };
 
-// The walk of a frontier: visit(team, item, target, arc) for every arc.
+// The walk of a frontier: visit(team, item, target, arc) for every arc; weighted visits say too what they will touch,
+// visit.look_ahead(target).
 template <class Id, class Visit, bool Packed>
 struct walk {
   csr_view<Id> g;
@@ -201,7 +202,9 @@ struct walk {
       frontier_item<Id> const at = items[k];
       run<Id> const arcs = known<Packed>(g.arcs(cut.piece(g.offsets[at.first], g.offsets[at.first + at.length()], at.piece())));
       if constexpr (Visit::weighted)
-        t.each(arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); });
+        t.each(
+            arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); },
+            [&](Id u) { visit.look_ahead(u); });
       else t.each(arcs, [&](Id u, std::uint64_t arc) { visit(t, at, u, arc); });
     }
   }

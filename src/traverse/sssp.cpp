@@ -56,8 +56,9 @@ struct relax {
   std::uint64_t const* offsets;
   typename Measure::word *distance, below;
   std::uint32_t *near, *far;
+  GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
-  GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
+  GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
     auto const sum = Measure::add(atomic_load(distance + at.owner_of(offsets, arc)), weight);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);

@@ -89,6 +89,7 @@ struct prove_level {
   typename Measure::word const* distance;
   std::uint32_t* proven;
   Id* parent;
+  GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
   GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
     std::uint64_t const v = at.owner_of(offsets, arc);

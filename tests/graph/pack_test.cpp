@@ -52,6 +52,34 @@ TEST(pack, gives_back_what_was_packed) {
   }
 }
 
+// Decoding begins at a list, in the middle of a block, and may stop anywhere.
+TEST(pack, any_part_in_turn) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    lists const l = random_lists(seed);
+    std::uint64_t const n = l.values.size();
+    for (bool with_lists : {true, false}) {
+      packed_array const p = pack_values(l.values.data(), n, with_lists ? l.offsets.data() : nullptr, l.offsets.size() - 1, tier::host, -1);
+      for (std::uint64_t k = 0; k < 50 && n; ++k) {
+        std::uint64_t const begin = random_bits(seed, 50, k) % n,
+                            end = begin + random_bits(seed, 51, k) % std::min<std::uint64_t>(100, n - begin + 1),
+                            most = random_bits(seed, 52, k) % 70;
+        std::vector<std::uint32_t> got;
+        std::uint64_t next = begin;
+        bool const stopped = each_in_turn(p.view(), begin, end, [&](std::uint32_t v, std::uint64_t i) {
+          EXPECT_EQ(i, next++);
+          got.push_back(v);
+          return got.size() > most;
+        });
+        std::uint64_t const length = std::min(end - begin, most + 1);
+        EXPECT_EQ(stopped, end - begin > most);
+        ASSERT_EQ(got, std::vector<std::uint32_t>(l.values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                  l.values.begin() + static_cast<std::ptrdiff_t>(begin + length)))
+            << "seed " << seed << " lists " << with_lists << " from " << begin << " to " << end;
+      }
+    }
+  }
+}
+
 TEST(pack, more_blocks_than_a_group_holds) {
   std::vector<std::uint32_t> values(packed_directory::blocks_a_group * 32 * 2 + 77);
   for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(random_bits(3, 0, i));
