@@ -23,7 +23,8 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
   edge_list& edges = result.edges;
   std::uint64_t const count = read_count(in_offsets, 8);
   if (count == 0) fail(errc::input, "{}: has no offsets; there is one more than there are vertices", in_offsets.name());
-  auto const offsets = read_offsets(in_offsets, count, std::nullopt, "offsets");
+  reading_room room(in_offsets.name());
+  auto const offsets = read_offsets(in_offsets, room, count, std::nullopt, "offsets");
   expect_end(in_offsets);
   edges.vertices = count - 1;
 
@@ -31,9 +32,10 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
   if (offsets.back() != arcs)
     fail(errc::input, "{}: has {} targets, the offsets of {} end at {}; the files do not belong together", in_targets.name(), arcs,
          in_offsets.name(), offsets.back());
-  make_room(edges.arcs, arcs, in_targets.plain_size().has_value());
+  make_room(room, edges.arcs, arcs, in_targets.plain_size().has_value());
   std::uint64_t u = 0;
   read_pieces<std::uint64_t>(in_targets, arcs, "targets", [&](std::uint64_t first, std::uint64_t const* items, std::size_t n) {
+    room.grow(edges.arcs, n);
     for (std::size_t i = 0; i < n; ++i) {
       while (offsets[u + 1] <= first + i) ++u;
       if (items[i] >= edges.vertices)
@@ -49,8 +51,9 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
     if (weights != arcs)
       fail(errc::input, "{}: has {} weights, {} has {} targets; the files do not belong together", in_weights->name(), weights,
            in_targets.name(), arcs);
-    make_room(edges.weights, weights, in_weights->plain_size().has_value());
+    make_room(room, edges.weights, weights, in_weights->plain_size().has_value());
     read_pieces<std::uint32_t>(*in_weights, weights, "weights", [&](std::uint64_t, std::uint32_t const* items, std::size_t n) {
+      room.grow(edges.weights, n);
       edges.weights.insert(edges.weights.end(), items, items + n);
     });
     expect_end(*in_weights);

@@ -6,6 +6,7 @@
 
 #include "core/fail.hpp"
 #include "graph/formats.hpp"
+#include "graph/reading_room.hpp"
 
 namespace garner {
 
@@ -37,12 +38,13 @@ void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, T
 }
 
 // `count` offsets that begin at 0, never fall and end at `edges` (unset: anywhere).
-std::vector<std::uint64_t> read_offsets(input_stream& in, std::uint64_t count, std::optional<std::uint64_t> edges, std::string_view what);
+std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, std::uint64_t count, std::optional<std::uint64_t> edges,
+                                        std::string_view what);
 
 // Room for `count` items, at once where the file's size has already been held against it, else as they come.
 template <class T>
-void make_room(std::vector<T>& items, std::uint64_t count, bool believed) {
-  items.reserve(static_cast<std::size_t>(believed ? count : std::min<std::uint64_t>(count, 1u << 20)));
+void make_room(reading_room& room, std::vector<T>& items, std::uint64_t count, bool believed) {
+  room.reserve(items, static_cast<std::size_t>(believed ? count : std::min<std::uint64_t>(count, 1u << 20)));
 }
 
 }  // namespace garner

@@ -8,9 +8,10 @@
 
 namespace garner {
 
-std::vector<std::uint64_t> read_offsets(input_stream& in, std::uint64_t count, std::optional<std::uint64_t> edges, std::string_view what) {
+std::vector<std::uint64_t> read_offsets(input_stream& in, reading_room& room, std::uint64_t count, std::optional<std::uint64_t> edges,
+                                        std::string_view what) {
   std::vector<std::uint64_t> offsets;
-  make_room(offsets, count, in.plain_size().has_value());
+  make_room(room, offsets, count, in.plain_size().has_value());
   std::uint64_t last = 0;
   read_pieces<std::uint64_t>(in, count, what, [&](std::uint64_t first, std::uint64_t const* items, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -22,6 +23,7 @@ std::vector<std::uint64_t> read_offsets(input_stream& in, std::uint64_t count, s
         fail(errc::input, "{}: offset {} of vertex {} is past the {} arcs; it is damaged", in.name(), items[i], first + i, *edges);
       last = items[i];
     }
+    room.grow(offsets, n);
     offsets.insert(offsets.end(), items, items + n);
   });
   if (edges && last != *edges)
@@ -36,7 +38,8 @@ std::uint64_t fingerprint(std::uint64_t u, std::uint64_t v, std::uint32_t w) { r
 // One CSR: calls take(vertex, target, weight) for each arc.
 template <class Take>
 void read_lists(input_stream& in, std::uint64_t vertices, std::uint64_t arcs, bool weighted, bool incoming, Take const& take) {
-  auto const offsets = read_offsets(in, vertices + 1, arcs, incoming ? "in-offsets" : "offsets");
+  reading_room room(in.name());
+  auto const offsets = read_offsets(in, room, vertices + 1, arcs, incoming ? "in-offsets" : "offsets");
   std::uint64_t u = 0;
   auto const check = [&](std::uint64_t at, std::int32_t v) {
     while (offsets[u + 1] <= at) ++u;
@@ -93,10 +96,15 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
   read_result result;
   edge_list& edges = result.edges;
   bool const keep_weights = weighted && !options.ignore_weights;
-  make_room(edges.arcs, arcs, in.plain_size().has_value());
-  if (keep_weights) make_room(edges.weights, arcs, in.plain_size().has_value());
+  reading_room room(in.name());
+  make_room(room, edges.arcs, arcs, in.plain_size().has_value());
+  if (keep_weights) make_room(room, edges.weights, arcs, in.plain_size().has_value());
   std::uint64_t forward = 0, backward = 0;
   read_lists(in, vertices, arcs, weighted, false, [&](std::uint64_t u, std::uint64_t v, std::uint32_t w) {
+    if (edges.arcs.size() == edges.arcs.capacity()) {
+      room.grow(edges.arcs, 1);
+      if (keep_weights) room.grow(edges.weights, 1);
+    }
     edges.arcs.push_back({u, v});
     if (keep_weights) edges.weights.push_back(w);
     forward += fingerprint(u, v, w);

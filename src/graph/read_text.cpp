@@ -89,7 +89,7 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
 }
 
 text_reader::text_reader(input_stream& in, read_options const& options)
-    : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_crew().threads() * 2) {
+    : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_crew().threads() * 2), room_(in.name()) {
   options_.block_bytes = std::max<std::size_t>(1, options_.block_bytes);
   if (in.plain_size()) batch_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(*in.plain_size() + 1, 16, batch_));  // a small file
   text_.resize(batch_);
@@ -171,16 +171,19 @@ void text_reader::take_ahead() {
   end_ = next_end_;
 }
 
-void text_reader::make_room(edge_list& out, std::size_t more) const {
+void text_reader::make_room(edge_list& out, std::size_t more) {
   std::size_t const need = out.arcs.size() + more;
   if (need <= out.arcs.capacity()) return;
   // So much of the file gave so many arcs; never more than 64 times, since the beginning of a compressed file may say little of the rest.
   double const part = static_cast<double>(file_at_ + 1) / static_cast<double>(in_.file_size().value_or(0) + 1);
   double const guess = part < 1 ? static_cast<double>(need) / part * 1.03 : 0;
-  auto const room = static_cast<std::size_t>(
+  auto room = static_cast<std::size_t>(
       std::clamp(guess, static_cast<double>(out.arcs.empty() ? need : need + need / 2), static_cast<double>(need) * 64.0));
-  out.arcs.reserve(room);
-  if (out.weights_are != weight_kind::none) out.weights.reserve(room);
+  // A guess must not be what the budget refuses.
+  bool const weighted = out.weights_are != weight_kind::none;
+  room = std::max<std::size_t>(need, std::min<std::uint64_t>(room, reading_room::left() / (sizeof(arc) + (weighted ? 4 : 0))));
+  room_.reserve(out.arcs, room);
+  if (weighted) room_.reserve(out.weights, room);
 }
 
 void text_reader::append(edge_list& out, line_sink& sink) {

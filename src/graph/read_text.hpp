@@ -17,6 +17,7 @@
 #include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "graph/formats.hpp"
+#include "graph/reading_room.hpp"
 
 namespace garner {
 
@@ -176,7 +177,7 @@ class text_reader {
   char const* whole_lines();          // the end of the last whole line at hand, reading more if there is none; null at the end
   void read_ahead(char const* stop);  // fills next_ with what stands behind `stop` and a batch more
   void take_ahead();
-  void make_room(edge_list& out, std::size_t more) const;  // for so many arcs, and by that for those to come
+  void make_room(edge_list& out, std::size_t more);  // for so many arcs, and by that for those to come
   static void append(edge_list& out, line_sink& sink);
   [[noreturn]] void complain_at(std::uint64_t line, char const* at, std::string const& what) const;
 
@@ -190,6 +191,7 @@ class text_reader {
   std::uint64_t file_at_ = 0;                    // how much of the file gave the text at hand and all before it
   std::uint64_t lines_ = 0;
   bool done_ = false;
+  reading_room room_;
 };
 
 }  // namespace garner

@@ -35,6 +35,7 @@ inline std::string read_text(std::filesystem::path const& file) {
 struct outcome {
   int code = -1;  // exit code, or -signal
   std::string out, err;
+  std::uint64_t peak_bytes = 0;  // resident, of the program and what it ran
 };
 
 struct how_to_run {
@@ -108,9 +109,11 @@ class folder {
       ::kill(child, SIGINT);
     }
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    ::rusage used{};
+    while (::wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
     }
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), read_text(out), read_text(err)};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), read_text(out), read_text(err),
+            static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
   }
 
   std::filesystem::path path_;

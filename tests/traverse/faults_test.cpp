@@ -18,6 +18,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "graph/container.hpp"
+#include "graph/formats.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
@@ -217,6 +218,8 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
 
 // The standard library's own memory, refused at the k-th request for every k (for every few, where there are thousands).
 TEST_P(faults, the_kth_new_fails) {
+  if (where().kind == place_kind::device)
+    GTEST_SKIP() << "the CUDA runtime in this program would be refused too, and is not asked to bear it";
   graph_handle const g = bring_to(sample(6), where());
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
@@ -357,6 +360,28 @@ TEST_F(files, no_half_file_after_an_interrupt) {
     fs::remove_all(out.at);
     fs::create_directory(out.at);
   }
+}
+
+// A few KiB that hold an edge list of 48 MB: refused while it is read, not when it is there.
+TEST_F(files, an_edge_list_larger_than_its_file_promises) {
+  std::string text;
+  for (int i = 0; i < 3'000'000; ++i) text += "1 2\n";
+  std::ofstream(in.at / "many.el", std::ios::binary) << text;
+  ASSERT_EQ(std::system(("gzip -1 '" + (in.at / "many.el").string() + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("gzip -k '" + (in.at / "g.el").string() + "'").c_str()), 0);
+  std::uint64_t const held = host_budget().used();
+  for (std::uint64_t const more : {1u << 20, 8u << 20, 40u << 20}) {
+    host_budget().set_limit(held + more);
+    errc code{};
+    std::string const what = told([&] { read_edges(in.at / "many.el.gz", {}); }, code);
+    EXPECT_EQ(code, errc::memory);
+    EXPECT_NE(what.find("many.el.gz"), std::string::npos) << what;
+    EXPECT_EQ(host_budget().used(), held);
+    EXPECT_FALSE(read_edges(in.at / "g.el.gz", {}).edges.arcs.empty());
+  }
+  host_budget().set_limit(held + (120u << 20));
+  EXPECT_EQ(read_edges(in.at / "many.el.gz", {}).edges.arcs.size(), 3'000'000u);
+  EXPECT_EQ(host_budget().used(), held);
 }
 
 // A sort ends soon after Ctrl-C, with or without values, and tells how far it is.

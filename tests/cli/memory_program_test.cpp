@@ -1,0 +1,46 @@
+// Host memory of a whole run, as the system counts it: what `garner bfs` takes beyond a run on a tiny graph, against the container's size.
+#include "cli/program.hpp"
+
+namespace garner::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#else
+constexpr bool sanitized = false;
+#endif
+
+// Kronecker 20. Depths and parents, 8 bytes a vertex, are the result; at place host they are allowed beside the container (on a device they
+// lie there). Of what a frontier needs, huge pages decide how much is touched: 0 to 5 MB.
+TEST(host_memory, is_that_of_the_container) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer keeps books of its own";
+  folder const at;
+  outcome const made = at.shell(
+      "garner generate kron --scale 20 plain.gnr && garner convert plain.gnr packed.gnr --compress && garner generate kron --scale 4 "
+      "tiny.gnr");
+  ASSERT_EQ(made.code, 0) << made.err;
+  std::uint64_t const vertices = std::uint64_t{1} << 20;
+  for (std::string const variant : {"direction", "levels"}) {
+    auto const peak = [&](std::string const& file) {
+      outcome const o = at.garner({"bfs", file, "--place", "host", "--variant", variant});
+      EXPECT_EQ(o.code, 0) << o.err;
+      return o.peak_bytes;
+    };
+    std::uint64_t const alone = peak("tiny.gnr");
+    for (std::string const file : {"plain.gnr", "packed.gnr"}) {
+      double const ratio =
+          static_cast<double>(peak(file) - alone - 8 * vertices) / static_cast<double>(std::filesystem::file_size(at / file));
+      EXPECT_LT(ratio, 1.1) << file << " " << variant;
+      EXPECT_GT(ratio, 0.9) << file << " " << variant;  // else nothing was measured
+    }
+  }
+}
+
+}  // namespace
+}  // namespace garner::testing
