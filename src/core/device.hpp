@@ -13,6 +13,10 @@ int count() noexcept;     // usable devices; 0 without a driver or without suppo
 std::string why_none();   // why count() is 0, and what to try
 void require(int index);  // throws errc::device unless `index` is a usable device; says which there are
 
+// The device that calls of this thread that name none belong to (pinning). Without it they would make a context on device 0, with its
+// memory.
+void make_current(int index);
+
 // A call of the driver's by name, as it was in this version of CUDA (12040 is 12.4); null where the driver lacks it. So nothing links
 // libcuda, which a machine without a GPU does not have.
 void* driver_entry(char const* name, int version) noexcept;

@@ -78,6 +78,11 @@ void require(int index) {
     fail(errc::device, "device {} does not exist; there are devices 0 to {}; say --place device:{}", index, count() - 1, count() - 1);
 }
 
+void make_current(int index) {
+  require(index);
+  use(index);
+}
+
 properties describe(int index) {
   require(index);
   cudaDeviceProp p;

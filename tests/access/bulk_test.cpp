@@ -9,7 +9,9 @@
 #include <numeric>
 
 #include "access/traffic.hpp"
+#include "child.hpp"
 #include "core/random.hpp"
+#include "garner/shared.hpp"
 #include "memory/pin.hpp"
 #include "support.hpp"
 
@@ -265,6 +267,63 @@ TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   EXPECT_EQ(t.requests[1], 2u);   // 48 bytes of the last
   EXPECT_EQ(t.requests[0] + t.requests[2], 0u);
   EXPECT_EQ(t.bytes_useful, 2u * 2352);
+}
+
+// --- a table of several processes, one of them killed while it gathers ------------------------------------------------------------------
+constexpr std::uint64_t shared_rows = 5000, shared_width = 257;
+void gather_shared(executor& x, shared_table& t) {
+  row_array const r = t.rows();
+  std::vector<std::uint32_t> ids(4096);
+  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = static_cast<std::uint32_t>(random_bits(3, 1, k) % shared_rows);
+  auto const near_ids = near_copy(x, ids);
+  auto const out = near_copy(x, std::vector<float>(ids.size() * shared_width));
+  bulk_rows w;
+  w.table = x.on_device() ? t.map_for(x.device()) : r.data;
+  w.rows = r.rows, w.row_bytes = shared_width * 4;
+  w.ids = near_ids.data(), w.id_bytes = 4, w.count = ids.size(), w.out = out.data();
+  gather_bulk(x, w);
+  auto const got = host_copy(x, out.data(), ids.size() * shared_width);
+  for (std::size_t k = 0; k < got.size(); ++k)
+    if (got[k] != static_cast<float>(ids[k / shared_width] * 3 + k % shared_width)) throw std::runtime_error("a wrong row");
+}
+
+TEST(bulk_shared, DISABLED_child) {
+  char const *const name = std::getenv("GARNER_CHILD_TABLE"), *const where = std::getenv("GARNER_CHILD_PLACE");
+  if (!name || !where) return;
+  try {
+    shared_table t = shared_table::attach(name);
+    executor x(parse_place(where));
+    for (bool told = false;; told = true) {
+      gather_shared(x, t);
+      if (!told) tell('g');
+    }
+  } catch (std::exception const& e) {
+    tell('e');
+  }
+  ::_exit(1);
+}
+
+TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
+  std::string const name = "test-bulk-" + std::to_string(::getpid());
+  {
+    shared_table t = shared_table::create(name, shared_rows, shared_width, element::f32);
+    auto* const values = static_cast<float*>(t.data());
+    for (std::uint64_t i = 0; i < shared_rows * shared_width; ++i) values[i] = static_cast<float>(i / shared_width * 3 + i % shared_width);
+    t.publish();
+    std::string const place = where().kind == place_kind::host ? "host" : where().kind == place_kind::traced ? "traced" : "device:0";
+    std::vector<std::string> const orders{"GARNER_CHILD_TABLE=" + name, "GARNER_CHILD_PLACE=" + place};
+    child first("bulk_shared.DISABLED_child", orders), second("bulk_shared.DISABLED_child", orders);
+    EXPECT_EQ(first.hears(), 'g');
+    EXPECT_EQ(second.hears(), 'g');
+    EXPECT_EQ(first.end(SIGKILL), 128 + SIGKILL);
+    executor x(where());
+    gather_shared(x, t);
+    EXPECT_EQ(second.end(SIGKILL), 128 + SIGKILL);
+    gather_shared(x, t);
+  }
+  errc code{};
+  error_of([&] { shared_table::attach(name); }, &code);
+  EXPECT_EQ(code, errc::io);  // gone with its last holder
 }
 
 TEST(bulk_none, without_a_gpu_is_refused) {
