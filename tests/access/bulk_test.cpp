@@ -23,7 +23,7 @@ using namespace garner::testing;
 // A table that begins or ends where memory does.
 class walled_table {
  public:
-  walled_table(std::uint64_t bytes, bool at_end, std::uint64_t shift, int device) : bytes_(bytes) {
+  walled_table(std::uint64_t bytes, bool at_end, std::uint64_t shift, int device) {
     pages_ = (bytes + shift + 4095) / 4096 * 4096;
     all_ = static_cast<unsigned char*>(::mmap(nullptr, pages_ + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     EXPECT_EQ(::mprotect(all_ + 4096, pages_, PROT_READ | PROT_WRITE), 0);
@@ -40,7 +40,7 @@ class walled_table {
   void const* seen() const { return pins_ ? pins_.device_data() : data_; }
 
  private:
-  std::uint64_t bytes_, pages_ = 0;
+  std::uint64_t pages_ = 0;
   unsigned char *all_ = nullptr, *data_ = nullptr;
   pinned_pages pins_;
 };
