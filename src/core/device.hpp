@@ -13,6 +13,10 @@ int count() noexcept;     // usable devices; 0 without a driver or without suppo
 std::string why_none();   // why count() is 0, and what to try
 void require(int index);  // throws errc::device unless `index` is a usable device; says which there are
 
+// The device that calls of this thread that name none belong to (pinning). Without it they would make a context on device 0, with its
+// memory.
+void make_current(int index);
+
 // A call of the driver's by name, as it was in this version of CUDA (12040 is 12.4); null where the driver lacks it. So nothing links
 // libcuda, which a machine without a GPU does not have.
 void* driver_entry(char const* name, int version) noexcept;
@@ -51,11 +55,12 @@ pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
-// Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way. It names what
-// allocate() gave; it must not be released before all others have closed it. A process does not open its own. Opening by a device that is
-// not the owner's needs access between the two.
+// Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way: the driver's own of
+// the allocation that `pointer` lies in, and how far into it. The allocation must not be released before all others have closed it. A
+// process does not open its own. Opening by a device that is not the owner's needs access between the two.
 struct memory_handle {
   unsigned char bytes[64] = {};
+  std::uint64_t offset = 0;
   bool operator==(memory_handle const&) const = default;
 };
 memory_handle export_memory(int index, void* pointer);

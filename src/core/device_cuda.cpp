@@ -78,6 +78,11 @@ void require(int index) {
     fail(errc::device, "device {} does not exist; there are devices 0 to {}; say --place device:{}", index, count() - 1, count() - 1);
 }
 
+void make_current(int index) {
+  require(index);
+  use(index);
+}
+
 properties describe(int index) {
   require(index);
   cudaDeviceProp p;
@@ -213,21 +218,27 @@ void const* seen_by(int index, void const* host) {
   return a.devicePointer;
 }
 
-memory_handle export_memory(int index, void* pointer) {
-  require(index);
-  use(index);
-  // A handle names the allocation that a pointer lies in, so who opens one from its middle would get its beginning.
+namespace {
+// Where the allocation begins that a device pointer lies in; the pointer itself where the driver does not tell.
+char* beginning_of(void* pointer) noexcept {
   static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
   CUdeviceptr start = 0;
   auto const at = reinterpret_cast<CUdeviceptr>(pointer);
-  if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == CUDA_SUCCESS && start != at)
-    fail(errc::usage, "device {}: {} lies in the middle of an allocation, which cannot be told to another process; export its beginning",
-         index, pointer);
+  bool const told = ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == CUDA_SUCCESS && start && start <= at;
+  return reinterpret_cast<char*>(told ? start : at);
+}
+}  // namespace
+
+memory_handle export_memory(int index, void* pointer) {
+  require(index);
+  use(index);
   memory_handle handle;
   static_assert(sizeof(handle.bytes) == sizeof(cudaIpcMemHandle_t));
   cudaIpcMemHandle_t ipc{};
-  GARNER_CALL(cudaIpcGetMemHandle(&ipc, pointer));
+  char* const start = beginning_of(pointer);
+  GARNER_CALL(cudaIpcGetMemHandle(&ipc, start));
   std::memcpy(handle.bytes, &ipc, sizeof ipc);
+  handle.offset = static_cast<std::uint64_t>(static_cast<char*>(pointer) - start);
   return handle;
 }
 void* open_memory(memory_handle const& handle, int index) {
@@ -237,7 +248,7 @@ void* open_memory(memory_handle const& handle, int index) {
   std::memcpy(&ipc, handle.bytes, sizeof ipc);
   void* opened = nullptr;
   cudaError_t const status = cudaIpcOpenMemHandle(&opened, ipc, cudaIpcMemLazyEnablePeerAccess);
-  if (status == cudaSuccess) return opened;
+  if (status == cudaSuccess) return static_cast<char*>(opened) + handle.offset;
   cudaGetLastError();
   fail(errc::device,
        "device {}: the memory of another process could not be opened: {} ({}); its process must still run and be another one, and see the "
@@ -246,7 +257,7 @@ void* open_memory(memory_handle const& handle, int index) {
 }
 void close_memory(int index, void* opened) noexcept {
   cudaSetDevice(index);
-  if (cudaIpcCloseMemHandle(opened) != cudaSuccess) cudaGetLastError();
+  if (cudaIpcCloseMemHandle(beginning_of(opened)) != cudaSuccess) cudaGetLastError();
 }
 
 peer_link peer_of(int reader, int owner) {

@@ -65,7 +65,7 @@ std::string limit_in_the_way(int resource, char const* option, std::size_t bytes
 }
 
 void* host_tier::allocate(std::size_t bytes, int device) {
-  if (device >= 0) device::require(device);
+  if (device >= 0) device::make_current(device);
   std::size_t const pages = whole_pages(bytes);
   void* p = device >= 0 ? map_shared(pages) : MAP_FAILED;
   if (p == MAP_FAILED) p = map_private(pages);

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -55,7 +56,13 @@ pin_registry::parts::iterator pin_registry::first_in(std::uintptr_t begin) {
   return at;
 }
 
-void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& made, bool may_be_pinned) {
+std::uintptr_t pin_registry::theirs_until(std::uintptr_t at, std::uintptr_t first) const {
+  std::uintptr_t const asked = std::max(at, first);
+  std::size_t const bytes = calls_.pinned_from(as_pointer(asked));
+  return bytes ? whole_pages(asked + bytes) : at;
+}
+
+void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made, bool may_be_pinned) {
   device::pin_answer answer = calls_.pin(as_pointer(begin), end - begin, false);
   if (answer.result == device::pin_result::refused && !mapping_of(as_pointer(begin)).writable)
     if (device::pin_answer again = calls_.pin(as_pointer(begin), end - begin, true); again.result == device::pin_result::pinned)
@@ -72,40 +79,40 @@ void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& mad
   // Some pages in between are somebody else's: pin what lies before, between and after theirs.
   for (std::uintptr_t at = begin; at < end;) {
     std::uintptr_t free_end = at;
-    while (free_end < end && calls_.pinned_from(as_pointer(free_end)) == 0) free_end += page_bytes;
-    if (free_end > at) pin_ours(at, free_end, made, false);
+    while (free_end < end && theirs_until(free_end, first) == free_end) free_end += page_bytes;
+    if (free_end > at) pin_ours(at, free_end, first, made, false);
     at = free_end;
     if (at == end) break;
-    std::uintptr_t const theirs = std::min<std::uintptr_t>(end, whole_pages(at + calls_.pinned_from(as_pointer(at))));
+    std::uintptr_t const theirs = std::min(end, theirs_until(at, first));
     made[at] = {theirs, 0, false};
     at = theirs;
   }
 }
 
-void pin_registry::pin_gap(std::uintptr_t begin, std::uintptr_t end, parts& made) {
+void pin_registry::pin_gap(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made) {
   // Often the whole of it is pinned by its allocator: asked first, since that is one question.
   std::uintptr_t at = begin;
   while (at < end) {
-    std::size_t const theirs = calls_.pinned_from(as_pointer(at));
-    if (theirs == 0) break;
-    std::uintptr_t const to = std::min<std::uintptr_t>(end, whole_pages(at + theirs));
-    made[at] = {to, 0, false};
-    at = to;
+    std::uintptr_t const theirs = std::min(end, theirs_until(at, first));
+    if (theirs == at) break;
+    made[at] = {theirs, 0, false};
+    at = theirs;
   }
-  if (at < end) pin_ours(at, end, made, true);
+  if (at < end) pin_ours(at, end, first, made, true);
 }
 
 void pin_registry::hold(void const* data, std::size_t bytes) {
   std::uintptr_t const begin = first_page(data), end = page_after(data, bytes);
+  auto const first = reinterpret_cast<std::uintptr_t>(data);
   std::lock_guard const hold(mutex_);
   parts made;
   try {
     std::uintptr_t at = begin;
     for (auto p = first_in(begin); p != parts_.end() && p->first < end; ++p) {
-      if (at < p->first) pin_gap(at, p->first, made);
+      if (at < p->first) pin_gap(at, p->first, first, made);
       at = p->second.end;
     }
-    if (at < end) pin_gap(at, end, made);
+    if (at < end) pin_gap(at, end, first, made);
   } catch (...) {
     for (auto const& [from, p] : made)
       if (p.ours) calls_.unpin(as_pointer(from));
@@ -144,7 +151,7 @@ pin_registry& shared_pins() {
 
 pinned_pages::pinned_pages(void const* data, std::size_t bytes, int device) : device_(device) {
   if (!data || bytes == 0) fail(errc::usage, "an array without bytes cannot be pinned; give one that has some");
-  device::require(device);
+  device::make_current(device);
   shared_pins().hold(data, bytes);
   data_ = data;
   bytes_ = bytes;

@@ -37,8 +37,10 @@ class pin_registry {
     bool ours = true;
   };
   using parts = std::map<std::uintptr_t, part>;  // by their begin; they do not overlap
-  void pin_gap(std::uintptr_t begin, std::uintptr_t end, parts& made);
-  void pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& made, bool may_be_pinned);
+  // Pages [begin, end) into `made`; `first`: the array's first byte, before which nothing is asked of its page.
+  void pin_gap(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made);
+  void pin_ours(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made, bool may_be_pinned);
+  std::uintptr_t theirs_until(std::uintptr_t at, std::uintptr_t first) const;  // `at`: not somebody else's
   parts::iterator first_in(std::uintptr_t begin);
 
   pin_calls calls_;

@@ -159,7 +159,7 @@ struct shared_table::segment {
 
 shared_table::segment::~segment() {
   bool const forked = ::getpid() != process;                         // then the pins, the lock and the budget are the parent's
-  if (forked) static_cast<void>(new pinned_pages(std::move(pins)));  // CUDA does not work in a child
+  if (forked) static_cast<void>(new pinned_pages(std::move(pins)));  // never unpinned: CUDA does not work in a child
   else pins.reset();
   if (data) ::munmap(data, data_bytes);
   if (header) ::munmap(header, page_bytes);

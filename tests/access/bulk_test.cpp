@@ -9,7 +9,10 @@
 #include <numeric>
 
 #include "access/traffic.hpp"
+#include "child.hpp"
 #include "core/random.hpp"
+#include "core/share.hpp"
+#include "garner/shared.hpp"
 #include "memory/pin.hpp"
 #include "support.hpp"
 
@@ -20,7 +23,7 @@ using namespace garner::testing;
 // A table that begins or ends where memory does.
 class walled_table {
  public:
-  walled_table(std::uint64_t bytes, bool at_end, std::uint64_t shift, int device) : bytes_(bytes) {
+  walled_table(std::uint64_t bytes, bool at_end, std::uint64_t shift, int device) {
     pages_ = (bytes + shift + 4095) / 4096 * 4096;
     all_ = static_cast<unsigned char*>(::mmap(nullptr, pages_ + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     EXPECT_EQ(::mprotect(all_ + 4096, pages_, PROT_READ | PROT_WRITE), 0);
@@ -37,7 +40,7 @@ class walled_table {
   void const* seen() const { return pins_ ? pins_.device_data() : data_; }
 
  private:
-  std::uint64_t bytes_, pages_ = 0;
+  std::uint64_t pages_ = 0;
   unsigned char *all_ = nullptr, *data_ = nullptr;
   pinned_pages pins_;
 };
@@ -265,6 +268,106 @@ TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   EXPECT_EQ(t.requests[1], 2u);   // 48 bytes of the last
   EXPECT_EQ(t.requests[0] + t.requests[2], 0u);
   EXPECT_EQ(t.bytes_useful, 2u * 2352);
+}
+
+// --- a table of several processes, one of them killed while it gathers ------------------------------------------------------------------
+constexpr std::uint64_t shared_rows = 5000, shared_width = 257;
+void gather_shared(executor& x, shared_table& t) {
+  row_array const r = t.rows();
+  std::vector<std::uint32_t> ids(4096);
+  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = static_cast<std::uint32_t>(random_bits(3, 1, k) % shared_rows);
+  auto const near_ids = near_copy(x, ids);
+  auto const out = near_copy(x, std::vector<float>(ids.size() * shared_width));
+  bulk_rows w;
+  w.table = x.on_device() ? t.map_for(x.device()) : r.data;
+  w.rows = r.rows, w.row_bytes = shared_width * 4;
+  w.ids = near_ids.data(), w.id_bytes = 4, w.count = ids.size(), w.out = out.data();
+  gather_bulk(x, w);
+  auto const got = host_copy(x, out.data(), ids.size() * shared_width);
+  for (std::size_t k = 0; k < got.size(); ++k)
+    if (got[k] != static_cast<float>(ids[k / shared_width] * 3 + k % shared_width)) throw std::runtime_error("a wrong row");
+}
+
+TEST(bulk_shared, DISABLED_child) {
+  char const *const name = std::getenv("GARNER_CHILD_TABLE"), *const where = std::getenv("GARNER_CHILD_PLACE");
+  if (!name || !where) return;
+  try {
+    shared_table t = shared_table::attach(name);
+    executor x(parse_place(where));
+    for (bool told = false;; told = true) {
+      gather_shared(x, t);
+      if (!told) tell('g');
+    }
+  } catch (std::exception const& e) {
+    tell('e');
+  }
+  ::_exit(1);
+}
+
+TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
+  std::string const name = "test-bulk-" + std::to_string(::getpid());
+  {
+    shared_table t = shared_table::create(name, shared_rows, shared_width, element::f32);
+    auto* const values = static_cast<float*>(t.data());
+    for (std::uint64_t i = 0; i < shared_rows * shared_width; ++i) values[i] = static_cast<float>(i / shared_width * 3 + i % shared_width);
+    t.publish();
+    std::string const place = where().kind == place_kind::host ? "host" : where().kind == place_kind::traced ? "traced" : "device:0";
+    std::vector<std::string> const orders{"GARNER_CHILD_TABLE=" + name, "GARNER_CHILD_PLACE=" + place};
+    child first("bulk_shared.DISABLED_child", orders), second("bulk_shared.DISABLED_child", orders);
+    EXPECT_EQ(first.hears(), 'g');
+    EXPECT_EQ(second.hears(), 'g');
+    EXPECT_EQ(first.end(SIGKILL), 128 + SIGKILL);
+    executor x(where());
+    gather_shared(x, t);
+    EXPECT_EQ(second.end(SIGKILL), 128 + SIGKILL);
+    gather_shared(x, t);
+  }
+  errc code{};
+  error_of([&] { shared_table::attach(name); }, &code);
+  EXPECT_EQ(code, errc::io);  // gone with its last holder
+}
+
+// Not a test but a table of rates, for whoever tunes the kernel: --gtest_also_run_disabled_tests --gtest_filter=*rates*, GARNER_GIB=32.
+TEST(bulk_rates, DISABLED_on_a_device) {
+  if (!has_bulk_copies(0)) GTEST_SKIP() << "needs a GPU with bulk copies";
+  char const* const gib = std::getenv("GARNER_GIB");
+  std::uint64_t const words = (std::uint64_t{1} << 27) * static_cast<std::uint64_t>(gib ? std::atoi(gib) : 8);
+  buffer<std::uint64_t> const table(tier::host, words, 0, "a table of rates");
+  shared_crew().run(words, 1 << 20, [&](std::uint64_t a, std::uint64_t b) {
+    for (std::uint64_t i = a; i < b; ++i) table[i] = i;
+  });
+  for (std::uint64_t row : {512, 1024, 2048, 2408, 4096, 16'384})
+    for (bool sorted : {false, true})
+      for (unsigned warps : {0u, 4u, 16u})
+        for (sm_share const& share : {sm_share{share_kind::all}, sm_share{share_kind::partition, 8}}) {
+          executor x({place_kind::device, 0}, share);
+          std::uint64_t const rows = words * 8 / row, count = (std::uint64_t{2} << 30) / row;
+          buffer<std::uint64_t> const out(tier::device, count * row / 8, 0, "rates");
+          std::string line = fmt::format("{:6} B {} {:2} warps {:9}:", row, sorted ? "sorted" : "random", warps, to_string(share.kind));
+          for (unsigned multiprocessors : {1u, 2u, 4u, 8u}) {
+            double best = 1e9;
+            std::vector<std::uint64_t> ids(count);
+            for (unsigned round = 0; round < 3; ++round) {
+              for (std::uint64_t k = 0; k < count; ++k) ids[k] = random_bits(round, multiprocessors, k) % rows;
+              if (sorted) std::sort(ids.begin(), ids.end());
+              auto const near_ids = near_copy(x, ids);
+              void *const a = device::make_event(0), *const b = device::make_event(0);
+              device::record(0, x.stream(), a);
+              gather_bulk(
+                  x, {.table = table.data(), .rows = rows, .row_bytes = row, .ids = near_ids.data(), .count = count, .out = out.data()},
+                  {multiprocessors, warps});
+              device::record(0, x.stream(), b);
+              x.wait();
+              best = std::min(best, device::elapsed_ms(a, b));
+              device::free_event(0, a);
+              device::free_event(0, b);
+            }
+            auto const some = host_copy(x, out.data(), row / 8);
+            for (std::uint64_t i = 0; i < some.size(); ++i) ASSERT_EQ(some[i], ids[0] * row / 8 + i);
+            line += fmt::format(" {} SM {:5.1f} GB/s", multiprocessors, static_cast<double>(count * row) / best / 1e6);
+          }
+          fmt::print("{}\n", line);
+        }
 }
 
 TEST(bulk_none, without_a_gpu_is_refused) {

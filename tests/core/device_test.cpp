@@ -20,7 +20,7 @@ std::vector<std::uint32_t> pattern() {
 std::string hex(device::memory_handle const& h) {
   std::string text;
   for (unsigned char b : h.bytes) text += fmt::format("{:02x}", b);
-  return text;
+  return fmt::format("{}{:x}", text, h.offset);
 }
 
 // Opens what its parent exported, compares it, and writes its first word.
@@ -32,6 +32,7 @@ TEST(ipc, DISABLED_child) {
     device::memory_handle h;
     for (std::size_t i = 0; i < sizeof h.bytes; ++i)
       h.bytes[i] = static_cast<unsigned char>(std::stoi(std::string(text).substr(2 * i, 2), nullptr, 16));
+    h.offset = std::stoull(std::string(text).substr(2 * sizeof h.bytes), nullptr, 16);
     executor x({place_kind::device, std::atoi(index)});
     void* const opened = device::open_memory(h, x.device());
     if (host_copy(x, static_cast<std::uint32_t const*>(opened), words) != pattern()) result = 3;
@@ -52,18 +53,22 @@ class device_memory : public ::testing::Test {
   void SetUp() override {
     if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   }
-  void share_with(int other, bool kill) {
+  // From `first` words into an allocation.
+  void share_with(int other, bool kill, std::size_t first = 0) {
     executor x({place_kind::device, 0});
-    auto const ours = near_copy(x, pattern());
-    device::memory_handle const h = device::export_memory(0, ours.data());
-    EXPECT_EQ(h, device::export_memory(0, ours.data()));
+    buffer<std::uint32_t> const all(tier::device, words + first, 0, "a test");
+    auto* const ours = all.data() + first;
+    x.copy(ours, pattern().data(), words * 4);
+    x.wait();
+    device::memory_handle const h = device::export_memory(0, ours);
+    EXPECT_EQ(h, device::export_memory(0, ours));
     child c("ipc.DISABLED_child", {"GARNER_IPC=" + hex(h), "GARNER_IPC_DEVICE=" + std::to_string(other)});
     EXPECT_EQ(c.hears(), 'd');
-    EXPECT_EQ(host_copy(x, ours.data(), 1)[0], 4711u);
+    EXPECT_EQ(host_copy(x, ours, 1)[0], 4711u);
     EXPECT_EQ(c.end(kill ? SIGKILL : 0), kill ? 128 + SIGKILL : 0);
     auto expected = pattern();
     expected[0] = 4711;
-    EXPECT_EQ(host_copy(x, ours.data(), words), expected);
+    EXPECT_EQ(host_copy(x, ours, words), expected);
   }
 };
 
@@ -74,11 +79,9 @@ TEST_F(device_memory, is_opened_for_another_device) {
   if (!device::peer_of(1, 0).can) GTEST_SKIP() << "device 1 cannot read device 0";
   share_with(1, false);
 }
-TEST_F(device_memory, only_whole_allocations_are_exported) {
-  buffer<std::uint32_t> const b(tier::device, 1 << 20, 0, "a test");
+TEST_F(device_memory, may_be_the_middle_of_an_allocation) { share_with(0, false, 1000); }
+TEST_F(device_memory, that_nobody_exported_is_refused) {
   errc code{};
-  error_of([&] { device::export_memory(0, b.data() + 4096); }, &code);
-  EXPECT_EQ(code, errc::usage);
   error_of([&] { device::open_memory({}, 0); }, &code);
   EXPECT_EQ(code, errc::device);
 }

@@ -127,6 +127,7 @@ TEST_F(shared_tables, are_a_users_own_and_paid_for_once) {
   {
     shared_table const again = shared_table::attach(name_);
     EXPECT_TRUE(holds_words(again));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(again.rows().data) % 4096, 0u);
     EXPECT_EQ(again.rows().rows, 1000u);
     EXPECT_EQ(again.rows().width, 33u);
     EXPECT_EQ(again.rows().kind, element::f32);
