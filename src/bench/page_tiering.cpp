@@ -75,7 +75,7 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "<fanouts", "10 %", "25 %", "of the oracle at 10 %"};
   for (std::string const score : {"expected", "wrpr", "degree"}) {
     line_chart c{"Figure 4.10: " + label_of(score), "hit rate against the share of rows kept, a curve a depth", "% of the rows kept",
-                 "accesses answered, by " + label_of(score), {}, {0, 25, 50, 75, 100}, true};
+                 "accesses answered, by " + score, {}, {0, 25, 50, 75, 100}, true};
     for (std::size_t k = 1; k < g.traces.size() && k <= 6; ++k) {
       tier_curve const* const s = g.traces[k].find(score);
       if (!s) continue;
