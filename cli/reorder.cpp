@@ -50,11 +50,11 @@ void reorder_file(reorder_arguments& a) {
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
   place const where = parse_place(a.place);
   bool const on_device = where.kind == place_kind::device;
-  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host) fail(errc::usage, "--by bfs: is found by the host; say --place host");
+  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host)
+    fail(errc::usage, "--by bfs: is found by the host; say --place host");
   a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
-  if (scored && a.score.empty())
-    fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
+  if (scored && a.score.empty()) fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
   if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
   if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
@@ -104,7 +104,9 @@ void add_reorder(CLI::App& app) {
   verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
       ->type_name("FILE");
   verb->add_option("--table-out", a->table_out, "where it goes (default: in its place)")->type_name("FILE");
-  verb->add_option("--place", a->place, "where scores are found and lists are sorted: host, or device")->capture_default_str()->type_name("PLACE");
+  verb->add_option("--place", a->place, "where scores are found and lists are sorted: host, or device")
+      ->capture_default_str()
+      ->type_name("PLACE");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
   a->pack.add(*verb);
   a->budgets.add(*verb, true);

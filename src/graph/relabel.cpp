@@ -179,7 +179,8 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
   while (cuts.back() < n) {
     std::uint64_t const begin = cuts.back(), limit = lists.offsets[begin] + chunk_edges;
     auto const end = static_cast<std::uint64_t>(std::upper_bound(lists.offsets.begin() + begin + 1, lists.offsets.end(), limit) -
-                                                lists.offsets.begin()) - 1;
+                                                lists.offsets.begin()) -
+                     1;
     cuts.push_back(std::max(begin + 1, end));
     most = std::max(most, lists.offsets[cuts.back()] - lists.offsets[begin]);
   }
@@ -232,7 +233,8 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
 std::uint64_t relabel_near_bytes(graph_info const& info) {
   std::uint64_t const chunk = std::min(info.edges, 2 * chunk_edges);  // a list longer than a chunk is one
   bool const weighted = info.weights != weight_kind::none;
-  return info.edges * (info.id_bytes + (weighted ? 4 : 0)) * (info.in_lists ? 2 : 1) + (info.vertices + 1) * 32 + chunk * (weighted ? 24 : 16);
+  return info.edges * (info.id_bytes + (weighted ? 4 : 0)) * (info.in_lists ? 2 : 1) + (info.vertices + 1) * 32 +
+         chunk * (weighted ? 24 : 16);
 }
 
 }  // namespace garner

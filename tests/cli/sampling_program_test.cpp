@@ -94,7 +94,8 @@ TEST(sampling_program, refuses) {
 TEST(sampling_program, benches_tiering_into_a_page) {
   folder const at;
   outcome const o = at.shell(
-      "garner generate web --scale 9 w.gnr && garner bench tiering --place host --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout 3,3 "
+      "garner generate web --scale 9 w.gnr && garner bench tiering --place host --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
+      "3,3 "
       "--out t.json && garner report t.json --out t.html");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(read_text(at / "t.json"));

@@ -12,9 +12,9 @@
 
 #include "core/random.hpp"
 #include "garner/error.hpp"
+#include "garner/handle.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
-#include "garner/handle.hpp"
 #include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
