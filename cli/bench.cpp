@@ -1,4 +1,5 @@
-// garner bench traversal, garner bench tiering: the figures of the paper on this machine, measured in one run, into a file that `garner report` draws.
+// garner bench traversal, garner bench tiering: the figures of the paper on this machine, measured in one run, into a file that `garner
+// report` draws.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -101,14 +102,19 @@ void measure(bench_arguments& a) {
 void add_bench(CLI::App& app) {
   auto const a = std::make_shared<bench_arguments>();
   CLI::App* const verb = app.add_subcommand("bench", "measure what the figures of the paper show, into a file");
-  verb->add_option("WHAT", a->what, "traversal: patterns of reading, and every job in every way on three kinds of graph; tiering: which score keeps the rows that a "
-                   "training reads")
+  verb->add_option(
+          "WHAT", a->what,
+          "traversal: patterns of reading, and every job in every way on three kinds of graph; tiering: which score keeps the rows that a "
+          "training reads")
       ->required();
   verb->add_option("--out", a->out, "file to write, for garner report")->required()->type_name("RUN.json");
   verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
   cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 4 to 31")->capture_default_str();
   cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex")->capture_default_str();
-  a->said_kinds = verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none (tiering, unsaid: kron,web)")->delimiter(',')->type_name("LIST")->capture_default_str();
+  a->said_kinds = verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none (tiering, unsaid: kron,web)")
+                      ->delimiter(',')
+                      ->type_name("LIST")
+                      ->capture_default_str();
   verb->add_option("--graph", a->files, "a container to measure too; may be said again")->type_name("FILE");
   verb->add_option("--jobs", a->jobs, "some of bfs,sssp,components,pagerank")->delimiter(',')->type_name("LIST")->capture_default_str();
   verb->add_option("--protocol", a->protocol, "paper: the mean of 64 sources; short: the median of 8")

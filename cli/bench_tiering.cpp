@@ -23,7 +23,8 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
   o.deeper = !no_deeper;
   o.train = training.train;
   o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
-  say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train, training.batch);
+  say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,
+      training.batch);
   say("{:<12} {:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
   flush_out();
   bench::tiering_run const run = bench::measure_tiering(o, [](bench::tiering_run const& r, bench::tiering_graph const& g) {

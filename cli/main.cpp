@@ -68,8 +68,8 @@ int run(int argc, char** argv) {
                        fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"));
   app.require_subcommand(1);
   app.formatter(std::make_shared<help_formatter>());
-  for (auto* add : {add_generate, add_convert, add_reorder, add_stats, add_bfs, add_sssp, add_components, add_pagerank, add_score, add_trace,
-                    add_plan, add_traffic, add_bench, add_report, add_info, add_demo})
+  for (auto* add : {add_generate, add_convert, add_reorder, add_stats, add_bfs, add_sssp, add_components, add_pagerank, add_score,
+                    add_trace, add_plan, add_traffic, add_bench, add_report, add_info, add_demo})
     add(app);
   app.footer(
       "garner VERB --help says more, with an example. Two commands to begin with:\n"

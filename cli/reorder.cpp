@@ -5,8 +5,10 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "garner/handle.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
+#include "graph/relabel.hpp"
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "pack_options.hpp"
@@ -19,7 +21,7 @@ namespace garner {
 namespace {
 
 struct reorder_arguments {
-  std::string in, out, by = "degree", score, table, table_out;
+  std::string in, out, by = "degree", score, table, table_out, place = "host";
   cli::sample_arguments training;
   bool no_check = false;
   reorder_options how;
@@ -28,10 +30,11 @@ struct reorder_arguments {
 };
 
 // By ascending id.
-std::vector<float> scores_of(reorder_arguments const& a, graph& g) {
+std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) {
   if (a.score.ends_with(".npy")) return read_scores(a.score);
   score_options o;
   o.by = parse_score(a.score);
+  o.where = where;
   o.sampling = a.training.sampling();
   graph_handle home(std::move(g));
   if (o.by == score_kind::expected || o.by == score_kind::weighted_reverse_pagerank)
@@ -45,10 +48,13 @@ void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
-  a.budgets.apply({});
+  place const where = parse_place(a.place);
+  bool const on_device = where.kind == place_kind::device;
+  if (a.how.by == vertex_order::bfs && where.kind != place_kind::host)
+    fail(errc::usage, "--by bfs: is found by the host; say --place host");
+  a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
-  if (scored && a.score.empty())
-    fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
+  if (scored && a.score.empty()) fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
   if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
   if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
@@ -58,15 +64,17 @@ void reorder_file(reorder_arguments& a) {
   std::uint64_t const bytes = reorder_bytes(info);
   cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));
   cli::flush_out();
-  cli::require_memory(a.in, bytes, 0, {});
+  cli::require_memory(a.in, bytes, on_device ? relabel_near_bytes(info) : 0, where);
   load_options how;
+  how.device = on_device ? where.index : -1;
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none;
   how.check = !a.no_check;
   graph g = load_graph(a.in, how);
-  std::vector<float> const score = scored ? scores_of(a, g) : std::vector<float>{};
+  std::vector<float> const score = scored ? scores_of(a, g, where) : std::vector<float>{};
   a.how.scores = score;
-  g = reorder(std::move(g), a.how);
+  g = reorder(std::move(g), a.how, where);
+  if (on_device) g = bring_to(graph_handle(std::move(g)), {}).take();
   a.pack.apply(g, {});
   save_graph(g, a.out);
   if (!a.table.empty()) {
@@ -96,9 +104,12 @@ void add_reorder(CLI::App& app) {
   verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
       ->type_name("FILE");
   verb->add_option("--table-out", a->table_out, "where it goes (default: in its place)")->type_name("FILE");
+  verb->add_option("--place", a->place, "where scores are found and lists are sorted: host, or device")
+      ->capture_default_str()
+      ->type_name("PLACE");
   verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
   a->pack.add(*verb);
-  a->budgets.add(*verb, false);
+  a->budgets.add(*verb, true);
   verb->footer("Example: garner reorder kron20.gnr kron20-degree.gnr --by degree");
   verb->callback([a] { reorder_file(*a); });
 }

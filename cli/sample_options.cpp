@@ -37,9 +37,7 @@ void sample_arguments::add_rest(CLI::App& verb) {
   budgets.add(verb, true);
 }
 
-std::optional<garner::tier> sample_arguments::edges() const {
-  return tier.empty() ? default_tier(where(), how()) : parse_tier(tier);
-}
+std::optional<garner::tier> sample_arguments::edges() const { return tier.empty() ? default_tier(where(), how()) : parse_tier(tier); }
 
 sample_options sample_arguments::sampling() const {
   sample_options o;

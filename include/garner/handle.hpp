@@ -73,8 +73,9 @@ graph_handle generate_graph(generate_options const& options, place where = {}, b
 graph_handle bring_to(graph_handle g, place where, std::optional<tier> edges = {});
 
 // See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no
-// device. Fewer than 2^32 vertices.
-graph_handle reorder_graph(graph_handle g, reorder_options const& options = {});
+// device. Fewer than 2^32 vertices. `where` a device (any order but bfs): its edges are read from where they lie and lie in its memory
+// afterwards; bring_to() takes them home.
+graph_handle reorder_graph(graph_handle g, reorder_options const& options = {}, place where = {});
 
 // Written whole or not at all. A container keeps everything; other formats as `garner convert`. Returns what the format could not keep.
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file);

@@ -69,10 +69,10 @@ std::vector<float> read_scores(std::filesystem::path const& file);  // an .npy o
 // inside. `out` may be the table itself. errc::input where it has not a row a vertex.
 void permute_table(graph_handle const& g, std::filesystem::path const& table, std::filesystem::path const& out);
 
-std::string_view to_string(score_kind kind);      // "degree", "rpr", "wrpr", "expected"
-score_kind parse_score(std::string_view text);    // these, or the names in full; errc::usage otherwise
-std::string_view to_string(hop_rule rule);        // "all", "last"
-hop_rule parse_hop_rule(std::string_view text);   // errc::usage otherwise
+std::string_view to_string(score_kind kind);                      // "degree", "rpr", "wrpr", "expected"
+score_kind parse_score(std::string_view text);                    // these, or the names in full; errc::usage otherwise
+std::string_view to_string(hop_rule rule);                        // "all", "last"
+hop_rule parse_hop_rule(std::string_view text);                   // errc::usage otherwise
 std::vector<std::uint32_t> parse_fanouts(std::string_view text);  // "12,12,12"; errc::usage otherwise
 
 // --- traces ---
@@ -90,12 +90,12 @@ struct trace {
   sample_options sampling;
   std::uint64_t vertices = 0, train = 0, epochs = 0, batches = 0;  // batches: of all epochs
   std::uint64_t accesses = 0;
-  std::uint64_t sampled = 0;             // edges drawn
-  std::vector<std::uint32_t> counts;     // of each row
-  std::vector<std::uint64_t> offsets;    // where the rows of each mini-batch begin, one more than there are; empty unless kept ...
-  std::vector<std::uint64_t> rows;       // ... and the rows: first the training vertices, then as they were reached
-  double ms = 0;                         // of the sampling
-  traffic link;                          // traced: counted
+  std::uint64_t sampled = 0;           // edges drawn
+  std::vector<std::uint32_t> counts;   // of each row
+  std::vector<std::uint64_t> offsets;  // where the rows of each mini-batch begin, one more than there are; empty unless kept ...
+  std::vector<std::uint64_t> rows;     // ... and the rows: first the training vertices, then as they were reached
+  double ms = 0;                       // of the sampling
+  traffic link;                        // traced: counted
 };
 // The same bits at every place. errc::input where a directed graph has no in-lists.
 trace record_trace(graph_handle const& g, trace_options const& options);

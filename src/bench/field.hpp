@@ -61,8 +61,8 @@ class field {
   [[noreturn]] void wrong(char const* wanted) const {
     std::string said = value_.dump(-1, ' ', true, json::error_handler_t::replace);
     if (said.size() > 40) said = said.substr(0, 40) + "...";
-    fail(errc::input, "{}: '{}' is {} and not {}; write the file anew with garner bench {}", file_,
-         where_.empty() ? "the whole" : where_, said, wanted, bench_);
+    fail(errc::input, "{}: '{}' is {} and not {}; write the file anew with garner bench {}", file_, where_.empty() ? "the whole" : where_,
+         said, wanted, bench_);
   }
 
  private:

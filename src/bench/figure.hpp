@@ -1,5 +1,5 @@
-// What the figures of a page are made of: a table under each chart, a sentence that says what is to be seen, the paper's own value beside it;
-// and the page's style.
+// What the figures of a page are made of: a table under each chart, a sentence that says what is to be seen, the paper's own value beside
+// it; and the page's style.
 #pragma once
 #include <string>
 #include <vector>

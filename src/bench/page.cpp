@@ -710,13 +710,16 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
   out += "</style>\n</head>\n<body>\n<header>\n";
   if (files.empty())
     out +=
-        "<h1>Garner: data tiering, measured</h1>\n<p>The figures of the dissertation's chapter on data tiering (4.8, 4.10, 4.11), measured by "
+        "<h1>Garner: data tiering, measured</h1>\n<p>The figures of the dissertation's chapter on data tiering (4.8, 4.10, 4.11), measured "
+        "by "
         "<code>garner bench tiering</code>. The paper's values are those of its graphs and its machine.</p>\n</header>\n<main>\n";
-  else out +=
-      "<h1>Garner: traversal over far edges, measured</h1>\n"
-      "<p>The figures of the dissertation's chapter on EMOGI (2.5 to 2.14), measured by <code>garner bench traversal</code>. Every result "
-      "was verified by its "
-      "certificate; what was not is not drawn. The paper's values are those of its machine, a V100 on PCIe 3.</p>\n</header>\n<main>\n";
+  else
+    out +=
+        "<h1>Garner: traversal over far edges, measured</h1>\n"
+        "<p>The figures of the dissertation's chapter on EMOGI (2.5 to 2.14), measured by <code>garner bench traversal</code>. Every "
+        "result "
+        "was verified by its "
+        "certificate; what was not is not drawn. The paper's values are those of its machine, a V100 on PCIe 3.</p>\n</header>\n<main>\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     pages const p(runs[i].run);
     std::string const heading = (runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : std::string()) + p.setting();

@@ -13,7 +13,10 @@ namespace {
 
 std::string fanouts_text(tier_trace const& t) { return fmt::format("{}", fmt::join(t.fanouts, ",")); }
 std::string label_of(std::string const& score) {
-  return score == "rpr" ? "reverse PageRank" : score == "wrpr" ? "weighted reverse PageRank" : score == "expected" ? "expected accesses" : score;
+  return score == "rpr"        ? "reverse PageRank"
+         : score == "wrpr"     ? "weighted reverse PageRank"
+         : score == "expected" ? "expected accesses"
+                               : score;
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
 
@@ -26,10 +29,21 @@ curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
 
 figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"4.8", of_graph(g, "accesses answered by the rows kept"), "", "",
-           "The paper, over its three graphs: 35 % and more with 10 % kept, 56 % and more with 25 %.", "", {}, ""};
-  line_chart c{"Figure 4.8: hit rate against the share of rows kept", "per cent of the accesses for each score and the oracle",
-               "% of the rows kept", "accesses answered", {}, {0, 25, 50, 75, 100}, true};
+  figure f{"4.8",
+           of_graph(g, "accesses answered by the rows kept"),
+           "",
+           "",
+           "The paper, over its three graphs: 35 % and more with 10 % kept, 56 % and more with 25 %.",
+           "",
+           {},
+           ""};
+  line_chart c{"Figure 4.8: hit rate against the share of rows kept",
+               "per cent of the accesses for each score and the oracle",
+               "% of the rows kept",
+               "accesses answered",
+               {},
+               {0, 25, 50, 75, 100},
+               true};
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
@@ -52,8 +66,14 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
 
 figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"", of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"), "", "",
-           "The oracle knows the trace, chance included; no prediction reaches it where few mini-batches were recorded.", "", {}, ""};
+  figure f{"",
+           of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
+           "",
+           "",
+           "The oracle knows the trace, chance included; no prediction reaches it where few mini-batches were recorded.",
+           "",
+           {},
+           ""};
   bar_chart c{"Saved with 10 % of the rows kept", "per cent of the oracle's saving, for each score", {{}}, {}, {{100, "the oracle"}}, 100};
   c.unit = "% of the oracle's saving";
   f.numbers.head = {"<score", "% of the oracle", "iterations", "ms to score"};
@@ -70,12 +90,23 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
 }
 
 figure deeper(tiering_run const& r, tiering_graph const& g) {
-  figure f{"4.10", of_graph(g, "deeper sampling"), "", "",
-           "The paper, ogbn-papers100M with six hops of 10 and 10 % kept: weighted reverse PageRank 52 %, degree 28 %.", "", {}, ""};
+  figure f{"4.10",
+           of_graph(g, "deeper sampling"),
+           "",
+           "",
+           "The paper, ogbn-papers100M with six hops of 10 and 10 % kept: weighted reverse PageRank 52 %, degree 28 %.",
+           "",
+           {},
+           ""};
   f.numbers.head = {"<score", "<fanouts", "10 %", "25 %", "of the oracle at 10 %"};
   for (std::string const score : {"expected", "wrpr", "degree"}) {
-    line_chart c{"Figure 4.10: " + label_of(score), "hit rate against the share of rows kept, a curve a depth", "% of the rows kept",
-                 "accesses answered, by " + label_of(score), {}, {0, 25, 50, 75, 100}, true};
+    line_chart c{"Figure 4.10: " + label_of(score),
+                 "hit rate against the share of rows kept, a curve a depth",
+                 "% of the rows kept",
+                 "accesses answered, by " + score,
+                 {},
+                 {0, 25, 50, 75, 100},
+                 true};
     for (std::size_t k = 1; k < g.traces.size() && k <= 6; ++k) {
       tier_curve const* const s = g.traces[k].find(score);
       if (!s) continue;
@@ -92,10 +123,21 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
 
 figure link_bytes(tiering_run const& r, tiering_graph const& g) {
   tier_trace const& t = g.traces.front();
-  figure f{"4.11", of_graph(g, "bytes over the link against the share kept"), "", "",
-           "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept; 87 to 95 % fewer with 10 % over its graphs.", "", {}, ""};
-  line_chart c{"Figure 4.11: link bytes against the share of rows kept", "of the bytes with nothing kept, for each score", "% of the rows kept",
-               "of the bytes with nothing kept", {}, {0, 5, 10, 15, 20, 25}, true};
+  figure f{"4.11",
+           of_graph(g, "bytes over the link against the share kept"),
+           "",
+           "",
+           "The paper, ogbn-papers100M: 97 % fewer bytes with 25 % kept; 87 to 95 % fewer with 10 % over its graphs.",
+           "",
+           {},
+           ""};
+  line_chart c{"Figure 4.11: link bytes against the share of rows kept",
+               "of the bytes with nothing kept, for each score",
+               "% of the rows kept",
+               "of the bytes with nothing kept",
+               {},
+               {0, 5, 10, 15, 20, 25},
+               true};
   bool const timed = std::any_of(t.curves.begin(), t.curves.end(), [](tier_curve const& s) { return s.gather_ms.has_value(); });
   f.numbers.head = {"<score", "kept", "GB an epoch", "fewer"};
   if (timed) f.numbers.head.push_back("gather, ms an epoch");
@@ -105,7 +147,8 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       line.points.emplace_back(100 * r.kept[i], 1 - s.hits[i]);
       if (i % 5 && r.kept[i] < 0.1) continue;
       std::vector<std::string> row{label_of(s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
-      if (timed) row.push_back(s.gather_ms ? short_number((*s.gather_ms)[i] / static_cast<double>(std::max<std::uint64_t>(1, r.epochs))) : "-");
+      if (timed)
+        row.push_back(s.gather_ms ? short_number((*s.gather_ms)[i] / static_cast<double>(std::max<std::uint64_t>(1, r.epochs))) : "-");
       f.numbers.rows.push_back(std::move(row));
     }
     c.curves.push_back(std::move(line));
@@ -123,9 +166,9 @@ std::string tiering_sections(std::vector<named_tiering> const& runs) {
   std::string out;
   for (named_tiering const& n : runs) {
     tiering_run const& r = n.run;
-    std::string const setting =
-        fmt::format("Place {}{}, training set {}, mini-batches of {}, {} epoch{}, rule {}, rows of {} B", r.place,
-                    r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, r.epochs, r.epochs == 1 ? "" : "s", r.rule, r.row_bytes);
+    std::string const setting = fmt::format("Place {}{}, training set {}, mini-batches of {}, {} epoch{}, rule {}, rows of {} B", r.place,
+                                            r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, r.epochs,
+                                            r.epochs == 1 ? "" : "s", r.rule, r.row_bytes);
     out += fmt::format("<section>\n<h2>Data tiering: {}</h2>\n", escaped(n.name));
     std::string rows;
     auto const add = [&](char const* name, std::string const& value) {
@@ -135,8 +178,8 @@ std::string tiering_sections(std::vector<named_tiering> const& runs) {
     add("measured", r.time + " with garner " + r.garner);
     add("command", r.command);
     add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" + rows +
-           "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
+    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
+           rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
     for (tiering_graph const& g : r.graphs) {
       tier_trace const& t = g.traces.front();
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges, {} training vertices, fanouts {}, {} mini-batches, {} accesses",

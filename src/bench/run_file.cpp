@@ -186,8 +186,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
 std::string read_bench(std::filesystem::path const& file) {
   constexpr std::uintmax_t most = 64u << 20;
   std::error_code problem;
-  if (std::filesystem::is_directory(file, problem))
-    fail(errc::io, "{}: is a folder; say a file that garner bench wrote", file.string());
+  if (std::filesystem::is_directory(file, problem)) fail(errc::io, "{}: is a folder; say a file that garner bench wrote", file.string());
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(errc::io, "{}: {}", file.string(), std::strerror(errno));

@@ -88,6 +88,6 @@ struct run_file {
 std::string to_json(run_file const& run);
 run_file parse_run(std::string const& text, std::string const& name);  // errc::input begins with `name` and says what is wrong
 run_file read_run(std::filesystem::path const& file);                  // and errc::io
-std::string read_bench(std::filesystem::path const& file);             // its text, of any schema; errc::io, errc::input where it is too large
+std::string read_bench(std::filesystem::path const& file);  // its text, of any schema; errc::io, errc::input where it is too large
 
 }  // namespace garner::bench

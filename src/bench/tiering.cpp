@@ -79,8 +79,7 @@ struct setting {
 
 }  // namespace
 
-tiering_run measure_tiering(tiering_options const& o,
-                            std::function<void(tiering_run const& run, tiering_graph const& graph)> const& told) {
+tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering_run const& run, tiering_graph const& graph)> const& told) {
   tiering_run run;
   run.garner = GARNER_VERSION;
   run.command = o.command;

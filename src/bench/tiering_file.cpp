@@ -19,7 +19,8 @@ double tiering_run::of_oracle(tier_trace const& t, tier_curve const& c, double s
   return c.hits[i] / oracle->hits[i];
 }
 double tiering_run::link_bytes(tier_trace const& t, tier_curve const& c, std::size_t i) const {
-  return static_cast<double>(t.accesses) * (1 - c.hits[i]) * static_cast<double>(row_bytes) / static_cast<double>(std::max<std::uint64_t>(epochs, 1));
+  return static_cast<double>(t.accesses) * (1 - c.hits[i]) * static_cast<double>(row_bytes) /
+         static_cast<double>(std::max<std::uint64_t>(epochs, 1));
 }
 
 std::string to_json(tiering_run const& run) {

@@ -1,5 +1,5 @@
-// What one run of `garner bench tiering` measured, as values and as a JSON file; docs/report.md documents the keys. The reader takes its own
-// schema and version only, and says by name which key is missing or wrong.
+// What one run of `garner bench tiering` measured, as values and as a JSON file; docs/report.md documents the keys. The reader takes its
+// own schema and version only, and says by name which key is missing or wrong.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -51,7 +51,8 @@ struct tiering_run {
   std::vector<tiering_graph> graphs;
 
   std::size_t at(double share) const;  // the index of the first of kept that is not smaller
-  // Of the accesses that the oracle answers with this share kept, the part that the score does. It is also the part of the link bytes saved.
+  // Of the accesses that the oracle answers with this share kept, the part that the score does. It is also the part of the link bytes
+  // saved.
   double of_oracle(tier_trace const& t, tier_curve const& c, double share = 0.1) const;
   double link_bytes(tier_trace const& t, tier_curve const& c, std::size_t kept_index) const;  // of an epoch
 };

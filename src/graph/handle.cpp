@@ -165,8 +165,8 @@ graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edge
   });
 }
 
-graph_handle reorder_graph(graph_handle g, reorder_options const& options) {
-  return as_error([&] { return graph_handle(reorder(g.take(), options)); });
+graph_handle reorder_graph(graph_handle g, reorder_options const& options, place where) {
+  return as_error([&] { return graph_handle(reorder(g.take(), options, where)); });
 }
 
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file) {

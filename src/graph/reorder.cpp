@@ -3,6 +3,7 @@
 #include "graph/reorder.hpp"
 
 #include "graph/pack.hpp"
+#include "graph/relabel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,19 +64,13 @@ table at_random(executor& x, graph const& g, std::uint64_t seed) {
   return sorted_by(x, g, [&](std::uint64_t r) { return random_bits(seed, 9, r) & ~std::uint64_t{none}; });
 }
 
-// The bits of a float, so that those of the greater float are the smaller number.
-std::uint32_t descending(float score) {
-  auto const bits = std::bit_cast<std::uint32_t>(score + 0.0f);  // -0 counts as 0
-  return bits >> 31 ? bits : ~bits & 0x7fffffffu;
-}
-
 table by_score(executor& x, graph const& g, std::span<float const> scores) {
   std::uint64_t const n = g.info.vertices;
   if (scores.size() != n) fail(errc::usage, "{}: {} scores for {} vertices; give each vertex one", g.name, scores.size(), n);
   each(n, [&](std::uint64_t r) {
     if (std::isnan(scores[r])) fail(errc::input, "{}: the score of vertex {} is no number", g.name, g.user_id(g.at_rank(r)));
   });
-  return sorted_by(x, g, [&](std::uint64_t r) { return std::uint64_t{descending(scores[r])} << 32; });
+  return order_by_score(x, g, scores);
 }
 
 table inverse(table const& of) {
@@ -268,15 +263,42 @@ void carry_ids(graph& g, table const& order, table const& renamed, vertex_order 
   g.info.order = by;
 }
 
+// The lists are made near and stay there; ids are carried by the host.
+graph reorder_near(graph g, reorder_options const& options, place where) {
+  if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is found by the host; say place host");
+  memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
+  bool const on_device = where.kind == place_kind::device;
+  if (far.bytes() && (on_device ? far.device() != where.index : far.where() == tier::device))
+    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
+         to_string(where));
+  g.hints = {};
+  g.hints_per_vertex = 0;
+  executor x(where), home({place_kind::host, 0});
+  table const order = find_order(options.by == vertex_order::score ? x : home, g, options), renamed = inverse(order);
+  auto const near = [&](table const& from) {
+    table to(x.near(), from.size(), x.device(), "new order");
+    if (from.size()) x.copy(to.data(), from.data(), from.bytes());
+    x.wait();
+    return to;
+  };
+  table const near_order = near(order), near_renamed = near(renamed);
+  g.out = relabel_near(x, g, g.out, near_order, near_renamed);
+  if (g.info.in_lists) g.in = relabel_near(x, g, g.in, near_order, near_renamed);
+  g.info.packed = false;
+  carry_ids(g, order, renamed, options.by);
+  return g;
+}
+
 }  // namespace
 
-graph reorder(graph g, reorder_options const& options) {
+graph reorder(graph g, reorder_options const& options, place where) {
   phase const timed{"graph.reorder"};
   std::uint64_t const n = g.info.vertices;
   if (n > none) fail(errc::input, "{}: {} vertices are more than the 2^32 - 1 that can be reordered", g.name, n);
+  if (options.by == vertex_order::natural && g.info.order == vertex_order::natural) return g;
+  if (where.kind != place_kind::host) return reorder_near(std::move(g), options, where);
   if (g.out.targets.where() == tier::device || g.out.packed_targets.words.where() == tier::device)
     fail(errc::usage, "{}: its edges lie on a device; load the graph into host memory to reorder it", g.name);
-  if (options.by == vertex_order::natural && g.info.order == vertex_order::natural) return g;
   unpack(g);
   g.hints = {};
   g.hints_per_vertex = 0;

@@ -10,7 +10,9 @@
 
 namespace garner {
 
-graph reorder(graph g, reorder_options const& options);  // its arrays in host memory
+// At the host: its arrays in host memory. Elsewhere (any order but bfs): the same lists, read from where they lie (plain or packed) and
+// made near that place, where they stay: on a device in its memory.
+graph reorder(graph g, reorder_options const& options, place where = {});
 
 std::uint64_t reorder_bytes(graph_info const& info);  // host memory at the peak, the graph included
 

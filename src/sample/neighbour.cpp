@@ -164,14 +164,16 @@ struct neighbour_sampler::impl {
       std::uint64_t const fanout = options.fanouts[hop], items = drawing * fanout;
       if (drawing == 0) break;
       if (items + count >= none)
-        fail(errc::usage, "a mini-batch of {} training vertices: hop {} would draw {} neighbours, and 2^32 is the most; say a smaller batch",
-             n, hop + 1, items);
+        fail(errc::usage,
+             "a mini-batch of {} training vertices: hop {} would draw {} neighbours, and 2^32 is the most; say a smaller batch", n, hop + 1,
+             items);
       make_room(rows, count + items, count);
       make_room(picks, items);
       make_room(found, items);
       make_room(first, items);
       make_room(drawn, drawing);
-      for_each_item<1>(x, drawing, choose{rows.data() + from, lists.offsets(), fanout, options.seed, number * 8 + hop, picks.data(), drawn.data()});
+      for_each_item<1>(x, drawing,
+                       choose{rows.data() + from, lists.offsets(), fanout, options.seed, number * 8 + hop, picks.data(), drawn.data()});
       edges += reduce_sum(x, drawn.data(), drawing);
       fetch_all(items);
       for_each_item<1>(x, items, mark_first{found.data(), slot.data(), static_cast<std::uint32_t>(count), first.data()});

@@ -25,9 +25,9 @@ class neighbour_sampler {
   // Of the last mini-batch, near: its vertices, first the training vertices.
   std::uint64_t const* rows() const;
   std::uint64_t row_count() const;
-  std::uint64_t edges_drawn() const;        // so far
+  std::uint64_t edges_drawn() const;       // so far
   void count_rows(std::uint32_t* counts);  // adds 1 for each row; near
-  traffic take_traffic();                   // traced: since the last call
+  traffic take_traffic();                  // traced: since the last call
 
  private:
   struct impl;

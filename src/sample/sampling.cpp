@@ -138,8 +138,7 @@ std::string_view to_string(score_kind kind) {
 score_kind parse_score(std::string_view text) {
   if (text == "reverse_pagerank") return score_kind::reverse_pagerank;
   if (text == "weighted_reverse_pagerank") return score_kind::weighted_reverse_pagerank;
-  for (score_kind k :
-       {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
+  for (score_kind k : {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
     if (text == to_string(k)) return k;
   fail(errc::usage, "score '{}': say degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank) or expected", text);
 }

@@ -5,10 +5,10 @@
 // its in-neighbours. At a hop it draws each with s(v) = min(1, fanout / in-degree), so that
 //   R(v) += M(v) s(v), which u has been drawn by v;  P(u) = 1 - (1 - P0(u)) prod over targets v of u of (1 - R(v)),
 // taking targets for independent. R grows only, and P of the last hop is what one mini-batch reads of u's row.
-// The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v is
-// there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)), to first order R(v) less R(v) (1 - P(v)) / P(v) times h(u) = R(u) / (1 - R(u)).
-// So the logarithms' sum loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of many
-// neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
+// The echo. In an undirected graph u may have brought v in itself, and v then draws u to no effect. What v does for u counts only where v
+// is there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)); to first order R(v) loses h(u) R(v) (1 - P(v)) / P(v), h = R / (1 - R).
+// So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of
+// many neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
 // Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. 36 bytes a vertex near.
 #include "sample/score.hpp"
 
@@ -289,7 +289,8 @@ class rounds {
     float const start = static_cast<float>(1.0 / static_cast<double>(n));
     for_each_item<1>(x, n, set_all{score.data(), start});
     if (weighted)
-      for_each_item<1>(x, chosen.size(), set_some{chosen.data(), score.data(), static_cast<float>(1.0 / static_cast<double>(train.size()))});
+      for_each_item<1>(x, chosen.size(),
+                       set_some{chosen.data(), score.data(), static_cast<float>(1.0 / static_cast<double>(train.size()))});
     rank_step const step{n,
                          offsets(),
                          sum(),
@@ -328,14 +329,14 @@ class rounds {
     x.copy(waiting.data(), start.data(), start.bytes());
     for (std::uint32_t const fanout : s.fanouts) {
       for_each_item<1>(x, n,
-                       draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, score.data(), waiting.data(), drawn.data(),
-                                 given(), back.data(), echo.data()});
+                       draw_step{degree.data(), static_cast<float>(fanout), s.rule == hop_rule::all, score.data(), waiting.data(),
+                                 drawn.data(), given(), back.data(), echo.data()});
       add_up();
       // At the first hop nobody was drawn yet.
       if (echoes && r.iterations) add_up(back.data(), sum_back.data());
-      for_each_item<1>(x, n,
-                       reach_step{offsets(), sum(), sum_back.data(), r.iterations ? echo.data() : nullptr, start.data(), score.data(),
-                                  waiting.data()});
+      for_each_item<1>(
+          x, n,
+          reach_step{offsets(), sum(), sum_back.data(), r.iterations ? echo.data() : nullptr, start.data(), score.data(), waiting.data()});
       ++r.iterations;
     }
     for_each_item<1>(x, n, times{score.data(), static_cast<float>(batches)});

@@ -62,15 +62,14 @@ std::string_view value_of(std::string_view words, std::string_view key) {
 }
 
 npy_head head_of(source_file const& in, std::string const& name) {
-  auto const bad = [&](std::string const& why) {
-    fail(errc::input, "{}: {}; say an array that numpy.save wrote", name, why);
-  };
+  auto const bad = [&](std::string const& why) { fail(errc::input, "{}: {}; say an array that numpy.save wrote", name, why); };
   unsigned char start[12] = {};
   if (in.bytes < 10) bad("is no .npy file");
   in.read(0, start, std::min<std::uint64_t>(12, in.bytes));
   if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3) bad("is no .npy file");
   bool const wide = start[6] > 1;
-  std::uint64_t const length = wide ? start[8] | start[9] << 8 | start[10] << 16 | std::uint64_t{start[11]} << 24 : start[8] | start[9] << 8;
+  std::uint64_t const length =
+      wide ? start[8] | start[9] << 8 | start[10] << 16 | std::uint64_t{start[11]} << 24 : start[8] | start[9] << 8;
   npy_head h;
   h.data = (wide ? 12 : 10) + length;
   if (length > 1u << 20 || h.data > in.bytes) bad("is shorter than its header says");
@@ -90,7 +89,8 @@ npy_head head_of(source_file const& in, std::string const& name) {
     i = static_cast<std::size_t>(stop - shape.data());
     while (i < shape.size() && (shape[i] == ',' || shape[i] == ' ' || shape[i] == 'L')) ++i;
   }
-  auto const [stop, problem] = std::from_chars(h.type.data() + std::min<std::size_t>(2, h.type.size()), h.type.data() + h.type.size(), h.element_bytes);
+  auto const [stop, problem] =
+      std::from_chars(h.type.data() + std::min<std::size_t>(2, h.type.size()), h.type.data() + h.type.size(), h.element_bytes);
   if (problem != std::errc{} || h.element_bytes == 0 || h.element_bytes > 1u << 20 || stop != h.type.data() + h.type.size())
     bad("has no plain element type");
   unsigned __int128 bytes = h.element_bytes;

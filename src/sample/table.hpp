@@ -22,8 +22,8 @@ npy_head read_npy_head(std::filesystem::path const& file);
 // One dimension, of f4, f8, or whole numbers.
 std::vector<float> read_score_file(std::filesystem::path const& file);
 
-// Row k of `out` is the row of the vertex with internal id k; in `table` row r is that of the r-th vertex by ascending user id. `out` may be
-// `table`: it is written beside and renamed. Cost: each row read and written once, by the crew; 16 MiB a thread.
+// Row k of `out` is the row of the vertex with internal id k; in `table` row r is that of the r-th vertex by ascending user id. `out` may
+// be `table`: it is written beside and renamed. Cost: each row read and written once, by the crew; 16 MiB a thread.
 void permute_rows(graph const& g, std::filesystem::path const& table, std::filesystem::path const& out);
 
 }  // namespace garner

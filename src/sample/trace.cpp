@@ -15,8 +15,8 @@
 #include "core/publish.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
-#include "sample/neighbour.hpp"
 #include "sample/lists.hpp"
+#include "sample/neighbour.hpp"
 
 namespace garner {
 

@@ -61,10 +61,26 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
 }
 
 TEST(golden, help) {
-  expect_golden("help", {"garner --version", "garner --help", "garner generate --help", "garner convert --help", "garner reorder --help",
-                         "garner stats --help", "garner bfs --help", "garner plan --help", "garner traffic --help", "garner bench --help",
-                         "garner report --help", "garner info --help", "garner demo --help", "garner", "garner bsf", "garner --frob",
-                         "garner bfs", "garner bfs g.gnr --frob"});
+  expect_golden("help", {"garner --version",
+                         "garner --help",
+                         "garner generate --help",
+                         "garner convert --help",
+                         "garner reorder --help",
+                         "garner stats --help",
+                         "garner bfs --help",
+                         "garner score --help",
+                         "garner trace --help",
+                         "garner plan --help",
+                         "garner traffic --help",
+                         "garner bench --help",
+                         "garner report --help",
+                         "garner info --help",
+                         "garner demo --help",
+                         "garner",
+                         "garner bsf",
+                         "garner --frob",
+                         "garner bfs",
+                         "garner bfs g.gnr --frob"});
 }
 
 TEST(golden, generate) {

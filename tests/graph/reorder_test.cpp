@@ -12,9 +12,11 @@
 
 #include "core/random.hpp"
 #include "garner/error.hpp"
+#include "garner/handle.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
+#include "graph/pack.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
@@ -189,6 +191,28 @@ TEST(reorder, follows_scores_that_are_handed_in) {
     std::iota(rank.begin(), rank.end(), std::uint64_t{0});
     std::stable_sort(rank.begin(), rank.end(), [&](std::uint64_t a, std::uint64_t b) { return score[a] > score[b]; });
     for (std::uint64_t v = 0; v < n; ++v) ASSERT_EQ(g.user_id(v), plain.user_id(plain.at_rank(rank[v])));
+  }
+}
+
+// Lists made near are the bytes that the host's own way makes: each order but bfs, plain and packed, each shape.
+class reorder_at : public at_place {};
+GARNER_AT_EVERY_PLACE(reorder_at);
+TEST_P(reorder_at, gives_the_hosts_bytes) {
+  for (shape const& s : shapes) {
+    SCOPED_TRACE(s.name);
+    graph const plain = make(s);
+    std::vector<float> score(plain.info.vertices);
+    for (std::size_t r = 0; r < score.size(); ++r) score[r] = static_cast<float>(random_bits(4, 0, r) % 100) - 50;
+    for (vertex_order by : {vertex_order::score, vertex_order::degree, vertex_order::random}) {
+      for (bool const packed : {false, true}) {
+        graph from = copy_of(plain), home = copy_of(plain);
+        if (packed) pack(from), pack(home);
+        graph const wanted = reorder(std::move(home), {by, 1, score});
+        graph_handle there = bring_to(graph_handle(std::move(from)), where());
+        graph const got = bring_to(reorder_graph(std::move(there), {by, 1, score}, where()), {}).take();
+        expect_same_bytes(got, wanted);
+      }
+    }
   }
 }
 

@@ -23,9 +23,7 @@ graph_handle kron(place where, int scale = 10) {
   o.scale = scale;
   return bring_to(generate_graph(o), where);
 }
-std::string temporary(char const* name) {
-  return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string();
-}
+std::string temporary(char const* name) { return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string(); }
 std::string bytes_of_file(std::string const& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -64,7 +62,8 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
     EXPECT_EQ(times, 2);  // once an epoch
     EXPECT_TRUE(std::binary_search(o.train.begin(), o.train.end(), row));
   }
-  EXPECT_FALSE(std::equal(t.rows.begin(), t.rows.begin() + 40, t.rows.begin() + static_cast<std::ptrdiff_t>(t.offsets[3])));  // shuffled anew
+  EXPECT_FALSE(
+      std::equal(t.rows.begin(), t.rows.begin() + 40, t.rows.begin() + static_cast<std::ptrdiff_t>(t.offsets[3])));  // shuffled anew
 
   trace_options there = o;
   there.where = {};
@@ -192,8 +191,8 @@ TEST(traces, are_predicted_by_the_expected_score) {
     s.sampling = o.sampling;
     std::vector<float> const score = scores(g, s).score;
     std::uint64_t const kept = t.vertices / 10;
-    double const share = static_cast<double>(hits(t, rows_by_score(score), kept)) /
-                         static_cast<double>(hits(t, rows_by_count(t.counts), kept));
+    double const share =
+        static_cast<double>(hits(t, rows_by_score(score), kept)) / static_cast<double>(hits(t, rows_by_count(t.counts), kept));
     EXPECT_GT(share, 0.9);
     EXPECT_NEAR(std::accumulate(score.begin(), score.end(), 0.0) * 10 / static_cast<double>(t.accesses), 1, 0.25);
   }

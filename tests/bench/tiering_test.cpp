@@ -1,0 +1,94 @@
+// The tiering bench: its curves are those of its trace, its file comes back, its page shows every figure.
+#include "bench/tiering.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/page.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+using namespace bench;
+
+tiering_run small_run(bool deeper = true, place where = {}) {
+  tiering_options o;
+  o.where = where;
+  o.kinds = {generator::kron};
+  o.scale = 9;
+  o.sampling.fanouts = {4, 3};
+  o.sampling.batch = 5;
+  o.deeper = deeper;
+  o.train = "5%";
+  o.training = [](graph_handle const& g) { return draw_training_set(g, 0.05); };
+  o.command = "garner bench tiering";
+  return measure_tiering(o, {});
+}
+
+class tiering_at : public at_place {};
+GARNER_AT_EVERY_PLACE(tiering_at);
+
+TEST_P(tiering_at, curves_rise_to_all_accesses_and_none_passes_the_oracle) {
+  tiering_run const r = small_run(true, where());
+  ASSERT_EQ(r.graphs.size(), 1u);
+  tiering_graph const& g = r.graphs[0];
+  EXPECT_EQ(g.train, 26u);
+  ASSERT_EQ(g.traces.size(), 5u);
+  EXPECT_EQ(g.traces[4].fanouts, std::vector<std::uint64_t>(6, 10));
+  for (tier_trace const& t : g.traces) {
+    ASSERT_EQ(t.curves.size(), 5u);
+    EXPECT_EQ(t.curves[0].score, "oracle");
+    for (tier_curve const& c : t.curves) {
+      EXPECT_EQ(c.hits.front(), 0);
+      EXPECT_DOUBLE_EQ(c.hits.back(), 1);
+      EXPECT_TRUE(std::is_sorted(c.hits.begin(), c.hits.end()));
+      for (std::size_t i = 0; i < c.hits.size(); ++i) EXPECT_LE(c.hits[i], t.curves[0].hits[i] + 1e-12);
+      EXPECT_LE(r.of_oracle(t, c), 1.0);
+      EXPECT_GT(r.of_oracle(t, c), 0.5);
+    }
+    EXPECT_DOUBLE_EQ(r.link_bytes(t, t.curves[0], 0), static_cast<double>(t.accesses) * 512);
+  }
+  EXPECT_EQ(g.scores.size(), 4u);
+}
+
+TEST(tiering, file_comes_back_and_says_what_is_wrong) {
+  std::string const text = to_json(small_run(false));
+  EXPECT_TRUE(is_tiering(text));
+  EXPECT_EQ(to_json(parse_tiering(text, "t.json")), text);
+  using json = nlohmann::ordered_json;
+  json all = json::parse(text);
+  auto const refused = [&](json const& what) {
+    errc code{};
+    std::string const message = error_of([&] { parse_tiering(what.dump(), "t.json"); }, &code);
+    EXPECT_EQ(code, errc::input);
+    EXPECT_EQ(message.rfind("t.json: ", 0), 0u) << message;
+    return message;
+  };
+  json const whole = all;
+  for (auto const& [key, value] : whole.items()) {
+    json less = all;
+    less.erase(key);
+    EXPECT_NE(refused(less).find(key == "version" ? "version" : key), std::string::npos) << key;
+  }
+  json short_curve = all;
+  short_curve["graphs"][0]["traces"][0]["curves"][1]["hits"].erase(0);
+  EXPECT_NE(refused(short_curve).find("curves[1].hits"), std::string::npos);
+  json no_trace = all;
+  no_trace["graphs"][0]["traces"] = json::array();
+  EXPECT_NE(refused(no_trace).find("traces"), std::string::npos);
+  EXPECT_FALSE(is_tiering("{}"));
+  EXPECT_FALSE(is_tiering("no JSON"));
+}
+
+TEST(tiering, page_shows_every_figure) {
+  std::string const page = page_of({}, {{"t.json", small_run()}});
+  for (char const* figure : {"(figure 4.8)", "(figure 4.10)", "(figure 4.11)", "of what the oracle saves"})
+    EXPECT_NE(page.find(figure), std::string::npos) << figure;
+  EXPECT_EQ(page_of({}, {{"t.json", small_run(false)}}).find("(figure 4.10)"), std::string::npos);
+  tiering_run timed = small_run(false);
+  timed.graphs[0].traces[0].curves[4].gather_ms = std::vector<double>(timed.kept.size(), 1.5);
+  EXPECT_NE(page_of({}, {{"t.json", timed}}).find("gather, ms an epoch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner::testing

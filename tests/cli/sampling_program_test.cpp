@@ -1,0 +1,109 @@
+// `garner score`, `garner trace`, `garner reorder --by score`, `garner bench tiering`: JSON, files, refusals.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(sampling_program, scores_as_json_and_file) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
+  outcome const o = at.shell("garner score k.gnr --fanout 5,5 --train 5% --json -o s.tsv");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const all = json::parse(o.out);
+  EXPECT_EQ(all["by"], "expected");
+  EXPECT_EQ(all["training_vertices"], 51);
+  EXPECT_EQ(all["iterations"], 2);
+  EXPECT_TRUE(all["bytes_link"].is_null());
+  EXPECT_EQ(all["top"].size(), 10u);
+  std::istringstream lines(read_text(at / "s.tsv"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "vertex\tscore");
+  std::size_t rows = 0;
+  while (std::getline(lines, line)) EXPECT_EQ(line.rfind(std::to_string(rows++) + "\t", 0), 0u);
+  EXPECT_EQ(rows, 1024u);
+  json const traced = json::parse(at.shell("garner score k.gnr --by rpr --place traced --json").out);
+  EXPECT_GT(traced["bytes_link"].get<std::uint64_t>(), 0u);
+  // The same scores whatever the order inside.
+  EXPECT_EQ(at.shell("garner reorder k.gnr r.gnr && garner score r.gnr --by degree -o b.tsv && garner score k.gnr --by degree -o a.tsv && "
+                     "cmp a.tsv b.tsv")
+                .code,
+            0);
+}
+
+TEST(sampling_program, traces_and_reorders_with_the_table) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 9 k.gnr && printf '3\\n# none\\n7 # seven\\n\\n' > train.txt").code, 0);
+  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --rows --json -o t.gtr");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const all = json::parse(o.out);
+  EXPECT_EQ(all["training_vertices"], 2);
+  EXPECT_EQ(all["batches"], 3);
+  EXPECT_EQ(read_text(at / "t.gtr").substr(0, 8), "GARNERTR");
+  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
+  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
+  EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
+  // Counts are a table of 512 rows as any other.
+  outcome const r = at.shell(
+      "garner score k.gnr --fanout 5,5 -o s.npy && garner reorder k.gnr a.gnr --by score --score s.npy --table t.npy --table-out a.npy && "
+      "garner reorder k.gnr b.gnr --by score --score expected --fanout 5,5 --table t.npy && cmp a.gnr b.gnr && cmp a.npy t.npy");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("in score order"), std::string::npos);
+}
+
+TEST(sampling_program, refuses) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1 2\\n2 3\\n' > d.el && garner convert d.el d.gnr --directed && "
+                     "printf '1\\nx\\n' > bad.txt && printf '99999\\n' > far.txt && : > none.txt")
+                .code,
+            0);
+  auto const says = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  says("garner trace k.gnr --fanout 0", 2, "fanout 0");
+  says("garner trace k.gnr --fanout 2,2,2,2,2,2,2", 2, "7 hops");
+  says("garner trace k.gnr --fanout 2,x", 2, "2,x");
+  says("garner trace k.gnr --train 0%", 2, "0%");
+  says("garner trace k.gnr --train 101%", 2, "101%");
+  says("garner trace k.gnr --train bad.txt", 1, "line 2");
+  says("garner trace k.gnr --train far.txt", 1, "99999");
+  says("garner trace k.gnr --train none.txt", 1, "names no vertex");
+  says("garner trace k.gnr --batch 0", 2, "--batch 0");
+  says("garner trace k.gnr --epochs 0", 2, "0 epochs");
+  says("garner trace k.gnr --rule most", 2, "all");
+  says("garner trace k.gnr --rows -o c.npy", 2, ".gtr");
+  says("garner trace d.gnr --train 100%", 1, "--in-lists");
+  says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
+  says("garner score k.gnr --by size", 2, "wrpr");
+  says("garner score k.gnr --access copied", 2, "copied");
+  says("garner reorder k.gnr o.gnr --by score", 2, "--score");
+  says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
+  says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
+  says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
+  says("garner bench moving --out r.json", 2, "tiering");
+  says("garner bench tiering --fanout 0 --place host --out r.json", 2, "fanout 0");
+}
+
+TEST(sampling_program, benches_tiering_into_a_page) {
+  folder const at;
+  outcome const o = at.shell(
+      "garner generate web --scale 9 w.gnr && garner bench tiering --place host --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
+      "3,3 "
+      "--out t.json && garner report t.json --out t.html");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const all = json::parse(read_text(at / "t.json"));
+  EXPECT_EQ(all["schema"], "garner.bench.tiering");
+  ASSERT_EQ(all["graphs"].size(), 2u);
+  EXPECT_EQ(all["graphs"][1]["name"], "w.gnr");
+  EXPECT_NE(read_text(at / "t.html").find("(figure 4.11)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,124 @@
+// Tables and scores in .npy files: read as numpy writes them, refused where they lie, permuted with the vertices.
+#include "sample/table.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+#include "core/random.hpp"
+#include "garner/sample.hpp"
+#include "graph/reorder.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+struct file {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("garner-table-" + std::to_string(getpid()) + ".npy");
+  ~file() { std::filesystem::remove(path); }
+  void write(std::string const& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
+  std::string read() const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+std::string head(std::string words, char major = 1) {
+  std::string text("\x93NUMPY", 6);
+  text += major;
+  text += '\0';
+  std::size_t const before = major == 1 ? 10 : 12;
+  words.append(63 - (before + words.size()) % 64, ' ');
+  words += '\n';
+  for (std::size_t k = 0; k < (major == 1 ? 2u : 4u); ++k) text += static_cast<char>(words.size() >> (8 * k) & 0xff);
+  return text + words;
+}
+std::string words(std::string const& type, std::string const& shape, char const* fortran = "False") {
+  return "{'descr': '" + type + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+}
+template <class T>
+std::string bytes_of(std::vector<T> const& values) {
+  return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
+}
+
+TEST(table, reads_scores_of_each_kind) {
+  file const f;
+  std::vector<float> const wanted{1, 0, 7};
+  auto const read = [&](char const* type, std::string const& data, char major = 1) {
+    f.write(head(words(type, "(3,)"), major) + data);
+    return read_scores(f.path);
+  };
+  EXPECT_EQ(read("<f4", bytes_of<float>({1, 0, 7})), wanted);
+  EXPECT_EQ(read("<f4", bytes_of<float>({1, 0, 7}), 2), wanted);
+  EXPECT_EQ(read("<f8", bytes_of<double>({1, 0, 7})), wanted);
+  EXPECT_EQ(read("<u4", bytes_of<std::uint32_t>({1, 0, 7})), wanted);
+  EXPECT_EQ(read("<i8", bytes_of<std::int64_t>({1, 0, 7})), wanted);
+}
+
+TEST(table, refuses_what_is_none) {
+  file const f;
+  std::string const data = bytes_of<float>({1, 0, 7});
+  auto const refused = [&](std::string const& bytes) {
+    f.write(bytes);
+    errc code{};
+    std::string const message = error_of([&] { read_scores(f.path); }, &code);
+    EXPECT_EQ(code, errc::input) << message;
+    return message;
+  };
+  EXPECT_NE(refused("").find("no .npy"), std::string::npos);
+  EXPECT_NE(refused("vertex\tscore\n").find("no .npy"), std::string::npos);
+  EXPECT_NE(refused(head(words("<f4", "(4,)")) + data).find("12 bytes of 16"), std::string::npos);
+  EXPECT_NE(refused(head(words("<f4", "(3, 1)")) + data).find("2 dimensions"), std::string::npos);
+  EXPECT_NE(refused(head(words("<f4", "(3,)", "True")) + data).find("C order"), std::string::npos);
+  EXPECT_NE(refused(head(words(">f4", "(3,)")) + data).find("big-endian"), std::string::npos);
+  EXPECT_NE(refused(head(words("<c8", "(1,)")) + data).find("<c8"), std::string::npos);
+  EXPECT_NE(refused(head(words("<f4", "(99999999999, 99999999999)")) + data).find("no file holds"), std::string::npos);
+  refused(head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }") + data);
+  refused(head("{}") + data);
+  std::string const whole = head(words("<f4", "(3,)")) + data;
+  for (std::size_t size = 0; size < whole.size(); ++size) refused(whole.substr(0, size));
+  errc code{};
+  error_of([&] { read_scores(f.path.string() + ".none"); }, &code);
+  EXPECT_EQ(code, errc::io);
+  error_of([&] { read_scores(std::filesystem::temp_directory_path()); }, &code);
+  EXPECT_EQ(code, errc::io);
+}
+
+TEST(table, goes_with_its_vertices) {
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 3000; ++i) arcs.push_back({10 + random_bits(1, 0, i) % 700, 10 + random_bits(1, 1, i) % 700});
+  std::vector<float> score(710);
+  for (std::size_t r = 0; r < score.size(); ++r) score[r] = static_cast<float>(random_bits(1, 2, r) % 50);
+  graph const g = reorder(make_graph(arcs, true, 710), {vertex_order::score, 1, score});
+  for (std::uint64_t const width : {1ull, 3ull, 5000ull}) {
+    file const f;
+    std::vector<std::uint32_t> table(710 * width);
+    std::iota(table.begin(), table.end(), 0u);
+    std::string const h = head(words("<u4", "(710, " + std::to_string(width) + ")"));
+    f.write(h + bytes_of(table));
+    file out;
+    out.path += ".out";
+    permute_rows(g, f.path, out.path);
+    permute_rows(g, f.path, f.path);  // in its place
+    EXPECT_EQ(f.read(), out.read());
+    std::string const got = f.read();
+    ASSERT_EQ(got.size(), h.size() + table.size() * 4);
+    EXPECT_EQ(got.substr(0, h.size()), h);
+    for (std::uint64_t v = 0; v < 710; ++v)
+      for (std::uint64_t k : {std::uint64_t{0}, width - 1}) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, got.data() + h.size() + (v * width + k) * 4, 4);
+        ASSERT_EQ(value, g.user_id(v) * width + k);
+      }
+  }
+  file const f;
+  f.write(head(words("<u4", "(3,)")) + bytes_of<float>({1, 2, 3}));
+  errc code{};
+  EXPECT_NE(error_of([&] { permute_rows(g, f.path, f.path); }, &code).find("3 rows"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+}
+
+}  // namespace
+}  // namespace garner
