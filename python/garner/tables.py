@@ -36,6 +36,9 @@ class _NumPy:
             raise UsageError("NumPy knows no bfloat16; say dtype='f32', give ids as torch tensors, or install ml_dtypes") from None
         return np.dtype(ml_dtypes.bfloat16)
 
+    def wait(self, device):
+        """Until ids are where bring() brought them, for a call without a stream."""
+
     def whole(self, out):
         return isinstance(out, np.ndarray) and out.flags.c_contiguous and out.flags.writeable
 
@@ -43,7 +46,7 @@ class _NumPy:
         outs = [np.empty(shape, self.row_type(kind)) if out is None else out for out, shape in zip(outs, shapes)]
         if device < 0:
             return [i.ctypes.data for i in ids], [o.ctypes.data for o in outs], 0, lambda: outs
-        pinned = [[Unified(a.reshape(-1), device) if a.size else None for a in arrays] for arrays in (ids, outs)]
+        pinned = [[Unified(a.reshape(-1).view(np.uint8), device) if a.size else None for a in arrays] for arrays in (ids, outs)]
         near = [[p.address if p else 0 for p in some] for some in pinned]
 
         def done(pinned=pinned):
@@ -72,6 +75,10 @@ class _CuPy:
         return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
 
     row_type = _NumPy.row_type
+
+    def wait(self, device):
+        if device >= 0:
+            self.cupy.cuda.Device(device).synchronize()
 
     def whole(self, out):
         return isinstance(out, self.cupy.ndarray) and out.flags.c_contiguous
@@ -241,6 +248,7 @@ class Tiered:
         library = _library(ids)
         flat = library.ids(ids, len(self))
         near, _, _, done = library.bring(self._table.device, [flat], [None], [(0,)], "uint8")
+        library.wait(self._table.device)
         found = self._table.hits((near[0], self._count(flat), self._width(flat)))
         done()
         return found

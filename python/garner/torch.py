@@ -26,6 +26,10 @@ class _Torch:
             raise UsageError(f"torch has no {kind}; give ids as a NumPy array")
         return found
 
+    def wait(self, device):
+        if device >= 0 and torch.cuda.is_available():
+            torch.cuda.current_stream(device).synchronize()
+
     def whole(self, out):
         return isinstance(out, torch.Tensor) and out.is_contiguous() and not out.requires_grad
 
@@ -34,6 +38,11 @@ class _Torch:
         for i, out in zip(ids, outs):
             if out is not None and out.device != i.device:
                 raise UsageError(f"out lies on {out.device}, ids on {i.device}; give both on one")
+        if device >= 0 and not torch.cuda.is_available():  # a torch of the CPU beside a Garner of the GPU: as NumPy's arrays
+            rows = [torch.empty(shape, dtype=self.row_type(kind)) if out is None else out for out, shape in zip(outs, shapes)]
+            bytes_of = [[t.reshape(-1).view(torch.uint8).numpy() for t in some] for some in (ids, rows)]
+            at, to, stream, done = tables._numpy.bring(device, bytes_of[0], bytes_of[1], shapes, kind)
+            return at, to, stream, lambda: (done(), rows)[1]
         place = torch.device("cpu") if device < 0 else torch.device("cuda", device)
         stream = 0
         if device >= 0:
