@@ -28,6 +28,7 @@ struct question {
   gather_options how = {};
   bool skewed = false;  // as sampled: few rows are asked for often
   enum class by { gather, copies } by = by::gather;
+  tier from = tier::host;  // where all rows lie; peer: on another device than this one
 };
 
 class bench_of_gathers {
@@ -55,7 +56,8 @@ class bench_of_gathers {
       else if (figure == "orders") orders();
       else if (figure == "convert") convert();
       else if (figure == "share") share();
-      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share", figure);
+      else if (figure == "near") near();
+      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share,near", figure);
     }
     return std::move(file_);
   }
@@ -144,6 +146,17 @@ class bench_of_gathers {
     }
   }
 
+  // Rows in memory of the device, and of another one.
+  void near() {
+    if (!on_device()) return;
+    for (tier from : {tier::device, tier::peer})
+      for (std::uint64_t row : {64u, 128u, 256u, 512u, 1024u, 4096u}) {
+        question q{"near", fmt::format("{} B, {}", row, from == tier::peer ? "of another device" : "of this device"), row, o_.ids.back()};
+        q.from = from;
+        measure(q);
+      }
+  }
+
   // --- one of them ---
   std::vector<std::int64_t> draw(question const& q, std::uint64_t rows, std::uint64_t n, std::uint64_t round) const {
     std::vector<std::int64_t> ids(n);
@@ -154,6 +167,8 @@ class bench_of_gathers {
         // A tenth of the rows gets half of the accesses, scattered over the table.
         std::uint64_t const rank = q.skewed ? static_cast<std::uint64_t>(std::pow(u, 3.3) * static_cast<double>(rows)) : bits % rows;
         ids[i] = static_cast<std::int64_t>(q.skewed ? mix(rank) % rows : rank);
+        if (q.from == tier::peer)
+          ids[i] = ids[i] / 2 * 2 + 1 < static_cast<std::int64_t>(rows) ? ids[i] / 2 * 2 + 1 : 1;  // of the second of two
       }
     });
     return ids;
@@ -175,7 +190,11 @@ class bench_of_gathers {
   void time(question const& q, gather_row& row) {
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes / bytes_of(q.kind), q.kind, {}};
     tiered_options t;
-    t.where = o_.where, t.device_budget = 0;
+    t.where = o_.where, t.device_budget = q.from == tier::device ? o_.table_bytes : 0;
+    if (q.from == tier::peer) {
+      if (device::count() < 2) fail(errc::device, "there is one device");
+      t.peers = {o_.where.index, o_.where.index == 0 ? 1 : 0}, t.peer_budget = o_.table_bytes;
+    }
     tiered_tensor tensor(array, t);
     std::uint64_t const out_row = array.width * bytes_of(q.how.to.value_or(q.kind));
     // All that is delivered stays below 2 GiB.
@@ -218,6 +237,7 @@ class bench_of_gathers {
     row.gbs = bytes / median / 1e6;
     // What crosses the link of converted rows is less than what is delivered.
     double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
+    if (on_device() && q.from != tier::host) return;
     if (on_device()) row.of_link = crossed / file_.link_gbs;
     else if (q.by == question::by::copies) a_copy_a_row_[q.row_bytes] = *row.gbs;
     else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
