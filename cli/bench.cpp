@@ -1,8 +1,9 @@
-// garner bench traversal, garner bench tiering: the figures of the paper on this machine, measured in one run, into a file that `garner
+// garner bench traversal, gather, tiering: the figures of the papers on this machine, measured in one run, into a file that `garner
 // report` draws.
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "bench/gather.hpp"
 #include "bench/traversal.hpp"
 #include "bench_tiering.hpp"
 #include "common.hpp"
@@ -29,6 +30,8 @@ struct bench_arguments {
   cli::tiering_arguments tiering;
   CLI::Option* said_kinds = nullptr;
   cli::budget_arguments budgets;
+  bench::gather_bench_options rows;
+  std::string table;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -50,6 +53,39 @@ void say_job(bench::job_row const& j) {
   cli::flush_out();
 }
 
+void say_row(bench::gather_row const& r) {
+  std::string const head = fmt::format("{:<10} {:<44} {:>9} ids", r.figure, r.label, grouped(r.ids * r.batches));
+  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, r.skipped);
+  else if (!r.ms) cli::say("{}  {} requests\n", head, grouped(r.requests));
+  else
+    cli::say("{} {:>10.3f} ms {:>7.2f} GB/s {:>6}  {}, {}\n", head, *r.ms, *r.gbs,
+             r.of_link ? fmt::format("{:.0f} %", 100 * *r.of_link) : "-", r.way, r.order);
+  cli::flush_out();
+}
+
+void measure_gathers(bench_arguments& a) {
+  bench::gather_bench_options& o = a.rows;
+  o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  std::uint64_t const room = host_memory_now().free() / 2;
+  o.table_bytes = !a.table.empty()                     ? parse_bytes(a.table)
+                  : o.where.kind == place_kind::device ? std::min<std::uint64_t>(32ull << 30, room)
+                                                       : std::min<std::uint64_t>(256ull << 20, room);
+  if (a.trials) o.trials = *a.trials;
+  o.seed = a.how.seed;
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(o.where);
+  cli::say("place {}, a table of {} in host memory, medians of {}; each way's rows compared first; percent of {}\n", to_string(o.where),
+           format_bytes(o.table_bytes), o.trials,
+           o.where.kind == place_kind::device ? "what the link carries" : "a copy a row, where measured");
+  cli::flush_out();
+  bench::gather_file const run = bench::measure_gathers(o, say_row);
+  pending_file out(a.out);
+  out.write(bench::to_json(run));
+  out.commit();
+  cli::say("{}: written\n", a.out);
+}
+
 void measure_tiering(bench_arguments const& a, place where) {
   bench::tiering_options o;
   o.where = where;
@@ -67,7 +103,8 @@ void measure_tiering(bench_arguments const& a, place where) {
 }
 
 void measure(bench_arguments& a) {
-  if (a.what != "traversal" && a.what != "tiering") fail(errc::usage, "'{}' is nothing to bench; say traversal or tiering", a.what);
+  if (a.what == "gather") return measure_gathers(a);
+  if (a.what != "traversal" && a.what != "tiering") fail(errc::usage, "'{}' is nothing to bench; say traversal, gather or tiering", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
@@ -102,10 +139,9 @@ void measure(bench_arguments& a) {
 void add_bench(CLI::App& app) {
   auto const a = std::make_shared<bench_arguments>();
   CLI::App* const verb = app.add_subcommand("bench", "measure what the figures of the paper show, into a file");
-  verb->add_option(
-          "WHAT", a->what,
-          "traversal: patterns of reading, and every job in every way on three kinds of graph; tiering: which score keeps the rows that a "
-          "training reads")
+  verb->add_option("WHAT", a->what,
+                   "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
+                   "way and order; tiering: which score keeps the rows that a training reads")
       ->required();
   verb->add_option("--out", a->out, "file to write, for garner report")->required()->type_name("RUN.json");
   verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
@@ -132,6 +168,16 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--pattern-bytes", a->pattern_bytes, "of the table that is read in patterns")->capture_default_str()->type_name("BYTES");
   a->tiering.add(*verb);
+  verb->add_option("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)")
+      ->type_name("BYTES");
+  verb->add_option("--ids", a->rows.ids, "gather: ids a gather; the second is what most figures take")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->capture_default_str();
+  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,convert,share,near")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->capture_default_str();
   a->budgets.add(*verb, true);
   verb->footer(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"

@@ -374,7 +374,7 @@ struct traced {
       f(r.data + r.begin + a, b - a, a);
     };
     for (std::uint64_t s = 0; s < n + idle; s += Width) {
-      std::uint64_t const a = std::max(s, idle) - idle + ahead, b = std::min(s + Width - idle, n) + ahead;
+      std::uint64_t const a = std::max(s, idle) - idle + ahead, b = std::min(std::max(s + Width, idle) - idle, n) + ahead;
       piece(a, std::min(b, n));
       if (b > n) piece(std::max(a, n) - n, b - n);
     }

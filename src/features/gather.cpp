@@ -76,6 +76,11 @@ struct move_rows {
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    if constexpr (Team::width == 1) {  // a thread of the host has one row under way; a device has thousands
+      constexpr std::uint64_t ahead = 8;
+      if (i + ahead < n)
+        if (std::uint64_t const next = order.id(i + ahead); next < from.rows) __builtin_prefetch(from[next].row);
+    }
     std::uint64_t last = i + 1;
     if (order.groups) {
       std::uint64_t const key = order.keys[i];

@@ -72,6 +72,9 @@ struct npy_header {
     std::size_t const end = rest.find(rest[0], 1);
     if (end == std::string_view::npos) bad("a quoted word of its header does not end");
     std::string_view const word = rest.substr(1, end - 1);
+    if (word.size() > 100) bad("a quoted word of its header is longer than 100 bytes");
+    for (char c : word)
+      if (c < ' ' || c > '~') bad("a quoted word of its header holds what cannot be printed");
     rest.remove_prefix(end + 1);
     return word;
   }

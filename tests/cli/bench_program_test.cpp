@@ -12,6 +12,27 @@ using nlohmann::json;
 
 std::string const quick = "--scale 6 --sources 2 --trials 1 --pattern-bytes 64KiB --link 10,20 ";
 
+TEST(bench_program, gathers_are_measured_into_a_file) {
+  folder const at;
+  for (std::string const place : {"host", "traced"}) {
+    SCOPED_TRACE(place);
+    outcome const o = at.shell("garner bench gather --table 1MiB --ids 50,100 --trials 1 --place " + place + " --out " + place + ".json");
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const run = json::parse(read_text(at / (place + ".json")));
+    EXPECT_EQ(run.at("schema"), "garner.bench.gather");
+    EXPECT_EQ(run.at("table_bytes"), 1 << 20);
+    for (json const& r : run.at("rows")) {
+      EXPECT_EQ(r.at("skipped"), "") << r;
+      if (place == "host") EXPECT_GT(r.at("gbs").get<double>(), 0) << r;
+      else EXPECT_TRUE(r.at("ms").is_null() && (r.at("way") == "staged" || r.at("requests") > 0)) << r;
+    }
+  }
+  EXPECT_EQ(at.shell("garner bench gather --table 1KiB --out x.json").code, 2);
+  EXPECT_EQ(at.shell("garner bench gather --figures none --table 1MiB --place host --out x.json").code, 2);
+  EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --place host --out x.json").code, 2);
+  EXPECT_EQ(at.shell("ls").out, "host.json\ntraced.json\n");
+}
+
 TEST(bench_program, measures_into_a_file_and_report_draws_it) {
   folder const at;
   for (std::string const place : {"host", "traced"}) {

@@ -106,6 +106,60 @@ TEST_P(exec, every_width_and_access_gives_the_same) {
   }
 }
 
+// Item i moves a run to a place of its own: all begins and lengths modulo a line occur, shifted and not.
+template <class T>
+struct move_runs {
+  T const* data;
+  T* out;
+  std::uint32_t* writes;
+  static constexpr std::uint64_t room = 200;
+  GARNER_HD static std::uint64_t begin(std::uint64_t i) { return i * 37 % 211; }
+  GARNER_HD static std::uint64_t length(std::uint64_t i) { return i * 13 % 173; }
+  using full_blocks = void;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    t.pieces(
+        run<T>{data, begin(i), begin(i) + length(i)},
+        [&](T const* elements, auto count, auto first) {
+          for (std::uint64_t k = 0; k < count; ++k) {
+            out[i * room + first + k] = elements[k];
+            atomic_add(writes + i * room + first + k, 1u);
+          }
+        },
+        i % 2 == 1);
+  }
+};
+template <int Width, class T>
+void check_pieces(place where, access_mode how) {
+  executor x(where);
+  constexpr std::uint64_t items = 600, room = move_runs<T>::room;
+  std::vector<T> values(500);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i * 7919 + 1);
+  auto const far = far_copy(x, values);
+  auto const out = near_copy(x, std::vector<T>(items * room, T{}));
+  auto const writes = near_copy(x, std::vector<std::uint32_t>(items * room, 0));
+  if (where.kind == place_kind::device) x.limit_share(2, 1024);
+  for_each_item<Width>(x, items, move_runs<T>{far.data(), out.data(), writes.data()}, how);
+  auto const got = host_copy(x, out.data(), out.size());
+  auto const times = host_copy(x, writes.data(), writes.size());
+  for (std::uint64_t i = 0; i < items; ++i)
+    for (std::uint64_t k = 0; k < room; ++k) {
+      bool const there = k < move_runs<T>::length(i);
+      ASSERT_EQ(times[i * room + k], there ? 1u : 0u) << i << " " << k;
+      ASSERT_EQ(got[i * room + k], there ? values[move_runs<T>::begin(i) + k] : T{}) << i << " " << k;
+    }
+}
+
+TEST_P(exec, pieces_cover_a_run_once) {
+  for (access_mode how : {access_mode::merged, access_mode::aligned}) {
+    check_pieces<8, std::uint8_t>(where(), how);
+    check_pieces<32, std::uint8_t>(where(), how);
+    check_pieces<8, std::uint64_t>(where(), how);
+    check_pieces<32, std::uint64_t>(where(), how);
+    check_pieces<32, std::int32_t>(where(), how);
+  }
+}
+
 struct use_atomics {
   std::uint32_t* small;
   std::uint64_t* large;

@@ -97,6 +97,7 @@ TEST_F(npy, lies) {
   EXPECT_THAT(refused(bytes(good, data, 1, 60000)), ::testing::StartsWith("shorter than its header says"));
   EXPECT_THAT(refused(bytes(good, data, 2, 0xfffffff0)), ::testing::StartsWith("shorter than its header says"));
   EXPECT_THAT(refused(bytes(good, data, 4)), ::testing::StartsWith("is of version 4.0"));
+  EXPECT_THAT(refused(bytes("{'de\nscr': '<f4'}", data)), ::testing::HasSubstr("cannot be printed"));
   EXPECT_THAT(refused(""), ::testing::HasSubstr("does not begin with"));
   EXPECT_THAT(refused("\x93NUM"), ::testing::HasSubstr("does not begin with"));
   EXPECT_THAT(refused("a,b\n1,2\n3,4\n"), ::testing::HasSubstr("does not begin with"));

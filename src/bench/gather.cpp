@@ -1,0 +1,339 @@
+#include "bench/gather.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/device.hpp"
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "memory/buffer.hpp"
+#include "memory/link.hpp"
+
+namespace garner::bench {
+
+namespace {
+
+double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct question {
+  std::string figure, label;
+  std::uint64_t row_bytes = 512, ids = 300000, batches = 1;
+  element kind = element::u8;
+  gather_options how = {};
+  bool skewed = false;  // as sampled: few rows are asked for often
+  enum class by { gather, copies } by = by::gather;
+  tier from = tier::host;  // where all rows lie; peer: on another device than this one
+};
+
+class bench_of_gathers {
+ public:
+  bench_of_gathers(gather_bench_options const& o, std::function<void(gather_row const&)> const& told)
+      : o_(o), told_(told), x_(o.where), table_(tier::host, o.table_bytes, x_.device(), "a table to gather from") {
+    file_.command = o.command, file_.place = to_string(o.where), file_.threads = x_.threads().threads();
+    file_.table_bytes = o.table_bytes, file_.trials = o.trials, file_.seed = o.seed;
+    auto* const words = static_cast<std::uint64_t*>(table_.data());
+    progress filling("filling the table", o.table_bytes);
+    x_.threads().run(o.table_bytes / 8, 1u << 20, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) words[i] = mix(i ^ o.seed);
+      filling.advance((end - begin) * 8);
+    });
+    if (x_.on_device()) {
+      link_calibration const& link = link_of(x_.device());
+      file_.device = link.device, file_.link_gbs = link.zero_copy_gbs, file_.link_measured = true;
+    }
+  }
+
+  gather_file run() {
+    for (std::string const& figure : o_.figures) {
+      if (figure == "unaligned") unaligned();
+      else if (figure == "sizes") sizes();
+      else if (figure == "orders") orders();
+      else if (figure == "convert") convert();
+      else if (figure == "share") share();
+      else if (figure == "near") near();
+      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share,near", figure);
+    }
+    return std::move(file_);
+  }
+
+ private:
+  bool on_device() const { return x_.on_device(); }
+  std::uint64_t usual() const { return o_.ids.size() > 1 ? o_.ids[1] : o_.ids[0]; }
+
+  // Figure 3.10: rows of 1,024 to 1,044 B.
+  void unaligned() {
+    for (std::uint64_t row = 1024; row <= 1044; row += 4)
+      for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned}) {
+        question q{"unaligned", fmt::format("{} B {}", row, to_string(way)), row, usual()};
+        q.how.way = way, q.how.order = gather_order::none;
+        measure(q);
+      }
+  }
+  // From which size on a copy of its own a row is fair.
+  void sizes() {
+    for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2048u, 2408u, 4096u, 8192u}) {
+      question q{"sizes", fmt::format("{} B, a copy a row", row), row, on_device() ? std::min<std::uint64_t>(usual(), 20000) : usual()};
+      q.by = question::by::copies;
+      if (o_.where.kind != place_kind::traced) measure(q);
+      q.by = question::by::gather, q.ids = usual();
+      for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::automatic}) {
+        q.how = {};
+        q.how.way = way;
+        q.how.order = way == gather_way::automatic ? gather_order::automatic : gather_order::none;
+        q.label = fmt::format("{} B {}", row, to_string(way));
+        measure(q);
+      }
+      for (gather_order order : {gather_order::none, gather_order::sorted}) {
+        q.how = {};
+        q.how.way = gather_way::bulk, q.how.order = order, q.how.multiprocessors = 4;
+        q.label = fmt::format("{} B bulk, 4 multiprocessors, {}", row, order == gather_order::sorted ? "sorted" : "as given");
+        measure(q);
+      }
+    }
+  }
+  // Order and density, 512 B.
+  void orders() {
+    for (std::uint64_t n : o_.ids)
+      for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed, gather_order::automatic}) {
+        question q{"orders", fmt::format("{} ids, {}", n, to_string(order)), 512, n};
+        q.how.order = order;
+        if (order != gather_order::automatic) q.how.way = gather_way::aligned;
+        measure(q);
+      }
+    for (bool skewed : {false, true})
+      for (std::uint64_t batches : {1, 8}) {
+        question q{"orders",
+                   fmt::format("{} {} of {} ids{}", batches, batches > 1 ? "batches" : "batch", usual(),
+                               skewed ? ", repeated as by sampling" : ""),
+                   512, usual(), batches};
+        q.skewed = skewed;
+        measure(q);
+      }
+  }
+  // f32 rows beside f16 rows of as many elements, written as f32.
+  void convert() {
+    for (std::uint64_t width : {128u, 1024u}) {
+      std::uint64_t const n = width == 128 ? o_.ids.back() : usual();
+      for (element kind : {element::f32, element::f16, element::bf16, element::i8}) {
+        question q{"convert", fmt::format("{} elements, {} to f32", width, to_string(kind)), width * bytes_of(kind), n};
+        q.kind = kind;
+        q.how.to = element::f32;
+        measure(q);
+      }
+    }
+  }
+  // Figures 3.12 and 3.13: rows of 4 KiB by a share of the device.
+  void share() {
+    if (!on_device()) return;
+    auto const all = static_cast<unsigned>(x_.multiprocessors());
+    for (unsigned sms : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 132u}) {
+      if (sms > all) break;
+      for (unsigned load : {4u, 8u, 16u}) {
+        question q{"share", fmt::format("{} multiprocessors, loads of {} B", sms, load), 4096, usual()};
+        q.how.way = gather_way::aligned, q.how.order = gather_order::none, q.how.multiprocessors = sms, q.how.load_bytes = load;
+        measure(q);
+      }
+      if (sms > 16) continue;
+      question q{"share", fmt::format("{} multiprocessors, copy engine", sms), 4096, usual()};
+      q.how.way = gather_way::bulk, q.how.order = gather_order::none, q.how.multiprocessors = sms;
+      measure(q);
+    }
+  }
+
+  // Rows in memory of the device, and of another one.
+  void near() {
+    if (!on_device()) return;
+    for (tier from : {tier::device, tier::peer})
+      for (std::uint64_t row : {64u, 128u, 256u, 512u, 1024u, 4096u}) {
+        question q{"near", fmt::format("{} B, {}", row, from == tier::peer ? "of another device" : "of this device"), row, o_.ids.back()};
+        q.from = from;
+        measure(q);
+      }
+  }
+
+  // --- one of them ---
+  std::vector<std::int64_t> draw(question const& q, std::uint64_t rows, std::uint64_t n, std::uint64_t round) const {
+    std::vector<std::int64_t> ids(n);
+    x_.threads().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        std::uint64_t const bits = random_bits(o_.seed, round, i);
+        double const u = static_cast<double>(bits >> 11) * 0x1p-53;
+        // A tenth of the rows gets half of the accesses, scattered over the table.
+        std::uint64_t const rank = q.skewed ? static_cast<std::uint64_t>(std::pow(u, 3.3) * static_cast<double>(rows)) : bits % rows;
+        ids[i] = static_cast<std::int64_t>(q.skewed ? mix(rank) % rows : rank);
+        if (q.from == tier::peer)
+          ids[i] = ids[i] / 2 * 2 + 1 < static_cast<std::int64_t>(rows) ? ids[i] / 2 * 2 + 1 : 1;  // of the second of two
+      }
+    });
+    return ids;
+  }
+  void measure(question q) {
+    check_interrupted();
+    gather_row row;
+    row.figure = q.figure, row.label = q.label, row.row_bytes = q.row_bytes, row.batches = q.batches;
+    row.multiprocessors = q.how.multiprocessors, row.load_bytes = q.how.load_bytes;
+    try {
+      time(q, row);
+    } catch (error const& e) {
+      if (e.code() == errc::interrupted || e.code() == errc::internal) throw;
+      row.skipped = e.what();
+    }
+    file_.rows.push_back(row);
+    told_(row);
+  }
+  void time(question const& q, gather_row& row) {
+    row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes / bytes_of(q.kind), q.kind, {}};
+    tiered_options t;
+    t.where = o_.where, t.device_budget = q.from == tier::device ? o_.table_bytes : 0;
+    if (q.from == tier::peer) {
+      if (device::count() < 2) fail(errc::device, "there is one device");
+      t.peers = {o_.where.index, o_.where.index == 0 ? 1 : 0}, t.peer_budget = o_.table_bytes;
+    }
+    tiered_tensor tensor(array, t);
+    std::uint64_t const out_row = array.width * bytes_of(q.how.to.value_or(q.kind));
+    // All that is delivered stays below 2 GiB.
+    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, (2ull << 30) / out_row / q.batches)),
+                        all = n * q.batches;
+    row.ids = n;
+    memory_block const out(x_.near(), all * out_row, x_.device(), "rows that are gathered");
+    buffer<std::int64_t> const near(x_.near(), all, x_.device(), "ids of a gather");
+    std::vector<id_array> batches;
+    std::vector<void*> outs;
+    for (std::uint64_t b = 0; b < q.batches; ++b) {
+      batches.push_back({near.data() + b * n, n, 8});
+      outs.push_back(static_cast<char*>(out.data()) + b * n * out_row);
+    }
+    std::vector<std::int64_t> ids;
+    std::vector<double> ms;
+    for (std::uint64_t round = 0; round <= o_.trials; ++round) {
+      check_interrupted();
+      ids = draw(q, array.rows, all, round);
+      x_.copy(near.data(), ids.data(), near.bytes());
+      x_.wait();
+      double const start = now_ms();
+      if (q.by == question::by::copies) {
+        row.way = "copies", row.order = "none";
+        copy_each(array, ids, static_cast<char*>(out.data()));
+      } else {
+        gather_run const run = tensor.gather_many(batches, outs, q.how);
+        row.way = to_string(run.way), row.order = to_string(run.order), row.why = run.why;
+        row.requests = run.link.request_count();
+      }
+      double const took = now_ms() - start;
+      if (round == 0) check(array, q, ids, out, out_row);
+      else ms.push_back(took);
+      if (o_.where.kind == place_kind::traced) return;  // a trace does not depend on time
+    }
+    std::sort(ms.begin(), ms.end());
+    double const median = ms[ms.size() / 2], bytes = static_cast<double>(all * out_row);
+    row.ms = median;
+    row.rows_a_second = static_cast<double>(all) / median * 1e3;
+    row.gbs = bytes / median / 1e6;
+    // What crosses the link of converted rows is less than what is delivered.
+    double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
+    if (on_device() && q.from != tier::host) return;
+    if (on_device()) row.of_link = crossed / file_.link_gbs;
+    else if (q.by == question::by::copies) a_copy_a_row_[q.row_bytes] = *row.gbs;
+    else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
+  }
+  void copy_each(row_array const& array, std::vector<std::int64_t> const& ids, char* out) {
+    auto const* const data = static_cast<char const*>(array.data);
+    std::uint64_t const bytes = array.row_bytes();
+    auto const some = [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        char const* const row = data + static_cast<std::uint64_t>(ids[i]) * bytes;
+        if (on_device()) x_.copy(out + i * bytes, row, bytes);
+        else std::memcpy(out + i * bytes, row, bytes);
+      }
+    };
+    if (!on_device()) return x_.threads().run(ids.size(), 1024, some);
+    some(0, ids.size());
+    x_.wait();
+  }
+  // The rows that came beside those of the table; converted ones beside what the host makes of them.
+  void check(row_array const& array, question const& q, std::vector<std::int64_t> const& ids, memory_block const& out,
+             std::uint64_t out_row) {
+    std::uint64_t const each = std::max<std::uint64_t>(1, (64u << 20) / out_row);
+    std::vector<char> got(std::min<std::uint64_t>(each, ids.size()) * out_row), want(q.how.to ? got.size() : 0);
+    std::optional<tiered_tensor> plain;
+    if (q.how.to) plain.emplace(array);
+    for (std::uint64_t k = 0; k < ids.size(); k += each) {
+      std::uint64_t const some = std::min<std::uint64_t>(each, ids.size() - k);
+      x_.copy(got.data(), static_cast<char const*>(out.data()) + k * out_row, some * out_row);
+      x_.wait();
+      if (plain) {
+        gather_options how;
+        how.to = q.how.to;
+        plain->gather({ids.data() + k, some, 8}, want.data(), how);
+      }
+      x_.threads().run(some, 4096, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+          char const* const right = plain ? want.data() + i * out_row
+                                          : static_cast<char const*>(array.data) + static_cast<std::uint64_t>(ids[k + i]) * q.row_bytes;
+          if (std::memcmp(got.data() + i * out_row, right, out_row) != 0)
+            fail(errc::internal, "bench gather: {}: row {} at position {} came out wrong", q.label, ids[k + i], k + i);
+        }
+      });
+    }
+  }
+
+  gather_bench_options const& o_;
+  std::function<void(gather_row const&)> const& told_;
+  executor x_;
+  memory_block table_;
+  gather_file file_;
+  std::map<std::uint64_t, double> a_copy_a_row_;  // GB/s, at the host
+};
+
+}  // namespace
+
+gather_file measure_gathers(gather_bench_options const& options, std::function<void(gather_row const&)> const& told) {
+  if (options.table_bytes < (1u << 20))
+    fail(errc::usage, "a table of {} bytes is too small to measure; say 1MiB or more", options.table_bytes);
+  if (options.ids.empty() || std::count(options.ids.begin(), options.ids.end(), 0u))
+    fail(errc::usage, "a gather of no ids cannot be measured");
+  if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
+  return bench_of_gathers(options, told).run();
+}
+
+std::string to_json(gather_file const& f) {
+  auto const maybe = [](std::optional<double> const& v) { return v ? nlohmann::json(*v) : nlohmann::json(); };
+  nlohmann::json rows = nlohmann::json::array();
+  for (gather_row const& r : f.rows)
+    rows.push_back({{"figure", r.figure},
+                    {"label", r.label},
+                    {"row_bytes", r.row_bytes},
+                    {"ids", r.ids},
+                    {"batches", r.batches},
+                    {"way", r.way},
+                    {"order", r.order},
+                    {"multiprocessors", r.multiprocessors},
+                    {"load_bytes", r.load_bytes},
+                    {"ms", maybe(r.ms)},
+                    {"gbs", maybe(r.gbs)},
+                    {"rows_a_second", maybe(r.rows_a_second)},
+                    {"of_link", maybe(r.of_link)},
+                    {"requests", r.requests},
+                    {"why", r.why},
+                    {"skipped", r.skipped}});
+  nlohmann::json const all{{"schema", "garner.bench.gather"},
+                           {"version", 1},
+                           {"command", f.command},
+                           {"place", f.place},
+                           {"device", f.device},
+                           {"threads", f.threads},
+                           {"table_bytes", f.table_bytes},
+                           {"trials", f.trials},
+                           {"seed", f.seed},
+                           {"link_gbs", f.link_measured ? nlohmann::json(f.link_gbs) : nlohmann::json()},
+                           {"rows", rows}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace garner::bench
