@@ -50,7 +50,5 @@ NB_MODULE(_garner, m) {
       "What Garner may take of a device's memory.");
   add_graphs(m);
   add_jobs(m);
-#if GARNER_FEATURES
   add_features(m);
-#endif
 }
