@@ -10,6 +10,7 @@
 
 #include "access/traffic.hpp"
 #include "core/device.hpp"
+#include "garner/error.hpp"
 #include "garner/place.hpp"
 #include "memory/link.hpp"
 
@@ -22,11 +23,17 @@ struct named_link {
 inline constexpr std::array<named_link, 3> named_links{{{"12.3", 12.3}, {"24", 24}, {"51", 51}}};
 
 // The link of the device that `where` names (elsewhere of device 0); none without a device. Measured before, else measured now or, where
-// nothing shall run on the device beside what does already, none.
+// nothing shall run on the device beside what does already, or too little memory is allowed to measure it, none.
 inline std::optional<link_rates> link_here(place where, bool measure) {
   int const index = where.kind == place_kind::device ? where.index : 0;
   if (index >= device::count()) return std::nullopt;
-  if (measure) return rates_of(link_of(index));
+  if (measure) {
+    try {
+      return rates_of(link_of(index));
+    } catch (error const& e) {
+      if (e.code() != errc::memory) throw;
+    }
+  }
   std::optional<link_calibration> const known = known_link(index);
   return known ? std::optional(rates_of(*known)) : std::nullopt;
 }

@@ -211,7 +211,8 @@ TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
         limit = std::stoull(m[1]) + std::stoull(m[2]);
         ASSERT_LT(++refused, 60) << what;
       }
-      EXPECT_GE(refused, 2);
+      // Far from the place that runs a job may need nothing.
+      EXPECT_GE(refused, b == &host_budget() && where().kind == place_kind::device ? 0 : 2);
     }
   }
 }
