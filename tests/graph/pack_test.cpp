@@ -118,23 +118,41 @@ struct copy_runs {
   }
 };
 
-TEST(pack, teams_read_runs_that_begin_anywhere) {
-  for (place_kind kind : {place_kind::host, place_kind::traced})
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      lists const l = random_lists(seed);
-      std::uint64_t const m = l.values.size(), n = l.offsets.size() - 1;
-      packed_array const p = pack_values(l.values.data(), m, l.offsets.data(), n, tier::host, -1);
-      executor x({kind, 0});
-      std::vector<std::uint32_t> to(m), both(m), plain(l.values);
-      plain.push_back(0);
-      arc_array<std::uint32_t> packed, beside;
-      packed.packed = p.view();
-      beside.data = plain.data();
-      for_each_item<32>(x, n, copy_runs{packed, beside, l.offsets.data(), to.data(), both.data()});
-      EXPECT_EQ(to, l.values);
-      EXPECT_TRUE(std::all_of(both.begin(), both.end(), [](std::uint32_t b) { return b == 0; }));
-    }
+template <int Width>
+void teams_read(place where, access_mode how) {
+  executor x(where);
+  int const device = x.device();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    lists const l = random_lists(seed);
+    std::uint64_t const m = l.values.size(), n = l.offsets.size() - 1;
+    packed_array const p = pack_values(l.values.data(), m, l.offsets.data(), n, tier::host, device);
+    buffer<std::uint32_t> const to(tier::host, m, device, "a test"), both(tier::host, m, device, "a test"),
+        plain(tier::host, m + 1, device, "a test");
+    buffer<std::uint64_t> const offsets(tier::host, n + 1, device, "a test");
+    std::copy(l.values.begin(), l.values.end(), plain.begin());
+    std::copy(l.offsets.begin(), l.offsets.end(), offsets.begin());
+    buffer<std::uint32_t> const near_to(x.near(), m, device, "a test"), near_both(x.near(), m, device, "a test");
+    x.fill(near_to.data(), 0, near_to.bytes());
+    x.fill(near_both.data(), 0, near_both.bytes());
+    arc_array<std::uint32_t> packed, beside;
+    packed.packed = p.view();
+    beside.data = plain.data();
+    for_each_item<Width>(x, n, copy_runs{packed, beside, offsets.data(), near_to.data(), near_both.data()}, how);
+    x.copy(to.data(), near_to.data(), to.bytes());
+    x.copy(both.data(), near_both.data(), both.bytes());
+    x.wait();
+    EXPECT_EQ(std::vector<std::uint32_t>(to.begin(), to.end()), l.values) << "seed " << seed << " width " << Width;
+    EXPECT_TRUE(std::all_of(both.begin(), both.end(), [](std::uint32_t b) { return b == 0; })) << "seed " << seed << " width " << Width;
+  }
 }
+
+class packed_runs : public at_place {};
+TEST_P(packed_runs, are_read_by_teams_from_anywhere) {
+  teams_read<32>(where(), access_mode::aligned);
+  teams_read<8>(where(), access_mode::merged);
+  teams_read<1>(where(), access_mode::strided);
+}
+GARNER_AT_EVERY_PLACE(packed_runs);
 
 TEST(pack, a_damaged_directory_is_an_error) {
   lists const l = random_lists(9);
