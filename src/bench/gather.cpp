@@ -383,7 +383,7 @@ class bench_of_gathers {
     b.gather_alone_gbs = bytes / gather_alone / 1e6;
     b.whole_ms = alone(x_, lanes), b.rest_ms = alone(rest, lanes);
 
-    auto const kernels = std::min(most_kernels, static_cast<std::size_t>(1.6 * gather_alone / b.rest_ms) + 2);
+    auto const kernels = std::min(most_kernels, static_cast<std::size_t>(2.5 * gather_alone / b.rest_ms) + 2);
     std::vector<double> gathered, reckoned;
     for (std::uint64_t k = 0; k <= o_.trials; ++k) {
       new_ids();

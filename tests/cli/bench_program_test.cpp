@@ -39,6 +39,9 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
   EXPECT_EQ(at.shell("garner bench gather --figures none --table 1MiB --place host --out x.json").code, 2);
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --place host --out x.json").code, 2);
   EXPECT_EQ(at.shell("ls").out, "host.json\ntraced.json\n");
+  outcome const o = at.shell("garner report traced.json host.json --out page.html");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(read_text(at / "page.html").find("Gathers of rows: host.json"), std::string::npos);
 }
 
 TEST(bench_program, measures_into_a_file_and_report_draws_it) {
