@@ -122,7 +122,12 @@ TEST(beside, on_a_device_both_are_timed) {
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   std::size_t timed = 0;
   for (gather_row const& r : f.rows) {
-    if (!r.skipped.empty()) continue;
+    if (!r.skipped.empty()) {  // a driver may have no partitions, a device no bulk copies; mps is of two processes
+      EXPECT_TRUE(r.skipped.find("set apart") != std::string::npos || r.skipped.find("bulk copies") != std::string::npos ||
+                  r.skipped.find("Multi-Process") != std::string::npos)
+          << r.label << ": " << r.skipped;
+      continue;
+    }
     ASSERT_TRUE(r.beside && r.gbs) << r.label;
     EXPECT_GT(*r.gbs, 0);
     EXPECT_GE(r.multiprocessors, 8u);
@@ -130,7 +135,7 @@ TEST(beside, on_a_device_both_are_timed) {
     EXPECT_LT(r.beside->slower(), 3) << r.label;
     ++timed;
   }
-  EXPECT_GE(timed, 2u);  // of a grid and the aligned way at least; a driver may have no partitions, a device no bulk copies
+  EXPECT_GE(timed, 3u);  // on a grid, the aligned way
 }
 
 }  // namespace
