@@ -23,16 +23,16 @@ class gather_pages {
   }
 
   figure unaligned() const {
-    figure f{
-        "3.10",
-        "Rows that do not begin on a line",
-        "",
-        "",
-        "The paper, RTX 3090 on PCIe 4, a training on Wikipedia: copies of rows that the host gathered reach about half of either zero-copy "
-        "way.",
-        "",
-        {},
-        ""};
+    figure f{"3.10",
+             "Rows that do not begin on a line",
+             "",
+             "",
+             "The paper, RTX 3090 on PCIe 4, a training on Wikipedia: copies of rows that the host gathered reach about half of either "
+             "zero-copy "
+             "way.",
+             "",
+             {},
+             ""};
     bar_chart c = chart("Figure 3.10: rows of 1,024 to 1,044 B by way");
     f.numbers.head = head({"<row", "<way"});
     double naive = 0, aligned = 0, staged = 0;
