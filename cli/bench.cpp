@@ -60,6 +60,10 @@ void say_row(bench::gather_row const& r) {
   else
     cli::say("{} {:>10.3f} ms {:>7.2f} GB/s {:>6}  {}, {}\n", head, *r.ms, *r.gbs,
              r.of_link ? fmt::format("{:.0f} %", 100 * *r.of_link) : "-", r.way, r.order);
+  if (auto const& b = r.beside)
+    cli::say(
+        "{:<10} {}; alone {:.2f} GB/s; arithmetic {:.1f} % slower than on the whole device, {:.1f} % than alone on {} multiprocessors\n",
+        "", r.why, b->gather_alone_gbs, 100 * b->slower(), 100 * b->slower_than_alone(), b->rest);
   cli::flush_out();
 }
 
@@ -83,7 +87,7 @@ void measure_gathers(bench_arguments& a) {
   pending_file out(a.out);
   out.write(bench::to_json(run));
   out.commit();
-  cli::say("{}: written\n", a.out);
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
 }
 
 void measure_tiering(bench_arguments const& a, place where) {
@@ -174,7 +178,7 @@ void add_bench(CLI::App& app) {
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
-  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,convert,share,near")
+  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,convert,share,near,beside")
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();

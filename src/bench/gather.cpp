@@ -5,13 +5,15 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "bench/arithmetic.hpp"
+#include "bench/field.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "core/share.hpp"
 #include "memory/buffer.hpp"
 #include "memory/link.hpp"
 
@@ -31,10 +33,39 @@ struct question {
   tier from = tier::host;  // where all rows lie; peer: on another device than this one
 };
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Moments on streams of a device.
+class moments {
+ public:
+  moments(int device, std::size_t n) : device_(device) {
+    events_.reserve(n);
+    while (events_.size() < n) events_.push_back(device::make_event(device));
+  }
+  ~moments() {
+    for (void* e : events_) device::free_event(device_, e);
+  }
+  moments(moments const&) = delete;
+  moments& operator=(moments const&) = delete;
+  void record(executor& x, std::size_t k) { device::record(device_, x.stream(), events_[k]); }
+  double ms(std::size_t from, std::size_t to) const { return device::elapsed_ms(events_[from], events_[to]); }
+  double ms_to(moments const& other, std::size_t k) const {
+    return device::elapsed_ms(events_[0], other.events_[k]);
+  }  // from the first here
+
+ private:
+  int device_;
+  std::vector<void*> events_;
+};
+
 class bench_of_gathers {
  public:
   bench_of_gathers(gather_bench_options const& o, std::function<void(gather_row const&)> const& told)
       : o_(o), told_(told), x_(o.where), table_(tier::host, o.table_bytes, x_.device(), "a table to gather from") {
+    file_.garner = GARNER_VERSION, file_.time = now_utc();
     file_.command = o.command, file_.place = to_string(o.where), file_.threads = x_.threads().threads();
     file_.table_bytes = o.table_bytes, file_.trials = o.trials, file_.seed = o.seed;
     auto* const words = static_cast<std::uint64_t*>(table_.data());
@@ -57,7 +88,8 @@ class bench_of_gathers {
       else if (figure == "convert") convert();
       else if (figure == "share") share();
       else if (figure == "near") near();
-      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share,near", figure);
+      else if (figure == "beside") beside();
+      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share,near,beside", figure);
     }
     return std::move(file_);
   }
@@ -130,7 +162,7 @@ class bench_of_gathers {
   }
   // Figures 3.12 and 3.13: rows of 4 KiB by a share of the device.
   void share() {
-    if (!on_device()) return;
+    if (!on_device()) return left_out("share", "a share of the multiprocessors");
     auto const all = static_cast<unsigned>(x_.multiprocessors());
     for (unsigned sms : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 48u, 64u, 96u, 132u}) {
       if (sms > all) break;
@@ -148,13 +180,46 @@ class bench_of_gathers {
 
   // Rows in memory of the device, and of another one.
   void near() {
-    if (!on_device()) return;
+    if (!on_device()) return left_out("near", "rows of devices");
     for (tier from : {tier::device, tier::peer})
       for (std::uint64_t row : {64u, 128u, 256u, 512u, 1024u, 4096u}) {
         question q{"near", fmt::format("{} B, {}", row, from == tier::peer ? "of another device" : "of this device"), row, o_.ids.back()};
         q.from = from;
         measure(q);
       }
+  }
+
+  // Gathers on 8 multiprocessors while arithmetic runs on the rest.
+  void beside() {
+    if (!on_device()) return left_out("beside", "arithmetic beside a gather");
+    for (share_kind kind : {share_kind::partition, share_kind::grid, share_kind::mps}) {
+      std::string const share(to_string(kind));
+      if (kind == share_kind::mps) {
+        question q{"beside", "mps", 4096, o_.ids.back()};
+        measure(q, [&](question const&, gather_row&) {
+          require_mps(mps_here());
+          fail(errc::device,
+               "the Multi-Process Service gives a part of the device to a process, and here one process gathers and reckons; say "
+               "partition or grid");
+        });
+        continue;
+      }
+      for (std::uint64_t row : {4096u, 2048u, 512u})
+        for (gather_way way : {gather_way::aligned, gather_way::bulk}) {
+          if (row == 512 && way == gather_way::bulk) continue;
+          question q{"beside", fmt::format("{}, {} B {}", share, row, to_string(way)), row, o_.ids.back()};
+          q.how.way = way, q.how.order = row == 512 ? gather_order::sorted : gather_order::none;
+          measure(q, [&](question const& asked, gather_row& r) { time_beside(asked, {kind, 8}, r); });
+        }
+    }
+  }
+  void left_out(char const* figure, char const* label) {
+    gather_row row;
+    row.figure = figure, row.label = label;
+    row.skipped = fmt::format("at place {} there are no multiprocessors to share; say --place device", to_string(o_.where));
+    if (row.figure == "near") row.skipped = fmt::format("at place {} all rows are near; say --place device", to_string(o_.where));
+    file_.rows.push_back(row);
+    told_(row);
   }
 
   // --- one of them ---
@@ -173,13 +238,17 @@ class bench_of_gathers {
     });
     return ids;
   }
-  void measure(question q) {
+  void measure(question const& q) {
+    measure(q, [&](question const& asked, gather_row& row) { time(asked, row); });
+  }
+  template <class Time>
+  void measure(question const& q, Time timed) {
     check_interrupted();
     gather_row row;
     row.figure = q.figure, row.label = q.label, row.row_bytes = q.row_bytes, row.batches = q.batches;
     row.multiprocessors = q.how.multiprocessors, row.load_bytes = q.how.load_bytes;
     try {
-      time(q, row);
+      timed(q, row);
     } catch (error const& e) {
       if (e.code() == errc::interrupted || e.code() == errc::internal) throw;
       row.skipped = e.what();
@@ -196,6 +265,8 @@ class bench_of_gathers {
       t.peers = {o_.where.index, o_.where.index == 0 ? 1 : 0}, t.peer_budget = o_.table_bytes;
     }
     tiered_tensor tensor(array, t);
+    if (q.from == tier::peer && tensor.peer_rows() < tensor.rows()) fail(errc::device, "not all rows lie on peers: {}", tensor.about());
+    if (q.from == tier::device && tensor.device_rows() < tensor.rows()) fail(errc::device, "not all rows lie there: {}", tensor.about());
     std::uint64_t const out_row = array.width * bytes_of(q.how.to.value_or(q.kind));
     // All that is delivered stays below 2 GiB.
     std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, (2ull << 30) / out_row / q.batches)),
@@ -230,17 +301,112 @@ class bench_of_gathers {
       else ms.push_back(took);
       if (o_.where.kind == place_kind::traced) return;  // a trace does not depend on time
     }
-    std::sort(ms.begin(), ms.end());
-    double const median = ms[ms.size() / 2], bytes = static_cast<double>(all * out_row);
-    row.ms = median;
-    row.rows_a_second = static_cast<double>(all) / median * 1e3;
-    row.gbs = bytes / median / 1e6;
+    double const middle = median(ms), bytes = static_cast<double>(all * out_row);
+    row.ms = middle;
+    row.rows_a_second = static_cast<double>(all) / middle * 1e3;
+    row.gbs = bytes / middle / 1e6;
     // What crosses the link of converted rows is less than what is delivered.
     double const crossed = *row.gbs * static_cast<double>(q.row_bytes) / static_cast<double>(out_row);
     if (on_device() && q.from != tier::host) return;
     if (on_device()) row.of_link = crossed / file_.link_gbs;
     else if (q.by == question::by::copies) a_copy_a_row_[q.row_bytes] = *row.gbs;
     else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
+  }
+
+  // Two streams, an event before and after each thing. First the gather is given, since without a partition blocks that are given later
+  // wait for those before. Then kernels of arithmetic follow each other until after its end; those that ended before it did are counted.
+  void time_beside(question const& q, sm_share const& wanted, gather_row& row) {
+    executor on(o_.where, wanted), rest(on, executor::beside{});
+    if (on.share()->kind() != wanted.kind) fail(errc::device, "the device has no more multiprocessors than that: {}", on.share()->about());
+    row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
+    tiered_options t;
+    t.where = o_.where, t.device_budget = 0;
+    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, (2ull << 30) / q.row_bytes));
+    memory_block const out(tier::device, n * q.row_bytes, x_.device(), "rows that are gathered");
+    buffer<std::int64_t> const near(tier::device, n, x_.device(), "ids of a gather");
+    buffer<std::uint32_t> const wrong(tier::device, 1, x_.device(), "lanes of arithmetic that came out wrong");
+    x_.fill(wrong.data(), 0, wrong.bytes());
+    tiered_tensor tensor(array, t);
+    gather_options how = q.how;
+    how.stream = on.stream(), how.multiprocessors = static_cast<unsigned>(on.multiprocessors());
+    row.ids = n, row.multiprocessors = how.multiprocessors;
+
+    std::uint64_t round = 0;
+    moments gathering(x_.device(), 2), reckoning(x_.device(), most_kernels + 1);
+    std::vector<std::int64_t> ids;
+    auto const new_ids = [&] {
+      check_interrupted();
+      ids = draw(q, array.rows, n, round++);
+      x_.copy(near.data(), ids.data(), near.bytes());
+      x_.wait();
+    };
+    auto const gather = [&] {
+      gathering.record(on, 0);
+      gather_run const run = tensor.gather({near.data(), n, 8}, out.data(), how);
+      gathering.record(on, 1);
+      row.way = to_string(run.way), row.order = to_string(run.order), row.why = on.share()->about();
+    };
+    auto const reckon_on = [&](executor& x, std::uint64_t lanes, std::size_t kernels) {
+      for (std::size_t k = 0; k < kernels; ++k) {
+        reckoning.record(x, k);
+        reckon(x, lanes, steps, wrong.data());
+      }
+      reckoning.record(x, kernels);
+    };
+    // One kernel of `lanes` on its own; the first is not counted.
+    auto const alone = [&](executor& x, std::uint64_t lanes) {
+      constexpr std::size_t kernels = 6;
+      std::vector<double> ms;
+      for (std::uint64_t k = 0; k < o_.trials; ++k) {
+        reckon_on(x, lanes, kernels);
+        x.wait();
+        for (std::size_t i = 1; i < kernels; ++i) ms.push_back(reckoning.ms(i, i + 1));
+      }
+      return median(ms);
+    };
+
+    std::vector<double> gathers;
+    for (std::uint64_t k = 0; k <= o_.trials; ++k) {
+      new_ids();
+      gather();
+      on.wait();
+      if (k == 0) check(array, q, ids, out, q.row_bytes);
+      else gathers.push_back(gathering.ms(0, 1));
+    }
+    double const gather_alone = median(gathers), bytes = static_cast<double>(n * q.row_bytes);
+    // As many lanes as take some 10 ms, or a quarter of the gather.
+    std::uint64_t lanes = std::uint64_t{1} << 20;
+    double const aim = std::clamp(gather_alone / 4, 0.2, 10.0);
+    lanes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(lanes) * aim / std::max(alone(x_, lanes), 1e-3)));
+    gather_beside b;
+    b.share = to_string(on.share()->kind()), b.rest = static_cast<unsigned>(rest.multiprocessors());
+    b.gather_alone_gbs = bytes / gather_alone / 1e6;
+    b.whole_ms = alone(x_, lanes), b.rest_ms = alone(rest, lanes);
+
+    auto const kernels = std::min(most_kernels, static_cast<std::size_t>(2.5 * gather_alone / b.rest_ms) + 2);
+    std::vector<double> gathered, reckoned;
+    for (std::uint64_t k = 0; k <= o_.trials; ++k) {
+      new_ids();
+      gather();
+      reckon_on(rest, lanes, kernels);
+      on.wait();
+      rest.wait();
+      if (k == 0) {
+        check(array, q, ids, out, q.row_bytes);
+        continue;
+      }
+      double const took = gathering.ms(0, 1);
+      gathered.push_back(took);
+      for (std::size_t i = 0; i < kernels && gathering.ms_to(reckoning, i + 1) <= took; ++i) reckoned.push_back(reckoning.ms(i, i + 1));
+    }
+    if (x_.read(wrong.data()) != 0) fail(errc::internal, "bench gather: {}: arithmetic came out wrong", q.label);
+    if (reckoned.empty())
+      fail(errc::device, "the gather of {:.3f} ms ended before a kernel of arithmetic did; say more --ids", median(gathered));
+    b.beside_ms = median(reckoned);
+    row.ms = median(gathered);
+    row.gbs = bytes / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
+    row.of_link = *row.gbs / file_.link_gbs;
+    row.beside = b;
   }
   void copy_each(row_array const& array, std::vector<std::int64_t> const& ids, char* out) {
     auto const* const data = static_cast<char const*>(array.data);
@@ -283,6 +449,9 @@ class bench_of_gathers {
     }
   }
 
+  static constexpr std::size_t most_kernels = 64;
+  static constexpr std::uint32_t steps = 1536;  // a block of 256 lanes takes some 0.1 ms
+
   gather_bench_options const& o_;
   std::function<void(gather_row const&)> const& told_;
   executor x_;
@@ -300,40 +469,6 @@ gather_file measure_gathers(gather_bench_options const& options, std::function<v
     fail(errc::usage, "a gather of no ids cannot be measured");
   if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
   return bench_of_gathers(options, told).run();
-}
-
-std::string to_json(gather_file const& f) {
-  auto const maybe = [](std::optional<double> const& v) { return v ? nlohmann::json(*v) : nlohmann::json(); };
-  nlohmann::json rows = nlohmann::json::array();
-  for (gather_row const& r : f.rows)
-    rows.push_back({{"figure", r.figure},
-                    {"label", r.label},
-                    {"row_bytes", r.row_bytes},
-                    {"ids", r.ids},
-                    {"batches", r.batches},
-                    {"way", r.way},
-                    {"order", r.order},
-                    {"multiprocessors", r.multiprocessors},
-                    {"load_bytes", r.load_bytes},
-                    {"ms", maybe(r.ms)},
-                    {"gbs", maybe(r.gbs)},
-                    {"rows_a_second", maybe(r.rows_a_second)},
-                    {"of_link", maybe(r.of_link)},
-                    {"requests", r.requests},
-                    {"why", r.why},
-                    {"skipped", r.skipped}});
-  nlohmann::json const all{{"schema", "garner.bench.gather"},
-                           {"version", 1},
-                           {"command", f.command},
-                           {"place", f.place},
-                           {"device", f.device},
-                           {"threads", f.threads},
-                           {"table_bytes", f.table_bytes},
-                           {"trials", f.trials},
-                           {"seed", f.seed},
-                           {"link_gbs", f.link_measured ? nlohmann::json(f.link_gbs) : nlohmann::json()},
-                           {"rows", rows}};
-  return all.dump(1) + "\n";
 }
 
 }  // namespace garner::bench

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/gather_file.hpp"
 #include "bench/run_file.hpp"
 #include "bench/tiering_file.hpp"
 
@@ -21,7 +22,14 @@ struct named_tiering {
   std::string name;
   tiering_run run;
 };
-std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {});
+// And runs of `garner bench gather`, each with the figures of chapter 3.
+struct named_gathers {
+  std::string name;
+  gather_file run;
+};
+std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
+                    std::vector<named_gathers> const& gathers = {});
 std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
+std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
 
 }  // namespace garner::bench

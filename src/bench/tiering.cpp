@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cmath>
-#include <ctime>
 
+#include "bench/field.hpp"
 #include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -15,15 +15,6 @@ namespace {
 
 constexpr score_kind all_scores[] = {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
                                      score_kind::expected};
-
-std::string now_utc() {
-  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 // Finer where the curves bend: each per cent up to 10, each five up to 100.
 std::vector<double> shares() {

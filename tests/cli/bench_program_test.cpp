@@ -21,16 +21,27 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
     json const run = json::parse(read_text(at / (place + ".json")));
     EXPECT_EQ(run.at("schema"), "garner.bench.gather");
     EXPECT_EQ(run.at("table_bytes"), 1 << 20);
+    std::vector<std::string> left_out;
     for (json const& r : run.at("rows")) {
+      if (r.at("figure") == "share" || r.at("figure") == "near" || r.at("figure") == "beside") {  // of devices
+        EXPECT_NE(r.at("skipped").get<std::string>().find("--place device"), std::string::npos) << r;
+        EXPECT_TRUE(r.at("ms").is_null() && r.at("beside").is_null()) << r;
+        left_out.push_back(r.at("figure"));
+        continue;
+      }
       EXPECT_EQ(r.at("skipped"), "") << r;
       if (place == "host") EXPECT_GT(r.at("gbs").get<double>(), 0) << r;
       else EXPECT_TRUE(r.at("ms").is_null() && (r.at("way") == "staged" || r.at("requests") > 0)) << r;
     }
+    EXPECT_EQ(left_out, (std::vector<std::string>{"share", "near", "beside"}));
   }
   EXPECT_EQ(at.shell("garner bench gather --table 1KiB --out x.json").code, 2);
   EXPECT_EQ(at.shell("garner bench gather --figures none --table 1MiB --place host --out x.json").code, 2);
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --place host --out x.json").code, 2);
   EXPECT_EQ(at.shell("ls").out, "host.json\ntraced.json\n");
+  outcome const o = at.shell("garner report traced.json host.json --out page.html");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(read_text(at / "page.html").find("Gathers of rows: host.json"), std::string::npos);
 }
 
 TEST(bench_program, measures_into_a_file_and_report_draws_it) {

@@ -44,8 +44,42 @@ for graph in run["graphs"]:
         curve["gather_ms"] = [12345.678 * (1 - hit) for hit in curve["hits"]]
 json.dump(run, open("tiering-names.json", "w"))
 PY
-"$garner" report device.json traced.json host.json tiering.json --out page.html >> said
-"$garner" report names.json tiering-names.json --out names.html >> said
+"$garner" bench gather --place traced --table 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
+# As a GPU would have written it: with times, shares, rows of devices and arithmetic beside gathers.
+python3 - <<'PY'
+import json
+run = json.load(open("gathers.json"))
+run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1)
+rate = {"staged": 14, "naive": 31, "shifted": 44, "aligned": 48, "bulk": 50, "copies": 3}
+rows = [r for r in run["rows"] if not r["skipped"]]
+like = rows[0]
+for sms in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 132):
+    for load in (4, 8, 16):
+        rows.append({**like, "figure": "share", "label": f"{sms} multiprocessors, loads of {load} B", "row_bytes": 4096, "way": "aligned", "multiprocessors": sms, "load_bytes": load})
+    if sms <= 16:
+        rows.append({**like, "figure": "share", "label": f"{sms} multiprocessors, copy engine", "row_bytes": 4096, "way": "bulk", "multiprocessors": sms})
+for size in (64, 512, 4096):
+    for whose in ("this", "another"):
+        rows.append({**like, "figure": "near", "label": f"{size} B, of {whose} device", "row_bytes": size})
+for share, rest in (("partition", 124), ("grid", 132)):
+    for way in ("aligned", "bulk"):
+        rows.append({**like, "figure": "beside", "label": f"{share}, 4096 B {way}", "row_bytes": 4096, "way": way, "multiprocessors": 8,
+                     "beside": {"share": share, "rest": rest, "gather_alone_gbs": 49.5, "whole_ms": 10.0, "rest_ms": 10.6, "beside_ms": 10.7, "slower": 0.07, "slower_than_alone": 0.01}})
+for r in rows:
+    r["gbs"] = rate[r["way"]] * (min(1, r["multiprocessors"] * max(4, r["load_bytes"]) / 64) if r["multiprocessors"] else 1)
+    r["ms"] = r["ids"] * r["batches"] * r["row_bytes"] / r["gbs"] / 1e6
+    r.update(rows_a_second=1e6, of_link=r["gbs"] / 51.1, requests=0)
+rows.append({**like, "figure": "beside", "label": "mps", "ms": None, "gbs": None, "skipped": "no Multi-Process Service runs here"})
+run["rows"] = rows
+json.dump(run, open("rows.json", "w"))
+for r in rows:
+    for key in ("label", "why", "skipped"):
+        r[key] = r[key] and r[key] + " " + "MW@" * 25
+run["device"] = "W" * 90
+json.dump(run, open("rows-names.json", "w"))
+PY
+"$garner" report device.json traced.json host.json tiering.json rows.json --out page.html >> said
+"$garner" report names.json tiering-names.json rows-names.json gathers.json --out names.html >> said
 
 status=0
 "$root/tools/check_page" page.html names.html || status=$?

@@ -1,0 +1,119 @@
+#include "bench/gather_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/field.hpp"
+#include "core/fail.hpp"
+
+namespace garner::bench {
+
+std::string to_json(gather_file const& f) {
+  json all{{"schema", gather_file::schema},
+           {"version", gather_file::version},
+           {"garner", f.garner},
+           {"command", f.command},
+           {"time", f.time},
+           {"place", f.place},
+           {"device", f.device},
+           {"threads", f.threads},
+           {"table_bytes", f.table_bytes},
+           {"trials", f.trials},
+           {"seed", f.seed},
+           {"link_gbs", f.link_measured ? json(f.link_gbs) : json()},
+           {"rows", json::array()}};
+  for (gather_row const& r : f.rows) {
+    json beside;
+    if (auto const& b = r.beside)
+      beside = {{"share", b->share},
+                {"rest", b->rest},
+                {"gather_alone_gbs", b->gather_alone_gbs},
+                {"whole_ms", b->whole_ms},
+                {"rest_ms", b->rest_ms},
+                {"beside_ms", b->beside_ms},
+                {"slower", b->slower()},
+                {"slower_than_alone", b->slower_than_alone()}};
+    all["rows"].push_back({{"figure", r.figure},
+                           {"label", r.label},
+                           {"row_bytes", r.row_bytes},
+                           {"ids", r.ids},
+                           {"batches", r.batches},
+                           {"way", r.way},
+                           {"order", r.order},
+                           {"multiprocessors", r.multiprocessors},
+                           {"load_bytes", r.load_bytes},
+                           {"ms", or_null(r.ms)},
+                           {"gbs", or_null(r.gbs)},
+                           {"rows_a_second", or_null(r.rows_a_second)},
+                           {"of_link", or_null(r.of_link)},
+                           {"requests", r.requests},
+                           {"beside", std::move(beside)},
+                           {"why", r.why},
+                           {"skipped", r.skipped}});
+  }
+  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool is_gathers(std::string const& text) {
+  json const all = json::parse(text, nullptr, false);
+  return all.is_object() && all.contains("schema") && all["schema"] == gather_file::schema;
+}
+
+gather_file parse_gathers(std::string const& text, std::string const& name) {
+  json const all = json::parse(text, nullptr, false);
+  if (!all.is_object() || !all.contains("schema") || all["schema"] != gather_file::schema)
+    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench gather wrote", name, gather_file::schema);
+  if (!all.contains("version") || all["version"] != gather_file::version)
+    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
+         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", gather_file::version);
+  field const f(all, "", name, "gather");
+  gather_file file;
+  if (all.contains("garner")) file.garner = f["garner"].text();
+  if (all.contains("time")) file.time = f["time"].text();
+  file.command = f["command"].text();
+  file.place = f["place"].text();
+  file.device = f["device"].text();
+  file.threads = f["threads"].count();
+  file.table_bytes = f["table_bytes"].count();
+  file.trials = f["trials"].count();
+  file.seed = f["seed"].count();
+  if (auto const gbs = f["link_gbs"].number_or_none()) file.link_gbs = *gbs, file.link_measured = true;
+  auto const small = [](field const& at) {
+    std::uint64_t const n = at.count();
+    if (n > 1u << 20) at.wrong("a number of multiprocessors or bytes");
+    return static_cast<unsigned>(n);
+  };
+  std::size_t k = 0;
+  for (field const& r : f["rows"].items()) {
+    gather_row row;
+    row.figure = r["figure"].text();
+    row.label = r["label"].text();
+    row.row_bytes = r["row_bytes"].count();
+    row.ids = r["ids"].count();
+    row.batches = r["batches"].count();
+    row.way = r["way"].text();
+    row.order = r["order"].text();
+    row.multiprocessors = small(r["multiprocessors"]);
+    row.load_bytes = small(r["load_bytes"]);
+    row.ms = r["ms"].number_or_none();
+    row.gbs = r["gbs"].number_or_none();
+    row.rows_a_second = r["rows_a_second"].number_or_none();
+    row.of_link = r["of_link"].number_or_none();
+    row.requests = r["requests"].count();
+    row.why = r["why"].text();
+    row.skipped = r["skipped"].text();
+    if (json const& raw = all["rows"][k++]; raw.contains("beside") && !raw["beside"].is_null()) {
+      field const b = r["beside"];
+      auto const time = [&](char const* key) {
+        double const ms = b[key].number();
+        if (!(ms > 0)) b[key].wrong("a time above 0");
+        return ms;
+      };
+      row.beside = gather_beside{b["share"].text(), small(b["rest"]), b["gather_alone_gbs"].number(),
+                                 time("whole_ms"),  time("rest_ms"),  time("beside_ms")};
+    }
+    file.rows.push_back(std::move(row));
+  }
+  return file;
+}
+
+}  // namespace garner::bench

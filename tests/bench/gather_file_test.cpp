@@ -1,0 +1,142 @@
+// The file of `garner bench gather` comes back and says what is wrong with it; the page shows every figure; the arithmetic beside a gather
+// ends where it began.
+#include "bench/gather_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/arithmetic.hpp"
+#include "bench/gather.hpp"
+#include "bench/page.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+using namespace bench;
+
+gather_bench_options small_options(place where, std::vector<std::string> figures) {
+  gather_bench_options o;
+  o.where = where;
+  o.table_bytes = 1 << 20;
+  o.ids = {50, 100};
+  o.trials = 1;
+  o.figures = std::move(figures);
+  o.command = "garner bench gather <small>";
+  return o;
+}
+// As a device would have written it.
+gather_file whole_file() {
+  gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "convert", "beside"}), [](gather_row const&) {});
+  f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
+  gather_row r;
+  r.row_bytes = 4096, r.ids = 100, r.way = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
+  for (unsigned sms : {1u, 8u, 132u})
+    r.figure = "share", r.label = "a share", r.multiprocessors = sms, r.load_bytes = 16, f.rows.push_back(r);
+  r.figure = "near", r.label = "64 B, of another device", f.rows.push_back(r);
+  r.figure = "beside", r.label = "partition, 4096 B aligned", r.multiprocessors = 8;
+  r.beside = gather_beside{"partition", 124, 49.25, 10, 10.5, 10.71};
+  f.rows.push_back(r);
+  return f;
+}
+
+TEST(gather_file, comes_back_and_says_what_is_wrong) {
+  std::string const text = to_json(whole_file());
+  EXPECT_TRUE(is_gathers(text));
+  EXPECT_EQ(to_json(parse_gathers(text, "g.json")), text);
+  using json = nlohmann::ordered_json;
+  json const whole = json::parse(text);
+  auto const refused = [&](json const& what) {
+    errc code{};
+    std::string const message = error_of([&] { parse_gathers(what.dump(), "g.json"); }, &code);
+    EXPECT_EQ(code, errc::input);
+    EXPECT_EQ(message.rfind("g.json: ", 0), 0u) << message;
+    return message;
+  };
+  for (auto const& [key, value] : whole.items()) {
+    json less = whole;
+    less.erase(key);
+    if (key == "garner" || key == "time") EXPECT_NO_THROW(parse_gathers(less.dump(), "g.json"));  // the first files lack these
+    else EXPECT_NE(refused(less).find(key), std::string::npos) << key;
+  }
+  for (auto const& [key, value] : whole["rows"].back().items()) {
+    json less = whole;
+    less["rows"].back().erase(key);
+    if (key == "beside") EXPECT_FALSE(parse_gathers(less.dump(), "g.json").rows.back().beside);
+    else EXPECT_NE(refused(less).find("]." + key), std::string::npos) << key;
+  }
+  json bad = whole;
+  bad["rows"].back()["beside"]["whole_ms"] = 0;
+  EXPECT_NE(refused(bad).find("beside.whole_ms"), std::string::npos);
+  bad = whole;
+  bad["rows"].back()["gbs"] = -1;
+  EXPECT_NE(refused(bad).find("].gbs"), std::string::npos);
+  bad = whole;
+  bad["version"] = 2;
+  EXPECT_NE(refused(bad).find("version 2"), std::string::npos);
+  EXPECT_FALSE(is_gathers("{}"));
+  EXPECT_FALSE(is_gathers("no JSON"));
+}
+
+TEST(gather_file, page_shows_every_figure) {
+  std::string const page = page_of({}, {}, {{"g.json", whole_file()}});
+  for (char const* text :
+       {"<title>Garner: gathers of rows", "(figure 3.10)", "Rows of 128 B to 8 KiB", "Order and density", "(figure 3.12, 3.13)",
+        "Arithmetic beside a gather", "8 + 124", "7.10 %", "2.00 %", "of another device", "what the link carries: 51.1 GB/s",
+        "Not measured, not drawn", "say --place device", "&lt;small&gt;", "the arithmetic takes 7.10 % longer"})
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  EXPECT_EQ(page.find("<small>"), std::string::npos);
+  gather_file none;
+  EXPECT_NE(page_of({}, {}, {{"g.json", none}}).find("</html>"), std::string::npos);
+}
+
+class arithmetic_at : public at_place {};
+GARNER_AT_EVERY_PLACE(arithmetic_at);
+
+TEST_P(arithmetic_at, ends_where_it_began) {
+  executor x(where());
+  auto const wrong = near_copy(x, std::vector<std::uint32_t>(1));
+  for (std::uint32_t steps : {0u, 2u, 130u}) {
+    reckon(x, 5000, steps, wrong.data());
+    EXPECT_EQ(x.read(wrong.data()), 0u) << steps;
+  }
+  errc code{};
+  error_of([&] { reckon(x, 1, 3, wrong.data()); }, &code);
+  EXPECT_EQ(code, errc::internal);
+}
+
+TEST(beside, without_a_device_is_left_out_and_says_so) {
+  for (place_kind kind : {place_kind::host, place_kind::traced}) {
+    gather_file const f = measure_gathers(small_options({kind, 0}, {"share", "near", "beside"}), [](gather_row const&) {});
+    ASSERT_EQ(f.rows.size(), 3u);
+    for (gather_row const& r : f.rows) {
+      EXPECT_NE(r.skipped.find("--place device"), std::string::npos) << r.skipped;
+      EXPECT_FALSE(r.ms || r.beside);
+    }
+  }
+}
+
+TEST(beside, on_a_device_both_are_timed) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  gather_bench_options o = small_options({place_kind::device, 0}, {"beside"});
+  o.table_bytes = 256ull << 20, o.ids = {10000, 1000000}, o.trials = 2;
+  gather_file const f = measure_gathers(o, [](gather_row const&) {});
+  std::size_t timed = 0;
+  for (gather_row const& r : f.rows) {
+    if (!r.skipped.empty()) {  // a driver may have no partitions, a device no bulk copies; mps is of two processes
+      EXPECT_TRUE(r.skipped.find("set apart") != std::string::npos || r.skipped.find("bulk copies") != std::string::npos ||
+                  r.skipped.find("Multi-Process") != std::string::npos)
+          << r.label << ": " << r.skipped;
+      continue;
+    }
+    ASSERT_TRUE(r.beside && r.gbs) << r.label;
+    EXPECT_GT(*r.gbs, 0);
+    EXPECT_GE(r.multiprocessors, 8u);
+    EXPECT_GT(r.beside->beside_ms, 0);
+    EXPECT_LT(r.beside->slower(), 3) << r.label;
+    ++timed;
+  }
+  EXPECT_GE(timed, 3u);  // on a grid, the aligned way
+}
+
+}  // namespace
+}  // namespace garner::testing
