@@ -35,7 +35,7 @@ struct row_array {
 row_array read_rows(std::filesystem::path const& file);
 
 // A host array, pinned and mapped in place, that any kernel of any library can read at device_data(). Copies share it; with the last one
-// the pages are unpinned. An array that is pinned already stays so. Without a device (-1) nothing is pinned.
+// it is unpinned. An array that is pinned already stays so. Without a device (-1) nothing is pinned.
 class unified_tensor {
  public:
   // errc::memory where the system refuses to pin (the message names the limit), errc::usage for an empty array.

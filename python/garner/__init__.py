@@ -16,4 +16,4 @@ from . import _garner
 __version__ = _garner.info()["version"]
 
 if hasattr(_garner, "Table"):
-    from .tables import Tiered, Unified, tiered, unified  # noqa: F401
+    from .tables import Tiered, Unified, shared, tiered, unified  # noqa: F401

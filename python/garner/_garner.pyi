@@ -704,3 +704,56 @@ class Table:
     def explain(self, ids: int, *, way: str = 'automatic', order: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
 
     def hits(self, ids: tuple[int, int, int]) -> tuple[int, int, int]: ...
+
+class Shared:
+    """
+    One table in host memory for several processes of a user; garner.shared makes it or attaches to it. Gone with the
+    last process that holds it; here it is held until its last owner lets go (this object, and all that was made of it:
+    arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.
+    """
+
+    @property
+    def array(self) -> numpy.typing.NDArray:
+        """the table itself, for NumPy; only its creator may write"""
+
+    @property
+    def shape(self) -> tuple: ...
+
+    @property
+    def dtype(self) -> object:
+        """of NumPy; 'bfloat16' where NumPy has none"""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    @property
+    def created_here(self) -> bool:
+        """by this object, which fills and publishes it"""
+
+    @property
+    def published(self) -> bool: ...
+
+    def publish(self) -> None:
+        """
+        It is filled: others may attach. Errors: UsageError where it was not created by this object.
+        """
+
+    def map_for(self, device: object) -> int:
+        """
+        Pins it for a device of this process, once, until the last owner lets go; its address as that device reads it.
+        garner.tiered and garner.unified do so themselves. Errors: OutOfMemory, DeviceError; UsageError in a child by fork.
+        """
+
+    def __len__(self) -> int: ...
+
+    def __dlpack__(self, **how: object) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+    def __reduce__(self) -> tuple:
+        """Pickled, it is its name: who unpickles it attaches."""
+
+    def __repr__(self) -> str: ...

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from . import _garner
-from ._garner import Unified
+from ._garner import Shared, Unified
 from .errors import UsageError
 
 _whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32), np.dtype(np.uint64))
@@ -295,8 +295,8 @@ def _contiguous(array, what):
 def unified(array, device=None):
     """A host array that a device reads in place: pinned and mapped, not copied.
 
-    array: of the host: NumPy, a CPU tensor of torch, anything with DLPack; any numbers, any shape; one that is not contiguous is copied, and
-    a RuntimeWarning says so. device: 0, 'cuda:1', ...; None: device 0, or the host alone where there is none.
+    array: of the host: NumPy, a CPU tensor of torch, anything with DLPack, a garner.Shared; any numbers, any shape; one that is not
+    contiguous is copied, and a RuntimeWarning says so. device: 0, 'cuda:1', ...; None: device 0, or the host alone where there is none.
     Result: Unified, which torch.from_dlpack, cupy.from_dlpack (as an array of the device) and numpy.from_dlpack(..., device="cpu") take;
     garner.torch.unified gives the tensor at once. The memory is unpinned with its last owner.
     Errors: OutOfMemory where the system refuses to pin (the message names the limit), UsageError for an empty array, DeviceError.
@@ -308,8 +308,9 @@ def unified(array, device=None):
 def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None):
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
-    features: shape (rows, ...), an array of the host (NumPy, torch, DLPack), taken in place, or the name of an .npy file; one that is not
-    contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16 and i8 can be converted by a gather; all others go as bytes.
+    features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy file;
+    one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16 and i8 can be converted by a gather; all others go
+    as bytes.
     device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
     scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'traced'; None: device 0, else the host.
@@ -323,3 +324,58 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
     return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales), features)
+
+
+def _code(dtype):
+    """A dtype of NumPy or torch as DLPack names it: kind and bits."""
+    name = str(dtype).rsplit(".", 1)[-1]
+    if name in ("bf16", "bfloat16"):
+        return 4, 16
+    kind = np.dtype(name if _is_torch(dtype) else dtype)
+    if kind.name == "bfloat16":
+        return 4, 16
+    code = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}.get(kind.kind)
+    if code is None or not kind.isnative or kind.itemsize > 16:
+        raise UsageError(f"dtype {kind}: a shared table holds numbers and bools in the order of bytes of this machine")
+    return code, 8 * kind.itemsize
+
+
+def _attach(name, code, shape):
+    """What a pickled Shared becomes."""
+    return _garner._attach_shared(name, code, shape, 60)
+
+
+def shared(name, features=None, dtype=None, *, replace_stale=False, wait_seconds=60):
+    """One table in host memory for several processes: one creates it, the others attach to it by its name.
+
+    name: 1 to 200 letters, digits, '-', '_', '.'; the user's own. features: None attaches. An array (NumPy, torch, of any strides) creates
+    the table, copies the array and publishes it; a shape, as a tuple, creates one of zeros: fill its .array, then .publish() it.
+    dtype: of NumPy or torch, or 'bfloat16': creating: None: of the array, float32 for a shape; attaching: how to see the bytes of a row;
+    None: f32, f16, bf16, i8 and i64 are known, others come as bytes (uint8). A row has one dimension then: only a pickled table, as an
+    argument of a process, keeps shape and dtype.
+    replace_stale: remove a table of that name whose processes were all killed. wait_seconds: for the creator to publish it.
+    Result: Shared; .array is the table itself (NumPy), garner.tiered and garner.unified take it in place. It is gone with the last process
+    that holds it. Errors: UsageError for a bad name or one that is held, FileError for a table that is not there, is stale or never filled,
+    InputError for a file that is none, OutOfMemory where shared memory is short (in a container: --shm-size).
+    Source: section 3.3 of Min's dissertation.
+    """
+    if features is None:
+        return _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
+    if isinstance(features, tuple):
+        try:
+            shape = [operator.index(n) for n in features]
+        except TypeError:
+            raise UsageError(f"{features} is no shape; for a table of these numbers give an array") from None
+        if any(n < 0 for n in shape):
+            raise UsageError(f"shape {features}: say 0 or more")
+        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), replace_stale)
+    if not _is_torch(features):
+        features = np.asarray(features)
+    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), replace_stale)
+    if _is_torch(features):
+        import torch
+        torch.from_dlpack(made).copy_(features.detach())
+    else:
+        np.copyto(made.array, features, casting="same_kind")
+    made.publish()
+    return made

@@ -24,6 +24,7 @@ void add_errors();
 void add_graphs(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_features(nb::module_& m);
+void add_shared(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
 

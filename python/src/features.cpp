@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "garner/features.hpp"
 #include "graphs.hpp"
+#include "shared.hpp"
 
 namespace garner::python {
 
@@ -17,15 +18,7 @@ namespace {
 using code = nb::dlpack::dtype_code;
 bool is(nb::dlpack::dtype t, code c, unsigned bits) { return t.code == static_cast<std::uint8_t>(c) && t.bits == bits && t.lanes == 1; }
 
-// Elements that Garner does not know are bytes to it; Python keeps their type.
-element element_of(nb::dlpack::dtype t) {
-  if (is(t, code::Float, 32)) return element::f32;
-  if (is(t, code::Float, 16)) return element::f16;
-  if (is(t, code::Bfloat, 16)) return element::bf16;
-  if (is(t, code::Int, 8)) return element::i8;
-  if (is(t, code::Int, 64)) return element::i64;
-  return element::u8;
-}
+int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
 
 // A row is all of an array but its first dimension.
 struct host_table {
@@ -35,7 +28,13 @@ struct host_table {
   bool writable = false;
 };
 
-host_table table_of(nb::handle from, char const* name) {
+// `device` (-1: none) will read it: a shared table is pinned for it first, as a mapping that may not be written cannot be everywhere.
+host_table table_of(nb::handle from, char const* name, int device) {
+  if (nb::isinstance<py_shared>(from)) {
+    auto& s = nb::cast<py_shared&>(from);
+    if (device >= 0) released([&] { return s.table.map_for(device); });
+    return {s.table.rows(), s.shape, s.type, s.table.created_here()};
+  }
   array a = host_array(from, name);
   host_table t;
   if (a.ndim() == 0) refuse(errc::usage, std::string(name) + ": is a single number; a table has rows");
@@ -58,8 +57,6 @@ host_table table_of(nb::handle from, char const* name) {
   t.rows.owner = std::make_shared<array>(std::move(a));  // letting go of it takes the interpreter's lock by itself
   return t;
 }
-
-int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
 
 struct py_unified {
   host_table host;
@@ -136,7 +133,7 @@ void add_features(nb::module_& m) {
           "__init__",
           [](py_unified* self, nb::object from, nb::object where) {
             place const at = place_of(where);
-            host_table t = table_of(from, "array");
+            host_table t = table_of(from, "array", device_of(at));
             new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
           },
           nb::arg("array"), nb::arg("device") = nb::none(), nb::sig("def __init__(self, array: object, device: object = None) -> None"))
@@ -199,15 +196,9 @@ void add_features(nb::module_& m) {
               std::string const path = path_of(features);
               t.rows = released([&] { return read_rows(path); });
               t.shape = {t.rows.rows, t.rows.width};
-              static std::map<element, nb::dlpack::dtype> const types{{element::f32, nb::dtype<float>()},
-                                                                      {element::i8, nb::dtype<std::int8_t>()},
-                                                                      {element::i64, nb::dtype<std::int64_t>()},
-                                                                      {element::u8, nb::dtype<std::uint8_t>()},
-                                                                      {element::f16, {static_cast<std::uint8_t>(code::Float), 16, 1}},
-                                                                      {element::bf16, {static_cast<std::uint8_t>(code::Bfloat), 16, 1}}};
-              t.type = types.at(t.rows.kind);
+              t.type = type_of(t.rows.kind);
             } else {
-              t = table_of(features, "features");
+              t = table_of(features, "features", device_of(o.where));
             }
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },

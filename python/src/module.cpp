@@ -51,4 +51,5 @@ NB_MODULE(_garner, m) {
   add_graphs(m);
   add_jobs(m);
   add_features(m);
+  add_shared(m);
 }

@@ -44,8 +44,8 @@ void advise_read_mostly(int index, void* managed, std::size_t bytes);  // UVM ke
 void evict_managed(int index, void* managed, std::size_t bytes);       // pages go back to the host, so that the next run is cold
 void map_host(void* pointer, std::size_t bytes);  // pins host pages and maps them for all devices; errc::memory names `ulimit -l`
 void unmap_host(void* pointer) noexcept;
-// The same for memory of the caller's (memory/pin.hpp, which counts who holds which pages, is what others call): whole pages, a refusal is
-// an answer. `already`: some of the pages are pinned. Read-only pages are pinned where the device can read such.
+// The same for memory of the caller's (memory/pin.hpp, which counts who holds which bytes, is what others call): just these bytes, and a
+// refusal is an answer. `already`: some of the bytes are pinned. Read-only pages are pinned where the device can read such.
 enum class pin_result : std::uint8_t { pinned, already, refused };
 struct pin_answer {
   pin_result result = pin_result::refused;

@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -189,25 +190,23 @@ pin_answer pin(void* pages, std::size_t bytes, bool read_only) {
 
 std::size_t pinned_from(void const* at) noexcept {
   cudaPointerAttributes a{};
-  if (cudaPointerGetAttributes(&a, at) != cudaSuccess) {
+  auto const pinned = [&a](void const* p) {
+    if (cudaPointerGetAttributes(&a, p) == cudaSuccess) return a.type == cudaMemoryTypeHost || a.type == cudaMemoryTypeManaged;
     cudaGetLastError();
-    return 0;
-  }
-  if (a.type != cudaMemoryTypeHost && a.type != cudaMemoryTypeManaged) return 0;
+    return false;
+  };
+  if (!pinned(at)) return 0;
+  static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
+  CUdeviceptr start = 0;
+  std::size_t bytes = 0;
+  auto const pointer = reinterpret_cast<CUdeviceptr>(a.devicePointer ? a.devicePointer : const_cast<void*>(at));
+  if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer) == CUDA_SUCCESS &&
+      ask(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer) == CUDA_SUCCESS && start)
+    return start <= pointer && pointer < start + bytes ? start + bytes - pointer : 0;
+  // A driver that does not tell: to the end of the page where its last byte is pinned too, else this byte alone.
   constexpr std::size_t page = 4096;
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
-  std::size_t const here = page - address % page;
-  try {
-    static auto const ask = driver_call<decltype(&cuPointerGetAttribute)>("cuPointerGetAttribute", 4000);
-    CUdeviceptr start = 0;
-    std::size_t bytes = 0;
-    auto const pointer = reinterpret_cast<CUdeviceptr>(a.devicePointer ? a.devicePointer : const_cast<void*>(at));
-    if (ask && ask(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer) == CUDA_SUCCESS &&
-        ask(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer) == CUDA_SUCCESS && start <= pointer && pointer < start + bytes)
-      return start + bytes - pointer;
-  } catch (...) {
-  }
-  return here;
+  std::size_t const here = page - reinterpret_cast<std::uintptr_t>(at) % page;
+  return pinned(static_cast<char const*>(at) + here - 1) ? here : 1;
 }
 
 void const* seen_by(int index, void const* host) {
@@ -315,7 +314,27 @@ double elapsed_ms(void* first, void* last) {
 }
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes) {
   use(index);
-  GARNER_CALL(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_stream(stream)));
+  auto const start = [&](std::size_t at, std::size_t n) {
+    return cudaMemcpyAsync(static_cast<char*>(to) + at, static_cast<char const*>(from) + at, n, cudaMemcpyDefault, as_stream(stream));
+  };
+  cudaError_t const whole = start(0, bytes);
+  // A copy must not begin inside one registration of host memory and end outside it: then it goes in pieces, cut where they end.
+  cudaError_t piece = whole;
+  if (whole == cudaErrorInvalidValue) {
+    cudaGetLastError();
+    std::size_t at = 0;
+    auto const until_end_of_pin = [&](void const* p) {
+      std::size_t const n = pinned_from(static_cast<char const*>(p) + at);
+      return n ? std::min(n, bytes - at) : bytes - at;
+    };
+    do {
+      std::size_t const n = std::min(until_end_of_pin(to), until_end_of_pin(from));
+      if (n == bytes) break;  // nothing to cut
+      piece = start(at, n);
+      at += n;
+    } while (at < bytes && piece == cudaSuccess);
+  }
+  if (piece != cudaSuccess) check(whole, "cudaMemcpyAsync");
 }
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
   use(index);

@@ -13,8 +13,7 @@ namespace garner {
 
 namespace {
 void* as_pointer(std::uintptr_t a) { return reinterpret_cast<void*>(a); }
-std::uintptr_t first_page(void const* data) { return reinterpret_cast<std::uintptr_t>(data) / page_bytes * page_bytes; }
-std::uintptr_t page_after(void const* data, std::size_t bytes) { return whole_pages(reinterpret_cast<std::uintptr_t>(data) + bytes); }
+constexpr std::size_t fine_step = 64;  // of a search among somebody else's parts, where steps of a page found none
 
 std::string why_refused(std::uintptr_t begin, std::size_t bytes, std::string const& why) {
   mapping_at const m = mapping_of(as_pointer(begin));
@@ -56,13 +55,25 @@ pin_registry::parts::iterator pin_registry::first_in(std::uintptr_t begin) {
   return at;
 }
 
-std::uintptr_t pin_registry::theirs_until(std::uintptr_t at, std::uintptr_t first) const {
-  std::uintptr_t const asked = std::max(at, first);
-  std::size_t const bytes = calls_.pinned_from(as_pointer(asked));
-  return bytes ? whole_pages(asked + bytes) : at;
+std::uintptr_t pin_registry::theirs_until(std::uintptr_t at) const { return at + calls_.pinned_from(as_pointer(at)); }
+
+std::uintptr_t pin_registry::next_theirs(std::uintptr_t begin, std::uintptr_t end, std::size_t step) const {
+  std::uintptr_t before = begin;  // not theirs
+  for (std::uintptr_t at = begin; at < end; at = at == end - 1 ? end : std::min(end - 1, at / step * step + step)) {
+    if (theirs_until(at) == at) {
+      before = at;
+      continue;
+    }
+    while (at - before > 1) {  // it begins in (before, at]
+      std::uintptr_t const middle = before + (at - before) / 2;
+      (theirs_until(middle) == middle ? before : at) = middle;
+    }
+    return at;
+  }
+  return end;
 }
 
-void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made, bool may_be_pinned) {
+void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& made, std::size_t step) {
   device::pin_answer answer = calls_.pin(as_pointer(begin), end - begin, false);
   if (answer.result == device::pin_result::refused && !mapping_of(as_pointer(begin)).writable)
     if (device::pin_answer again = calls_.pin(as_pointer(begin), end - begin, true); again.result == device::pin_result::pinned)
@@ -72,47 +83,43 @@ void pin_registry::pin_ours(std::uintptr_t begin, std::uintptr_t end, std::uintp
     return;
   }
   if (answer.result == device::pin_result::refused) fail(errc::memory, "{}", why_refused(begin, end - begin, answer.why));
-  if (!may_be_pinned)
+  if (!step)
     fail(errc::memory,
          "host memory: {} bytes at {} are pinned in part by somebody else, who does not tell which; unpin them there, or copy them",
          end - begin, as_pointer(begin));
-  // Some pages in between are somebody else's: pin what lies before, between and after theirs.
+  // Some bytes in between are somebody else's: pin what lies before, between and after theirs.
   for (std::uintptr_t at = begin; at < end;) {
-    std::uintptr_t free_end = at;
-    while (free_end < end && theirs_until(free_end, first) == free_end) free_end += page_bytes;
-    if (free_end > at) pin_ours(at, free_end, first, made, false);
-    at = free_end;
-    if (at == end) break;
-    std::uintptr_t const theirs = std::min(end, theirs_until(at, first));
-    made[at] = {theirs, 0, false};
-    at = theirs;
+    std::uintptr_t const theirs = next_theirs(at, end, step);
+    if (theirs > at) pin_ours(at, theirs, made, step > fine_step ? fine_step : 0);
+    if (theirs == end) break;
+    at = std::min(end, theirs_until(theirs));
+    made[theirs] = {at, 0, false};
   }
 }
 
-void pin_registry::pin_gap(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made) {
+void pin_registry::pin_gap(std::uintptr_t begin, std::uintptr_t end, parts& made) {
   // Often the whole of it is pinned by its allocator: asked first, since that is one question.
   std::uintptr_t at = begin;
   while (at < end) {
-    std::uintptr_t const theirs = std::min(end, theirs_until(at, first));
+    std::uintptr_t const theirs = std::min(end, theirs_until(at));
     if (theirs == at) break;
     made[at] = {theirs, 0, false};
     at = theirs;
   }
-  if (at < end) pin_ours(at, end, first, made, true);
+  if (at < end) pin_ours(at, end, made, page_bytes);
 }
 
 void pin_registry::hold(void const* data, std::size_t bytes) {
-  std::uintptr_t const begin = first_page(data), end = page_after(data, bytes);
-  auto const first = reinterpret_cast<std::uintptr_t>(data);
+  auto const begin = reinterpret_cast<std::uintptr_t>(data), end = begin + bytes;
   std::lock_guard const hold(mutex_);
   parts made;
   try {
     std::uintptr_t at = begin;
     for (auto p = first_in(begin); p != parts_.end() && p->first < end; ++p) {
-      if (at < p->first) pin_gap(at, p->first, first, made);
+      if (at < p->first) pin_gap(at, p->first, made);
       at = p->second.end;
     }
-    if (at < end) pin_gap(at, end, first, made);
+    if (at < end) pin_gap(at, end, made);
   } catch (...) {
     for (auto const& [from, p] : made)
       if (p.ours) calls_.unpin(as_pointer(from));
@@ -123,7 +130,7 @@ void pin_registry::hold(void const* data, std::size_t bytes) {
 }
 
 void pin_registry::release(void const* data, std::size_t bytes) noexcept {
-  std::uintptr_t const begin = first_page(data), end = page_after(data, bytes);
+  auto const begin = reinterpret_cast<std::uintptr_t>(data), end = begin + bytes;
   std::lock_guard const hold(mutex_);
   for (auto p = first_in(begin); p != parts_.end() && p->first < end;) {
     if (--p->second.holders) {

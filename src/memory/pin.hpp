@@ -1,8 +1,10 @@
 // Host memory of the caller's, pinned and mapped for devices where it lies.
-// CUDA pins whole pages and refuses pages that are pinned already, so a registry counts who holds which pages: arrays may overlap, share
-// their first and last pages or be the same. Invariant: pages are pinned while somebody holds them and unpinned with the last; what
-// somebody else pinned (an allocator of pinned memory, another library) is used as it is and never unpinned; a refusal leaves all as it
-// was. Cost: one lock a call; pinning touches each page, some 3 s per 8 GiB of pages that were never touched.
+// CUDA registers exact ranges of bytes: it refuses one that overlaps another, not one that shares a page with it. So a registry counts who
+// holds which bytes: arrays may overlap or be the same. Never a byte more than the array: a copy that begins inside a registered range and
+// ends outside is refused, so the next array on the page would be lost to the copy engine. Invariant: bytes are pinned while somebody holds
+// them and unpinned with the last; what somebody else pinned (an allocator of pinned memory, another library) is used as it is and never
+// unpinned; a refusal leaves all as it was. Cost: one lock a call; pinning touches each page, some 3 s per 8 GiB of pages that were never
+// touched.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +19,8 @@
 namespace garner {
 
 struct pin_calls {  // the runtime's, or a test's
-  std::function<device::pin_answer(void* pages, std::size_t bytes, bool read_only)> pin;
-  std::function<void(void* pages)> unpin;
+  std::function<device::pin_answer(void* data, std::size_t bytes, bool read_only)> pin;
+  std::function<void(void* data)> unpin;
   std::function<std::size_t(void const* at)> pinned_from;
 };
 
@@ -36,11 +38,12 @@ class pin_registry {
     std::uint64_t holders = 0;
     bool ours = true;
   };
-  using parts = std::map<std::uintptr_t, part>;  // by their begin; they do not overlap
-  // Pages [begin, end) into `made`; `first`: the array's first byte, before which nothing is asked of its page.
-  void pin_gap(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made);
-  void pin_ours(std::uintptr_t begin, std::uintptr_t end, std::uintptr_t first, parts& made, bool may_be_pinned);
-  std::uintptr_t theirs_until(std::uintptr_t at, std::uintptr_t first) const;  // `at`: not somebody else's
+  using parts = std::map<std::uintptr_t, part>;                         // by their begin; they do not overlap
+  void pin_gap(std::uintptr_t begin, std::uintptr_t end, parts& made);  // [begin, end) into `made`
+  void pin_ours(std::uintptr_t begin, std::uintptr_t end, parts& made, std::size_t step);
+  std::uintptr_t theirs_until(std::uintptr_t at) const;  // `at`: not somebody else's
+  // Where somebody else's begins in [begin, end), looked for in steps and then to the byte; `end`: nowhere.
+  std::uintptr_t next_theirs(std::uintptr_t begin, std::uintptr_t end, std::size_t step) const;
   parts::iterator first_in(std::uintptr_t begin);
 
   pin_calls calls_;
@@ -57,7 +60,7 @@ struct mapping_at {
 };
 mapping_at mapping_of(void const* at, std::string const& maps = "/proc/self/maps");
 
-// Holds the pages of an array as long as it lives. Move-only.
+// Holds the bytes of an array pinned as long as it lives. Move-only.
 class pinned_pages {
  public:
   pinned_pages() = default;

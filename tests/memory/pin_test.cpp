@@ -1,5 +1,5 @@
-// Pages pinned where they lie: who holds them is counted, what is somebody else's is left alone, a refusal leaves all as it was. A model of
-// the runtime stands in for it: like it, it refuses pages that are pinned.
+// Bytes pinned where they lie, and no others: who holds them is counted, what is somebody else's is left alone, a refusal leaves all as it
+// was. A model of the runtime stands in for it: like it, it refuses bytes that are pinned.
 #include "memory/pin.hpp"
 
 #include <fcntl.h>
@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -38,7 +40,7 @@ struct runtime_model {
     return {[this](void* p, std::size_t bytes, bool read_only) -> device::pin_answer {
               std::lock_guard const hold(mutex);
               auto const a = reinterpret_cast<std::uintptr_t>(p);
-              if (a % page_bytes || bytes % page_bytes || bytes == 0) ++wrong;
+              if (bytes == 0) ++wrong;
               if (overlaps(a, a + bytes)) return {device::pin_result::already};
               if (bytes > most || (read_only && !takes_read_only)) return {device::pin_result::refused, "out of memory"};
               pinned[a] = a + bytes;
@@ -66,48 +68,78 @@ void const* at(std::uintptr_t a) { return reinterpret_cast<void const*>(a); }
 // No process has memory there, also none under a sanitizer.
 constexpr std::uintptr_t base = 0x1000'0000'0000'0000, page = page_bytes;
 
-TEST(pins, whole_pages_and_given_back) {
+TEST(pins, its_bytes_alone_and_given_back) {
   runtime_model model;
   pin_registry r(model.calls());
   r.hold(at(base + 100), page);  // over two pages
   ASSERT_EQ(model.pinned.size(), 1u);
-  EXPECT_EQ(model.pinned.at(base), base + 2 * page);
-  EXPECT_EQ(r.pinned_bytes(), 2 * page);
+  EXPECT_EQ(model.pinned.at(base + 100), base + 100 + page);
+  EXPECT_EQ(r.pinned_bytes(), page);
   r.release(at(base + 100), page);
   EXPECT_TRUE(model.pinned.empty());
   EXPECT_EQ(r.pinned_bytes(), 0u);
   EXPECT_EQ(model.wrong, 0);
 }
 
-TEST(pins, equal_and_overlapping_arrays_share_pages) {
+TEST(pins, equal_and_overlapping_arrays_share_bytes) {
   runtime_model model;
   pin_registry r(model.calls());
   r.hold(at(base), 4 * page);
   r.hold(at(base), 4 * page);
   EXPECT_EQ(model.pins, 1);
-  r.hold(at(base + 3 * page + 8), 4 * page);  // a page of the first, four more
-  EXPECT_EQ(r.pinned_bytes(), 8 * page);
+  r.hold(at(base + 3 * page + 8), 4 * page);
+  EXPECT_EQ(r.pinned_bytes(), 7 * page + 8);
   r.release(at(base), 4 * page);
   EXPECT_EQ(model.unpins, 0);
   r.release(at(base), 4 * page);
-  EXPECT_EQ(r.pinned_bytes(), 8 * page) << "the third still holds a page of the first part";
+  EXPECT_EQ(r.pinned_bytes(), 7 * page + 8) << "the third still holds the end of the first part";
   r.release(at(base + 3 * page + 8), 4 * page);
   EXPECT_TRUE(model.pinned.empty());
   EXPECT_EQ(model.wrong, 0);
 }
 
-TEST(pins, neighbours_in_one_page_and_an_array_around_others) {
+TEST(pins, neighbours_on_one_page_are_pinned_each_by_itself) {
   runtime_model model;
   pin_registry r(model.calls());
   r.hold(at(base + 10), 100);
   r.hold(at(base + 2000), 100);
-  EXPECT_EQ(model.pins, 1);
-  r.hold(at(base + 4 * page), 10);
-  r.hold(at(base - page), 8 * page);  // before, between and after
+  r.hold(at(base + 110), 50);  // begins where the first ends
+  EXPECT_EQ(model.pins, 3);
+  EXPECT_EQ(r.pinned_bytes(), 250u);
+  r.release(at(base + 10), 100);
+  EXPECT_FALSE(model.overlaps(base, base + 110));
+  EXPECT_TRUE(model.overlaps(base + 110, base + 160));
+  r.release(at(base + 110), 50);
+  r.release(at(base + 2000), 100);
+  EXPECT_TRUE(model.pinned.empty());
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, an_array_that_begins_on_the_last_page_of_another) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  r.hold(at(base + 100), 10'000);
+  EXPECT_FALSE(model.overlaps(base + 10'100, base + 3 * page)) << "the next array could not be copied";
+  r.hold(at(base + 10'100), 20'000);
+  EXPECT_EQ(model.pinned, (std::map<std::uintptr_t, std::uintptr_t>{{base + 100, base + 10'100}, {base + 10'100, base + 30'100}}));
+  r.release(at(base + 100), 10'000);
+  EXPECT_EQ(model.pinned, (std::map<std::uintptr_t, std::uintptr_t>{{base + 10'100, base + 30'100}}));
+  r.release(at(base + 10'100), 20'000);
+  EXPECT_TRUE(model.pinned.empty());
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, an_array_around_others) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  std::pair<std::uintptr_t, std::size_t> const inner[] = {{base + 10, 100}, {base + 2000, 100}, {base + 4 * page, 10}};
+  for (auto const& [a, n] : inner) r.hold(at(a), n);
+  r.hold(at(base - page + 3), 8 * page);  // before, between and after
   EXPECT_EQ(r.pinned_bytes(), 8 * page);
-  for (auto [a, n] : {std::pair(base + 10, std::size_t{100}), {base + 2000, 100}, {base + 4 * page, 10}}) r.release(at(a), n);
+  EXPECT_EQ(model.pins, 7);
+  for (auto const& [a, n] : inner) r.release(at(a), n);
   EXPECT_EQ(r.pinned_bytes(), 8 * page);
-  r.release(at(base - page), 8 * page);
+  r.release(at(base - page + 3), 8 * page);
   EXPECT_TRUE(model.pinned.empty());
 }
 
@@ -131,16 +163,45 @@ TEST(pins, what_somebody_else_pinned_is_used_and_left) {
   EXPECT_EQ(model.wrong, 0);
 }
 
-TEST(pins, what_somebody_else_pinned_may_begin_inside_a_page) {
+TEST(pins, what_somebody_else_pinned_may_begin_anywhere) {
   runtime_model model;
   pin_registry r(model.calls());
-  model.pin_foreign(base + 512, base + 512 + 2 * page);
-  for (auto [a, n] : {std::pair(base + 512, 2 * page), {base + 600, 10 + 0 * page}, {base + 4000, page}}) {
+  std::uintptr_t const begin = base + 517, end = begin + 2 * page;
+  model.pin_foreign(begin, end);
+  for (auto [a, n] : {std::pair(begin, 2 * page), {base + 600, 10 + 0 * page}, {base + 4000, page}}) {
     r.hold(at(a), n);
     EXPECT_EQ(r.pinned_bytes(), 0u);
     r.release(at(a), n);
   }
   EXPECT_EQ(model.pins, 0);
+  // Reaching into it and out of it by a byte: all but theirs is pinned, to the byte.
+  for (auto [a, n, ours] :
+       {std::tuple(base, std::size_t{518}, std::size_t{517}), {end - 1, 2, 1}, {begin - 1, 2 * page + 2, 2}, {base, 3 * page, page}}) {
+    r.hold(at(a), n);
+    EXPECT_EQ(r.pinned_bytes(), ours);
+    r.release(at(a), n);
+  }
+  // Behind it on its last page nothing is pinned.
+  r.hold(at(end), 100);
+  EXPECT_EQ(r.pinned_bytes(), 100u);
+  r.release(at(end), 100);
+  EXPECT_EQ(model.wrong, 0);
+}
+
+TEST(pins, small_parts_of_somebody_else_are_found_or_said) {
+  runtime_model model;
+  pin_registry r(model.calls());
+  model.pin_foreign(base + 100, base + 200);
+  model.pin_foreign(base + 200, base + 300);
+  model.pin_foreign(base + 3 * page + 777, base + 3 * page + 877);
+  r.hold(at(base), 5 * page);
+  EXPECT_EQ(r.pinned_bytes(), 5 * page - 300);
+  r.release(at(base), 5 * page);
+  EXPECT_EQ(model.pinned.size(), 3u);
+  model.pin_foreign(base + 2 * page + 1, base + 2 * page + 9);  // finer than the search
+  std::string const text = error_of([&] { r.hold(at(base), 5 * page); });
+  EXPECT_NE(text.find("pinned in part by somebody else"), std::string::npos) << text;
+  EXPECT_EQ(model.pinned.size(), 4u);
   EXPECT_EQ(model.wrong, 0);
 }
 
@@ -265,6 +326,41 @@ TEST(pins, on_a_device_arrays_overlap_and_what_is_pinned_stays) {
     EXPECT_EQ(shared_pins().pinned_bytes(), 0u);
   }
   EXPECT_GT(device::pinned_from(ours.data()), 0u);
+}
+
+// A copy that begins inside a registered range and ends outside is refused by the runtime.
+TEST(pins, on_a_device_neighbours_and_seams_are_copied) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  std::vector<std::uint32_t> words(20'000);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i * 11 + 1);
+  executor x({place_kind::device, 0});
+  buffer<std::uint32_t> near(tier::device, words.size(), 0, "a test");
+  auto const comes_and_goes = [&](std::size_t first, std::size_t n) {
+    x.fill(near.data(), 0, words.size() * 4);
+    x.copy(near.data(), words.data() + first, n * 4);
+    std::vector<std::uint32_t> const part(words.begin() + static_cast<std::ptrdiff_t>(first),
+                                          words.begin() + static_cast<std::ptrdiff_t>(first + n));
+    EXPECT_EQ(testing::host_copy(x, near.data(), n), part) << first << ' ' << n;
+    std::fill_n(words.begin() + static_cast<std::ptrdiff_t>(first), n, 0u);
+    x.copy(words.data() + first, near.data(), n * 4);
+    x.wait();
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), words.begin() + static_cast<std::ptrdiff_t>(first))) << first << ' ' << n;
+  };
+  std::optional<pinned_pages> one(std::in_place, words.data() + 25, 10'000, 0);
+  EXPECT_EQ(device::pinned_from(words.data() + 25), 10'000u);
+  EXPECT_EQ(device::pinned_from(words.data() + 2525), 0u) << "what lies behind it on its last page is not pinned";
+  comes_and_goes(2525, 9000);  // begins on its last page
+  comes_and_goes(0, 3000);     // around it
+  comes_and_goes(30, 9000);    // begins inside, ends outside
+  {
+    pinned_pages const two(words.data() + 2525, 20'000, 0), three(words.data() + 6000, 40'000, 0);
+    for (auto [first, n] : {std::pair{2525, 5000}, {2000, 1000}, {25, 15'975}, {2000, 17'000}, {0, 20'000}})
+      comes_and_goes(static_cast<std::size_t>(first), static_cast<std::size_t>(n));
+    one.reset();
+    comes_and_goes(2525, 5000);
+  }
+  comes_and_goes(0, 20'000);
+  EXPECT_EQ(shared_pins().pinned_bytes(), 0u);
 }
 
 }  // namespace
