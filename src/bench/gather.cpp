@@ -1,12 +1,12 @@
 #include "bench/gather.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/now.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
@@ -18,8 +18,6 @@
 namespace garner::bench {
 
 namespace {
-
-double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct question {
   std::string figure, label;

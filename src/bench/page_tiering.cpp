@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/chart.hpp"
 #include "bench/figure.hpp"
@@ -19,6 +20,14 @@ std::string label_of(std::string const& score) {
                                : score;
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
+
+// What the rest of the way to the oracle is.
+std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
+  tier_curve const* const c = t.find(tier_curve::another);
+  return c ? fmt::format("Another training of {} times as many epochs, as a prediction, answers {} of it: beyond that lies chance.",
+                         r.ceiling, percent(r.of_oracle(t, *c)))
+           : "";
+}
 
 // Hits against the share of rows kept.
 curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
@@ -55,12 +64,13 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
     }
     row.push_back(percent(r.of_oracle(t, s)));
     f.numbers.rows.push_back(std::move(row));
-    if (s.score != "oracle" && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
+    if (s.score != "oracle" && s.score != tier_curve::another && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
   }
   f.charts = draw(c);
   if (best)
     f.finding = fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.", label_of(best->score),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best)));
+                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best))) +
+                " " + ceiling_text(r, t);
   return f;
 }
 
@@ -70,7 +80,8 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
            of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
            "",
            "",
-           "The oracle knows the trace, chance included; no prediction reaches it where few mini-batches were recorded.",
+           "The oracle knows the trace, chance included. What a prediction can reach is what the counts of another training, with another "
+           "seed, do.",
            "",
            {},
            ""};
@@ -80,12 +91,14 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
   for (tier_curve const& s : t.curves) {
     if (s.score == "oracle") continue;
     double const share = 100 * r.of_oracle(t, s);
-    c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
+    if (s.score == tier_curve::another) c.marks.push_back({share, s.score});
+    else c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
     auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
     f.numbers.rows.push_back({label_of(s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
                               cost == g.scores.end() ? "-" : short_number(cost->ms)});
   }
   f.charts = draw(c);
+  f.finding = ceiling_text(r, t);
   return f;
 }
 
@@ -138,25 +151,41 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
                {},
                {0, 5, 10, 15, 20, 25},
                true};
-  bool const timed = std::any_of(t.curves.begin(), t.curves.end(), [](tier_curve const& s) { return s.gather_ms.has_value(); });
+  line_chart times{"Figure 4.11: gather time against the share of rows kept",
+                   fmt::format("mean ms of {} mini-batches, for each score", t.gathered),
+                   "% of the rows kept",
+                   "ms a mini-batch",
+                   {},
+                   {0, 5, 10, 15, 20, 25}};
   f.numbers.head = {"<score", "kept", "GB an epoch", "fewer"};
-  if (timed) f.numbers.head.push_back("gather, ms an epoch");
+  if (t.gathered) f.numbers.head.insert(f.numbers.head.end(), {"MB a gather", "ms a gather"});
   for (tier_curve const& s : t.curves) {
     curve line{label_of(s.score), {}};
     for (std::size_t i = 0; i < r.kept.size() && r.kept[i] <= 0.25 + 1e-9; ++i) {
       line.points.emplace_back(100 * r.kept[i], 1 - s.hits[i]);
       if (i % 5 && r.kept[i] < 0.1) continue;
       std::vector<std::string> row{label_of(s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
-      if (timed)
-        row.push_back(s.gather_ms ? short_number((*s.gather_ms)[i] / static_cast<double>(std::max<std::uint64_t>(1, r.epochs))) : "-");
+      if (t.gathered) {
+        auto const m =
+            std::find_if(s.gathers.begin(), s.gathers.end(), [&](tier_gather const& x) { return std::abs(x.kept - r.kept[i]) < 1e-9; });
+        row.push_back(m == s.gathers.end() ? "-" : short_number(m->link_bytes / 1e6));
+        row.push_back(m == s.gathers.end() || !m->ms ? "-" : short_number(*m->ms));
+      }
       f.numbers.rows.push_back(std::move(row));
     }
     c.curves.push_back(std::move(line));
+    curve took{label_of(s.score), {}};
+    for (tier_gather const& m : s.gathers)
+      if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
+    if (took.points.size() > 1) times.curves.push_back(std::move(took));
   }
   f.charts = draw(c);
+  if (!times.curves.empty()) f.charts += draw(times);
+  if (!t.no_gathers.empty()) f.key = fmt::format("<p>No gathers: {}.</p>\n", escaped(t.no_gathers));
   if (tier_curve const* const best = t.find("expected"))
     f.finding = fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), timed ? "" : " (counted from the trace)");
+                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]),
+                            t.gathered && r.place != "host" ? "" : " (counted from the trace)");
   return f;
 }
 

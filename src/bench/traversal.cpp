@@ -4,13 +4,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <numeric>
 #include <optional>
 
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
+#include "bench/now.hpp"
 #include "bench/ways.hpp"
 #include "core/crew.hpp"
 #include "core/device.hpp"
@@ -33,15 +33,6 @@ namespace garner::bench {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-
-std::string now_utc() {
-  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 std::optional<std::uint64_t> limited(std::uint64_t bytes) { return bytes == budget::unlimited ? std::nullopt : std::optional(bytes); }
 
