@@ -13,7 +13,8 @@ void tiering_arguments::add(CLI::App& verb) {
   training.add_training(verb, false);
   add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
   add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
-  add_number(verb, "--ceiling", ceiling, "of tiering: what a prediction can reach, by another training of so many times --epochs; 0: none")
+  add_number(verb, "--ceiling", ceiling,
+             "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told")
       ->capture_default_str();
   verb.add_flag("--no-gathers", no_gathers, "of tiering: leave out the gathers of figure 4.11 from a table in host memory");
   verb.add_flag("--no-deeper", no_deeper, "of tiering: leave out the depths of figure 4.10");

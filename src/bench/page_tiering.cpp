@@ -21,13 +21,16 @@ std::string label_of(std::string const& score) {
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
 
-// What the rest of the way to the oracle is.
+// What of the way to the oracle is chance.
 std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
-  tier_curve const* const c = t.find(tier_curve::another);
-  return c ? fmt::format("Another training of {} times as many epochs, as a prediction, answers {} of it: beyond that lies chance.",
-                         r.ceiling, percent(r.of_oracle(t, *c)))
+  tier_curve const* const c = t.find(tier_curve::ceiling);
+  return c ? fmt::format(
+                 "No prediction can be expected to answer more than {} of what the oracle does (the best rows of another training of {} "
+                 "times the epochs, by its own counts); the rest is chance.",
+                 percent(r.of_oracle(t, *c)), r.ceiling)
            : "";
 }
+bool is_score(tier_curve const& c) { return c.score != "oracle" && c.score != tier_curve::another && c.score != tier_curve::ceiling; }
 
 // Hits against the share of rows kept.
 curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
@@ -56,7 +59,7 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
-    c.curves.push_back(hit_curve(r, label_of(s.score), s));
+    if (s.score != tier_curve::another) c.curves.push_back(hit_curve(r, label_of(s.score), s));
     std::vector<std::string> row{label_of(s.score)};
     for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) {
       std::size_t const i = std::min(r.at(share), s.hits.size() - 1);
@@ -64,7 +67,7 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
     }
     row.push_back(percent(r.of_oracle(t, s)));
     f.numbers.rows.push_back(std::move(row));
-    if (s.score != "oracle" && s.score != tier_curve::another && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
+    if (is_score(s) && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
   }
   f.charts = draw(c);
   if (best)
@@ -80,7 +83,7 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
            of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
            "",
            "",
-           "The oracle knows the trace, chance included. What a prediction can reach is what the counts of another training, with another "
+           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one."
            "seed, do.",
            "",
            {},
@@ -91,8 +94,8 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
   for (tier_curve const& s : t.curves) {
     if (s.score == "oracle") continue;
     double const share = 100 * r.of_oracle(t, s);
-    if (s.score == tier_curve::another) c.marks.push_back({share, s.score});
-    else c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
+    if (s.score == tier_curve::ceiling) c.marks.push_back({share, "the ceiling of predictions"});
+    if (is_score(s)) c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
     auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
     f.numbers.rows.push_back({label_of(s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
                               cost == g.scores.end() ? "-" : short_number(cost->ms)});
@@ -173,7 +176,7 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       }
       f.numbers.rows.push_back(std::move(row));
     }
-    c.curves.push_back(std::move(line));
+    if (s.score != tier_curve::another) c.curves.push_back(std::move(line));
     curve took{label_of(s.score), {}};
     for (tier_gather const& m : s.gathers)
       if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
@@ -199,16 +202,12 @@ std::string tiering_sections(std::vector<named_tiering> const& runs) {
                                             r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, r.epochs,
                                             r.epochs == 1 ? "" : "s", r.rule, r.row_bytes);
     out += fmt::format("<section>\n<h2>Data tiering: {}</h2>\n", escaped(n.name));
-    std::string rows;
-    auto const add = [&](char const* name, std::string const& value) {
-      rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
-    };
-    add("file", n.name);
-    add("measured", r.time + " with garner " + r.garner);
-    add("command", r.command);
-    add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
-           rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
+    fact_list facts;
+    facts.add("file", n.name);
+    facts.add("measured", r.time + " with garner " + r.garner);
+    facts.add("command", r.command);
+    facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
+    out += facts.html() + "</section>\n<section class=\"figures\">\n";
     for (tiering_graph const& g : r.graphs) {
       tier_trace const& t = g.traces.front();
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges, {} training vertices, fanouts {}, {} mini-batches, {} accesses",

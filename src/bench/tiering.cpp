@@ -80,7 +80,10 @@ struct setting {
       how.sampling.seed = o.sampling.seed + 1;
       how.epochs = std::min<std::uint64_t>(o.epochs * o.ceiling, 1u << 20);
       how.keep_rows = false;
-      row.curves.push_back(curve_of(tier_curve::another, t, rows_by_count(record_trace(g, how).counts), kept));
+      trace const again = record_trace(g, how);
+      std::vector<std::uint64_t> const order = rows_by_count(again.counts);
+      row.curves.push_back(curve_of(tier_curve::another, t, order, kept));
+      row.curves.push_back(curve_of(tier_curve::ceiling, again, order, kept));
     }
     for (score_kind const by : all_scores) {
       score_result const r = score(by, fanouts);

@@ -24,7 +24,7 @@ struct tiering_options {
   std::uint64_t epochs = 1, row_bytes = 512;
   bool deeper = true;         // figure 4.10 too
   bool gathers = true;        // of figure 4.11: measured, of up to 20 mini-batches
-  std::uint64_t ceiling = 8;  // another training, of so many times `epochs`, as a prediction; 0: none
+  std::uint64_t ceiling = 8;  // what a prediction can reach, by another training of so many times `epochs`; 0: not told
   std::string train;          // as it was said; for the file
   std::function<vertex_set(graph_handle const&)> training;
   std::string command;

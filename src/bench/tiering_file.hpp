@@ -15,8 +15,10 @@ struct tier_gather {  // a mini-batch gathered from a table of which that share 
   std::optional<double> ms;  // none where nothing is timed (traced)
 };
 struct tier_curve {
-  static constexpr char const* another = "another training";
-  std::string score;  // "oracle": the trace itself; `another`: the counts of a training with another seed
+  // The counts of a training with another seed: as a prediction of the trace, which is luck too; and what their own rows answer of that
+  // training, more than any prediction can be expected to (the best rows were chosen knowing it).
+  static constexpr char const *another = "another training", *ceiling = "ceiling";
+  std::string score;  // "oracle": the trace itself
   std::vector<double> hits;
   std::vector<tier_gather> gathers;  // kept ascends; empty where none ran
 };
@@ -24,9 +26,9 @@ struct tier_trace {
   std::vector<std::uint64_t> fanouts;
   std::uint64_t batches = 0, accesses = 0, sampled = 0;
   double ms = 0;
-  std::vector<tier_curve> curves;
-  std::uint64_t gathered = 0;  // mini-batches
-  std::string no_gathers;      // why none ran; empty where some did, and in traces of figure 4.10
+  std::vector<tier_curve> curves;  // the oracle; another, ceiling; the scores
+  std::uint64_t gathered = 0;      // mini-batches
+  std::string no_gathers;          // why none ran; empty where some did, and in traces of figure 4.10
 
   tier_curve const* find(std::string const& score) const {
     for (tier_curve const& c : curves)
