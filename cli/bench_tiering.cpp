@@ -1,5 +1,8 @@
 #include "bench_tiering.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "common.hpp"
 #include "core/fail.hpp"
 #include "core/publish.hpp"
@@ -10,34 +13,66 @@ void tiering_arguments::add(CLI::App& verb) {
   training.add_training(verb, false);
   add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
   add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
+  add_number(verb, "--ceiling", ceiling,
+             "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told")
+      ->capture_default_str();
+  verb.add_flag("--no-gathers", no_gathers, "of tiering: leave out the gathers of figure 4.11 from a table in host memory");
   verb.add_flag("--no-deeper", no_deeper, "of tiering: leave out the depths of figure 4.10");
 }
+
+namespace {
+// Of each score a line: ms, or bytes where nothing is timed, for each share kept.
+void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
+  bench::tier_trace const& t = g.traces.front();
+  if (!t.no_gathers.empty()) return say("{:<12} no gathers: {}\n", g.name, t.no_gathers);
+  bool told = false;
+  for (bench::tier_curve const& c : t.curves) {
+    if (c.gathers.empty()) continue;
+    bool const timed = c.gathers.front().ms.has_value();
+    if (!std::exchange(told, true)) {
+      say("{:<12} {}, mean of {} mini-batches, rows of {} B; kept", g.name, timed ? "ms a gather" : "MB over the link a gather", t.gathered,
+          r.row_bytes);
+      for (bench::tier_gather const& m : c.gathers) say(" {:.0f} %", 100 * m.kept);
+      say("{}\n", r.place == "host" ? " (at the host all rows are near)" : "");
+    }
+    say("{:<12} {:<16}", g.name, c.score);
+    for (bench::tier_gather const& m : c.gathers) say(" {:>8.3f}", m.ms ? *m.ms : m.link_bytes / 1e6);
+    say("\n");
+    if (r.place == "host") return;
+  }
+}
+}  // namespace
 
 void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const {
   o.sampling = training.sampling();
   o.sampling.seed = seed;
   if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
+  if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
   if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
   o.epochs = epochs;
   o.row_bytes = row_bytes;
   o.deeper = !no_deeper;
+  o.gathers = !no_gathers;
+  o.ceiling = ceiling;
   o.train = training.train;
   o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
   say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,
       training.batch);
-  say("{:<12} {:<14} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
+  say("{:<12} {:<16} {:>8} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "graph", "score", "1 %", "5 %", "10 %", "25 %", "of oracle", "ms");
   flush_out();
   bench::tiering_run const run = bench::measure_tiering(o, [](bench::tiering_run const& r, bench::tiering_graph const& g) {
     bench::tier_trace const& t = g.traces.front();
     for (bench::tier_curve const& c : t.curves) {
-      say("{:<12} {:<14}", g.name, c.score);
+      say("{:<12} {:<16}", g.name, c.score);
       for (double const share : {0.01, 0.05, 0.1, 0.25}) say(" {:>6.2f} %", 100 * c.hits[r.at(share)]);
       say(" {:>8.2f} %", 100 * r.of_oracle(t, c));
-      double ms = c.score == "oracle" ? t.ms : 0;
+      std::optional<double> ms;
+      if (c.score == "oracle") ms = t.ms;
       for (bench::score_cost const& s : g.scores)
         if (s.score == c.score) ms = s.ms;
-      say(" {:>10.1f}\n", ms);
+      say(" {:>10}\n", ms ? fmt::format("{:.1f}", *ms) : "-");
     }
+    say_gathers(r, g);
     flush_out();
   });
   pending_file file(out);

@@ -10,7 +10,8 @@ namespace garner::cli {
 struct tiering_arguments {
   sample_arguments training;
   std::uint64_t epochs = 1, row_bytes = 512;
-  bool no_deeper = false;
+  std::uint64_t ceiling = 8;
+  bool no_deeper = false, no_gathers = false;
   void add(CLI::App& verb);
   // `o` has the place, the graphs and the command; writes the file.
   void measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const;

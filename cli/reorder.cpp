@@ -59,7 +59,7 @@ void reorder_file(reorder_arguments& a) {
   if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
   cli::check_outputs(a.in, {{"OUT", a.out}, {"--table-out", table_out}});
-  if (!a.table.empty()) read_npy_head(a.table);
+  if (!a.table.empty()) check_table(a.table);
   graph_info const info = read_header(a.in).info;
   std::uint64_t const bytes = reorder_bytes(info);
   cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));

@@ -17,7 +17,21 @@
 namespace garner {
 
 enum class element : std::uint8_t { f32, f16, bf16, i8, i64, u8 };  // u8: raw bytes
-std::uint64_t bytes_of(element e);
+constexpr std::uint64_t bytes_of(element e) {
+  switch (e) {
+    case element::f32:
+      return 4;
+    case element::f16:
+    case element::bf16:
+      return 2;
+    case element::i64:
+      return 8;
+    case element::i8:
+    case element::u8:
+      return 1;
+  }
+  return 0;  // none of these
+}
 std::string_view to_string(element e);  // "f32" ...
 element parse_element(std::string_view text);
 

@@ -83,7 +83,8 @@ struct trace_options {
   vertex_set train;
   sample_options sampling;
   std::uint64_t epochs = 1;
-  bool keep_rows = false;  // of each mini-batch, not only how often each row was read
+  bool keep_rows = false;                          // of each mini-batch, not only how often each row was read
+  std::uint64_t keep_batches = ~std::uint64_t{0};  // keep_rows: of the first so many; save_trace() takes all or none
 };
 // What a training reads: an access is a unique row of a mini-batch. Row k belongs to the vertex graph.ids()[k].
 struct trace {

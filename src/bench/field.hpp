@@ -1,8 +1,6 @@
-// The files of `garner bench`: when one was measured; reading, a value and where it stands, so that an error can say so.
+// Reading the files of `garner bench`: a value and where it stands, so that an error can say so.
 #pragma once
-#include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,15 +11,6 @@
 namespace garner::bench {
 
 using json = nlohmann::ordered_json;
-
-inline std::string now_utc() {
-  std::time_t const now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 template <class T>
 json or_null(std::optional<T> const& value) {

@@ -52,6 +52,14 @@ code{font-size:.9em}
 
 std::string percent(double part) { return fmt::format("{} %", short_number(100 * part)); }
 
+void fact_list::add(char const* name, std::string const& value) {
+  rows_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
+}
+std::string fact_list::html() const {
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
+         rows_ + "</tbody></table></div>\n";
+}
+
 std::string table::html(std::string const& what, bool open) const {
   if (rows.empty()) return "";
   // Long ones are folded, so that a phone need not roll past them.

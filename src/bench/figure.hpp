@@ -15,6 +15,16 @@ struct table {
   std::string html(std::string const& what, bool open) const;
 };
 
+// How a run was measured: a name and a value a line.
+class fact_list {
+ public:
+  void add(char const* name, std::string const& value);
+  std::string html() const;
+
+ private:
+  std::string rows_;
+};
+
 // What one figure shows; `charts` is SVG already.
 struct figure {
   std::string number, title;  // number: the paper's, or empty

@@ -1,13 +1,13 @@
 #include "bench/gather.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
 
 #include "bench/arithmetic.hpp"
-#include "bench/field.hpp"
+
+#include "bench/now.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
@@ -20,8 +20,6 @@
 namespace garner::bench {
 
 namespace {
-
-double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct question {
   std::string figure, label;

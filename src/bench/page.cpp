@@ -639,27 +639,24 @@ figure pages::not_measured() const {
 std::string facts_of(named_run const& n) {
   run_file const& r = n.run;
   machine_facts const& m = r.machine;
-  std::string rows;
-  auto const add = [&](char const* name, std::string const& value) {
-    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
-  };
-  add("file", n.name);
-  add("measured", r.time + " with garner " + r.garner);
-  add("command", r.command);
-  add("place", m.place + (m.device.empty() ? "" : ", " + m.device));
-  add("host threads", std::to_string(m.threads));
-  if (m.device_budget) add("device budget", format_bytes(*m.device_budget));
-  if (m.host_budget) add("host budget", format_bytes(*m.host_budget));
+  fact_list facts;
+  facts.add("file", n.name);
+  facts.add("measured", r.time + " with garner " + r.garner);
+  facts.add("command", r.command);
+  facts.add("place", m.place + (m.device.empty() ? "" : ", " + m.device));
+  facts.add("host threads", std::to_string(m.threads));
+  if (m.device_budget) facts.add("device budget", format_bytes(*m.device_budget));
+  if (m.host_budget) facts.add("host budget", format_bytes(*m.host_budget));
   if (m.link)
-    add("link", fmt::format("copy {} GB/s, aligned reads {} GB/s, {} G requests/s of 128 B, {} of 32 B{}", short_number(m.link->copy_gbs),
-                            short_number(m.link->zero_copy_gbs), short_number(m.link->line_requests), short_number(m.link->sector_requests),
-                            m.link->paged_gbs ? ", UVM in order " + short_number(*m.link->paged_gbs) + " GB/s" : ""));
-  else add("link", "none was measured");
-  add("protocol",
-      fmt::format("{}: {} of {} sources for BFS and SSSP, of {} runs elsewhere; {} iterations of PageRank; seed {}", r.protocol.name,
-                  r.protocol.statistic, r.protocol.sources, r.protocol.trials, r.protocol.iterations, r.protocol.seed));
-  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" + rows +
-         "</tbody></table></div>\n";
+    facts.add("link",
+              fmt::format("copy {} GB/s, aligned reads {} GB/s, {} G requests/s of 128 B, {} of 32 B{}", short_number(m.link->copy_gbs),
+                          short_number(m.link->zero_copy_gbs), short_number(m.link->line_requests), short_number(m.link->sector_requests),
+                          m.link->paged_gbs ? ", UVM in order " + short_number(*m.link->paged_gbs) + " GB/s" : ""));
+  else facts.add("link", "none was measured");
+  facts.add("protocol",
+            fmt::format("{}: {} of {} sources for BFS and SSSP, of {} runs elsewhere; {} iterations of PageRank; seed {}", r.protocol.name,
+                        r.protocol.statistic, r.protocol.sources, r.protocol.trials, r.protocol.iterations, r.protocol.seed));
+  return facts.html();
 }
 
 bool same_setting(run_file const& a, run_file const& b) {

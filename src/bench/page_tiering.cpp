@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/chart.hpp"
 #include "bench/figure.hpp"
@@ -19,6 +20,17 @@ std::string label_of(std::string const& score) {
                                : score;
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
+
+// What of the way to the oracle is chance.
+std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
+  tier_curve const* const c = t.find(tier_curve::ceiling);
+  return c ? fmt::format(
+                 "No prediction can be expected to answer more than {} of what the oracle does (the best rows of another training of {} "
+                 "times the epochs, by its own counts); the rest is chance.",
+                 percent(r.of_oracle(t, *c)), r.ceiling)
+           : "";
+}
+bool is_score(tier_curve const& c) { return c.score != "oracle" && c.score != tier_curve::another && c.score != tier_curve::ceiling; }
 
 // Hits against the share of rows kept.
 curve hit_curve(tiering_run const& r, std::string name, tier_curve const& c) {
@@ -47,7 +59,7 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
-    c.curves.push_back(hit_curve(r, label_of(s.score), s));
+    if (s.score != tier_curve::another) c.curves.push_back(hit_curve(r, label_of(s.score), s));
     std::vector<std::string> row{label_of(s.score)};
     for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) {
       std::size_t const i = std::min(r.at(share), s.hits.size() - 1);
@@ -55,12 +67,13 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
     }
     row.push_back(percent(r.of_oracle(t, s)));
     f.numbers.rows.push_back(std::move(row));
-    if (s.score != "oracle" && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
+    if (is_score(s) && (!best || r.of_oracle(t, s) > r.of_oracle(t, *best))) best = &s;
   }
   f.charts = draw(c);
   if (best)
     f.finding = fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.", label_of(best->score),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best)));
+                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best))) +
+                " " + ceiling_text(r, t);
   return f;
 }
 
@@ -70,7 +83,8 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
            of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
            "",
            "",
-           "The oracle knows the trace, chance included; no prediction reaches it where few mini-batches were recorded.",
+           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one."
+           "seed, do.",
            "",
            {},
            ""};
@@ -80,12 +94,14 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
   for (tier_curve const& s : t.curves) {
     if (s.score == "oracle") continue;
     double const share = 100 * r.of_oracle(t, s);
-    c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
+    if (s.score == tier_curve::ceiling) c.marks.push_back({share, "the ceiling of predictions"});
+    if (is_score(s)) c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
     auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
     f.numbers.rows.push_back({label_of(s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
                               cost == g.scores.end() ? "-" : short_number(cost->ms)});
   }
   f.charts = draw(c);
+  f.finding = ceiling_text(r, t);
   return f;
 }
 
@@ -138,25 +154,41 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
                {},
                {0, 5, 10, 15, 20, 25},
                true};
-  bool const timed = std::any_of(t.curves.begin(), t.curves.end(), [](tier_curve const& s) { return s.gather_ms.has_value(); });
+  line_chart times{"Figure 4.11: gather time against the share of rows kept",
+                   fmt::format("mean ms of {} mini-batches, for each score", t.gathered),
+                   "% of the rows kept",
+                   "ms a mini-batch",
+                   {},
+                   {0, 5, 10, 15, 20, 25}};
   f.numbers.head = {"<score", "kept", "GB an epoch", "fewer"};
-  if (timed) f.numbers.head.push_back("gather, ms an epoch");
+  if (t.gathered) f.numbers.head.insert(f.numbers.head.end(), {"MB a gather", "ms a gather"});
   for (tier_curve const& s : t.curves) {
     curve line{label_of(s.score), {}};
     for (std::size_t i = 0; i < r.kept.size() && r.kept[i] <= 0.25 + 1e-9; ++i) {
       line.points.emplace_back(100 * r.kept[i], 1 - s.hits[i]);
       if (i % 5 && r.kept[i] < 0.1) continue;
       std::vector<std::string> row{label_of(s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
-      if (timed)
-        row.push_back(s.gather_ms ? short_number((*s.gather_ms)[i] / static_cast<double>(std::max<std::uint64_t>(1, r.epochs))) : "-");
+      if (t.gathered) {
+        auto const m =
+            std::find_if(s.gathers.begin(), s.gathers.end(), [&](tier_gather const& x) { return std::abs(x.kept - r.kept[i]) < 1e-9; });
+        row.push_back(m == s.gathers.end() ? "-" : short_number(m->link_bytes / 1e6));
+        row.push_back(m == s.gathers.end() || !m->ms ? "-" : short_number(*m->ms));
+      }
       f.numbers.rows.push_back(std::move(row));
     }
-    c.curves.push_back(std::move(line));
+    if (s.score != tier_curve::another) c.curves.push_back(std::move(line));
+    curve took{label_of(s.score), {}};
+    for (tier_gather const& m : s.gathers)
+      if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
+    if (took.points.size() > 1) times.curves.push_back(std::move(took));
   }
   f.charts = draw(c);
+  if (!times.curves.empty()) f.charts += draw(times);
+  if (!t.no_gathers.empty()) f.key = fmt::format("<p>No gathers: {}.</p>\n", escaped(t.no_gathers));
   if (tier_curve const* const best = t.find("expected"))
     f.finding = fmt::format("With {} of the rows kept by expected accesses {} fewer bytes cross the link{}.", percent(0.1),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), timed ? "" : " (counted from the trace)");
+                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]),
+                            t.gathered && r.place != "host" ? "" : " (counted from the trace)");
   return f;
 }
 
@@ -170,16 +202,12 @@ std::string tiering_sections(std::vector<named_tiering> const& runs) {
                                             r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, r.epochs,
                                             r.epochs == 1 ? "" : "s", r.rule, r.row_bytes);
     out += fmt::format("<section>\n<h2>Data tiering: {}</h2>\n", escaped(n.name));
-    std::string rows;
-    auto const add = [&](char const* name, std::string const& value) {
-      rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));
-    };
-    add("file", n.name);
-    add("measured", r.time + " with garner " + r.garner);
-    add("command", r.command);
-    add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
-    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
-           rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
+    fact_list facts;
+    facts.add("file", n.name);
+    facts.add("measured", r.time + " with garner " + r.garner);
+    facts.add("command", r.command);
+    facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
+    out += facts.html() + "</section>\n<section class=\"figures\">\n";
     for (tiering_graph const& g : r.graphs) {
       tier_trace const& t = g.traces.front();
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges, {} training vertices, fanouts {}, {} mini-batches, {} accesses",

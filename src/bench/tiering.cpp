@@ -1,9 +1,10 @@
 #include "bench/tiering.hpp"
 
-#include <chrono>
 #include <cmath>
 
 #include "bench/field.hpp"
+#include "bench/now.hpp"
+#include "bench/tier_gathers.hpp"
 #include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -25,7 +26,7 @@ std::vector<double> shares() {
 }
 
 tier_curve curve_of(std::string name, trace const& t, std::vector<std::uint64_t> const& order, std::vector<double> const& kept) {
-  tier_curve c{std::move(name), {}, std::nullopt};
+  tier_curve c{std::move(name), {}, {}};
   std::uint64_t hits = 0, at = 0;
   for (double const share : kept) {
     auto const rows = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(t.vertices)));
@@ -49,20 +50,46 @@ struct setting {
     s.sampling.fanouts = fanouts;
     return scores(g, s);
   }
-  tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, std::vector<score_cost>* costs) const {
+  // `main`: the trace that the figures but 4.10 are drawn from.
+  tier_trace trace_of(std::vector<std::uint32_t> const& fanouts, std::vector<double> const& kept, tiering_graph* main) const {
     trace_options how;
     how.where = o.where;
     how.train = train;
     how.sampling = o.sampling;
     how.sampling.fanouts = fanouts;
     how.epochs = o.epochs;
+    how.keep_rows = main && o.gathers;
+    how.keep_batches = 20;
     trace const t = record_trace(g, how);
-    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.ms, {}};
-    row.curves.push_back(curve_of("oracle", t, rows_by_count(t.counts), kept));
+    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.ms, {}, 0, {}};
+    if (main && !o.gathers) row.no_gathers = "left out (--no-gathers)";
+    std::optional<tier_gathers> table;
+    auto const add = [&](std::string name, std::vector<std::uint64_t> const& order, std::vector<float> const& score) {
+      row.curves.push_back(curve_of(std::move(name), t, order, kept));
+      if (!main || !row.no_gathers.empty()) return;
+      try {
+        if (!table) table.emplace(o.where, o.row_bytes, t);
+        row.curves.back().gathers = table->measure(score);
+        row.gathered = table->batches();
+      } catch (error const& e) {
+        if (e.code() != errc::memory) throw;
+        row.no_gathers = e.what();
+      }
+    };
+    add("oracle", rows_by_count(t.counts), {t.counts.begin(), t.counts.end()});
+    if (main && o.ceiling) {
+      how.sampling.seed = o.sampling.seed + 1;
+      how.epochs = std::min<std::uint64_t>(o.epochs * o.ceiling, 1u << 20);
+      how.keep_rows = false;
+      trace const again = record_trace(g, how);
+      std::vector<std::uint64_t> const order = rows_by_count(again.counts);
+      row.curves.push_back(curve_of(tier_curve::another, t, order, kept));
+      row.curves.push_back(curve_of(tier_curve::ceiling, again, order, kept));
+    }
     for (score_kind const by : all_scores) {
       score_result const r = score(by, fanouts);
-      row.curves.push_back(curve_of(std::string(to_string(by)), t, rows_by_score(r.score), kept));
-      if (costs) costs->push_back({std::string(to_string(by)), r.iterations, r.ms});
+      add(std::string(to_string(by)), rows_by_score(r.score), r.score);
+      if (main) main->scores.push_back({std::string(to_string(by)), r.iterations, r.ms});
     }
     return row;
   }
@@ -84,6 +111,7 @@ tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering
   run.epochs = o.epochs;
   run.seed = o.sampling.seed;
   run.row_bytes = o.row_bytes;
+  run.ceiling = o.ceiling;
   run.kept = shares();
   auto const measure = [&](std::string name, graph_handle const& g) {
     setting const s{g, o, o.training(g)};
@@ -92,7 +120,7 @@ tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering
     row.vertices = g.info().vertices;
     row.edges = g.info().edges;
     row.directed = g.info().directed;
-    row.traces.push_back(s.trace_of(o.sampling.fanouts, run.kept, &row.scores));
+    row.traces.push_back(s.trace_of(o.sampling.fanouts, run.kept, &row));
     row.train = s.train.size();
     if (o.deeper)
       for (std::size_t const hops : {2, 3, 4, 6}) row.traces.push_back(s.trace_of(std::vector<std::uint32_t>(hops, 10), run.kept, nullptr));

@@ -1,5 +1,6 @@
 // One run that measures what figures 4.8, 4.10 and 4.11 of the dissertation show: a training is sampled and its accesses are counted; then
-// for each score, and for the oracle that knows the counts, how many of them the rows of highest score would have answered.
+// for each score, for the oracle that knows the counts, and for the counts of another training, how many of them the rows of highest score
+// would have answered.
 // Invariant: the same graph, training set and trace for all scores of a graph.
 #pragma once
 #include <cstdint>
@@ -21,8 +22,10 @@ struct tiering_options {
   std::uint64_t edge_factor = 16;
   sample_options sampling;  // its seed is also that of graphs and training sets
   std::uint64_t epochs = 1, row_bytes = 512;
-  bool deeper = true;  // figure 4.10 too
-  std::string train;   // as it was said; for the file
+  bool deeper = true;         // figure 4.10 too
+  bool gathers = true;        // of figure 4.11: measured, of up to 20 mini-batches
+  std::uint64_t ceiling = 8;  // what a prediction can reach, by another training of so many times `epochs`; 0: not told
+  std::string train;          // as it was said; for the file
   std::function<vertex_set(graph_handle const&)> training;
   std::string command;
 };

@@ -38,6 +38,7 @@ std::string to_json(tiering_run const& run) {
            {"epochs", run.epochs},
            {"seed", run.seed},
            {"row_bytes", run.row_bytes},
+           {"ceiling", run.ceiling},
            {"kept", run.kept},
            {"graphs", json::array()}};
   for (tiering_graph const& g : run.graphs) {
@@ -48,17 +49,21 @@ std::string to_json(tiering_run const& run) {
       for (tier_curve const& c : t.curves) {
         json bytes = json::array();
         for (std::size_t i = 0; i < c.hits.size(); ++i) bytes.push_back(run.link_bytes(t, c, i));
+        json gathers = json::array();
+        for (tier_gather const& m : c.gathers) gathers.push_back({{"kept", m.kept}, {"link_bytes", m.link_bytes}, {"ms", or_null(m.ms)}});
         curves.push_back({{"score", c.score},
                           {"of_oracle_at_10", run.of_oracle(t, c)},
                           {"hits", c.hits},
                           {"link_bytes", std::move(bytes)},
-                          {"gather_ms", or_null(c.gather_ms)}});
+                          {"gathers", std::move(gathers)}});
       }
       traces.push_back({{"fanouts", t.fanouts},
                         {"batches", t.batches},
                         {"accesses", t.accesses},
                         {"sampled", t.sampled},
                         {"ms", t.ms},
+                        {"gathered", t.gathered},
+                        {"no_gathers", text_or_null(t.no_gathers)},
                         {"curves", std::move(curves)}});
     }
     all["graphs"].push_back({{"name", g.name},
@@ -98,6 +103,7 @@ tiering_run parse_tiering(std::string const& text, std::string const& name) {
   run.epochs = f["epochs"].count();
   run.seed = f["seed"].count();
   run.row_bytes = f["row_bytes"].count();
+  run.ceiling = f["ceiling"].count();
   for (field const& k : f["kept"].items()) run.kept.push_back(k.number());
   if (run.kept.size() < 2 || !std::is_sorted(run.kept.begin(), run.kept.end())) f["kept"].wrong("two shares or more, ascending");
   auto const numbers = [&](field const& list) {
@@ -121,9 +127,12 @@ tiering_run parse_tiering(std::string const& text, std::string const& name) {
       trace.accesses = t["accesses"].count();
       trace.sampled = t["sampled"].count();
       trace.ms = t["ms"].number();
+      trace.gathered = t["gathered"].count();
+      trace.no_gathers = t["no_gathers"].text_or_none();
       for (field const& c : t["curves"].items()) {
-        tier_curve curve{c["score"].text(), numbers(c["hits"]), std::nullopt};
-        if (auto const ms = c["gather_ms"]; !ms.null()) curve.gather_ms = numbers(ms);
+        tier_curve curve{c["score"].text(), numbers(c["hits"]), {}};
+        for (field const& m : c["gathers"].items())
+          curve.gathers.push_back({m["kept"].number(), m["link_bytes"].number(), m["ms"].number_or_none()});
         trace.curves.push_back(std::move(curve));
       }
       row.traces.push_back(std::move(trace));

@@ -10,16 +10,25 @@
 namespace garner::bench {
 
 // The share of the accesses that the rows kept would answer, at each of tiering_run::kept.
+struct tier_gather {  // a mini-batch gathered from a table of which that share was kept; the mean of several
+  double kept = 0, link_bytes = 0;
+  std::optional<double> ms;  // none where nothing is timed (traced)
+};
 struct tier_curve {
+  // The counts of a training with another seed: as a prediction of the trace, which is luck too; and what their own rows answer of that
+  // training, more than any prediction can be expected to (the best rows were chosen knowing it).
+  static constexpr char const *another = "another training", *ceiling = "ceiling";
   std::string score;  // "oracle": the trace itself
   std::vector<double> hits;
-  std::optional<std::vector<double>> gather_ms;  // of all mini-batches, at each of kept; absent where no gather ran
+  std::vector<tier_gather> gathers;  // kept ascends; empty where none ran
 };
 struct tier_trace {
   std::vector<std::uint64_t> fanouts;
   std::uint64_t batches = 0, accesses = 0, sampled = 0;
   double ms = 0;
-  std::vector<tier_curve> curves;
+  std::vector<tier_curve> curves;  // the oracle; another, ceiling; the scores
+  std::uint64_t gathered = 0;      // mini-batches
+  std::string no_gathers;          // why none ran; empty where some did, and in traces of figure 4.10
 
   tier_curve const* find(std::string const& score) const {
     for (tier_curve const& c : curves)
@@ -40,14 +49,15 @@ struct tiering_graph {
   std::vector<tier_trace> traces;  // the first: the fanouts that were asked for; then the depths of figure 4.10, where they were measured
 };
 struct tiering_run {
-  static constexpr int version = 1;
+  static constexpr int version = 2;
   static constexpr char const* schema = "garner.bench.tiering";
   std::string garner, command, time;
   std::string place, device;  // device: its name; empty where there is none
   std::uint64_t threads = 0;
   std::string rule, train;  // train: as it was asked for
   std::uint64_t batch = 0, epochs = 0, seed = 0, row_bytes = 0;
-  std::vector<double> kept;  // shares of the rows, ascending from 0 to 1
+  std::uint64_t ceiling = 0;  // epochs of the other training, for each of `epochs`; 0: there is none
+  std::vector<double> kept;   // shares of the rows, ascending from 0 to 1
   std::vector<tiering_graph> graphs;
 
   std::size_t at(double share) const;  // the index of the first of kept that is not smaller

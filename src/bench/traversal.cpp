@@ -11,6 +11,7 @@
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
 #include "bench/field.hpp"
+#include "bench/now.hpp"
 #include "bench/ways.hpp"
 #include "core/crew.hpp"
 #include "core/device.hpp"

@@ -21,21 +21,6 @@ Enum parse_name(std::array<std::string_view, N> const& names, std::string_view t
 }
 }  // namespace
 
-std::uint64_t bytes_of(element e) {
-  switch (e) {
-    case element::f32:
-      return 4;
-    case element::f16:
-    case element::bf16:
-      return 2;
-    case element::i64:
-      return 8;
-    case element::i8:
-    case element::u8:
-      break;
-  }
-  return 1;
-}
 std::string_view to_string(element e) { return elements[static_cast<std::size_t>(e)]; }
 std::string_view to_string(gather_way w) { return ways[static_cast<std::size_t>(w)]; }
 std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }

@@ -28,22 +28,6 @@ namespace {
 constexpr char const* folder = "/dev/shm";
 constexpr ::off_t holders = 0, filling = 1;  // the bytes that are locked
 
-std::uint64_t element_bytes(element e) {
-  switch (e) {
-    case element::f32:
-      return 4;
-    case element::f16:
-    case element::bf16:
-      return 2;
-    case element::i64:
-      return 8;
-    case element::i8:
-    case element::u8:
-      return 1;
-  }
-  return 0;
-}
-
 struct descriptor {
   int fd = -1;
   descriptor() = default;
@@ -174,7 +158,7 @@ shared_table::segment::~segment() {
 shared_table shared_table::create(std::string const& name, std::uint64_t rows, std::uint64_t width, element kind,
                                   shared_options const& options) {
   std::filesystem::path const file = shared_file(name);
-  std::uint64_t const each = element_bytes(kind);
+  std::uint64_t const each = bytes_of(kind);
   if (each == 0) fail(errc::usage, "{}: element {} is none; say f32, f16, bf16, i8, i64 or u8", file.string(), static_cast<int>(kind));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
   if (width > most / each || (width && rows > most / each / width))
@@ -253,7 +237,7 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
   if (h.magic != shared_header::magic_word) lies("it does not begin as a shared table does");
   if (h.version != shared_header::current_version) lies(fmt::format("version {}, expected {}", h.version, shared_header::current_version));
   if (h.checksum != h.sum()) lies("its header does not add up to its checksum");
-  std::uint64_t const each = h.kind <= static_cast<std::uint32_t>(element::u8) ? element_bytes(static_cast<element>(h.kind)) : 0;
+  std::uint64_t const each = h.kind <= static_cast<std::uint32_t>(element::u8) ? bytes_of(static_cast<element>(h.kind)) : 0;
   if (each == 0 || h.header_bytes != page_bytes) lies(fmt::format("element kind {}, header of {} bytes", h.kind, h.header_bytes));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
   if (h.width > most / each || (h.width && h.rows > most / each / h.width) || h.rows * h.width * each != h.bytes)

@@ -3,21 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "graph/graph.hpp"
 
 namespace garner {
 
-// What stands at the head of an .npy file; checked against the size of the file.
-struct npy_head {
-  std::string type;  // as "<f4"
-  std::vector<std::uint64_t> shape;
-  std::uint64_t element_bytes = 0, data = 0;  // data: where it begins
-};
-// errc::io, or errc::input where it is none, not in C order, big-endian, or shorter than its header says.
-npy_head read_npy_head(std::filesystem::path const& file);
+// errc::io or errc::input where it is no table; before work that will need it.
+void check_table(std::filesystem::path const& file);
 
 // One dimension, of f4, f8, or whole numbers.
 std::vector<float> read_score_file(std::filesystem::path const& file);

@@ -74,6 +74,7 @@ trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> 
   if (o.keep_rows) t.offsets.push_back(0);
   progress bar("sampling", t.batches);
   auto const start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration keeping{};  // is no sampling
   for (std::uint64_t e = 0; e < o.epochs; ++e) {
     buffer<std::uint64_t> const order = near_values(x, shuffled(train, o.sampling.seed, e), "training set");
     for (std::uint64_t b = 0; b < a_epoch; ++b) {
@@ -81,19 +82,22 @@ trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> 
       std::uint64_t const rows = sampler.sample(e * a_epoch + b, order.data() + first, size);
       sampler.count_rows(counts.data());
       t.accesses += rows;
-      if (o.keep_rows) {
+      if (o.keep_rows && t.offsets.size() <= o.keep_batches) {
+        x.wait();
+        auto const stopped = std::chrono::steady_clock::now();
         t.rows.resize(t.accesses);
         x.copy(t.rows.data() + t.offsets.back(), sampler.rows(), rows * 8);
         x.wait();
         if (!rank.empty())
           for (std::uint64_t i = t.offsets.back(); i < t.accesses; ++i) t.rows[i] = rank[t.rows[i]];
         t.offsets.push_back(t.accesses);
+        keeping += std::chrono::steady_clock::now() - stopped;
       }
       bar.advance(1);
     }
   }
   x.wait();
-  t.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  t.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start - keeping).count();
   t.sampled = sampler.edges_drawn();
   t.link = sampler.take_traffic();
   std::vector<std::uint32_t> inside(n);
@@ -116,6 +120,9 @@ void save_trace(trace const& t, std::filesystem::path const& file) {
   std::copy_n(t.sampling.fanouts.begin(), std::min<std::size_t>(6, raw.hops), raw.fanouts);
   raw.rule = static_cast<std::uint32_t>(t.sampling.rule);
   bool const kept = !t.offsets.empty();
+  if (kept && t.offsets.size() != t.batches + 1)
+    fail(errc::usage, "{}: the trace has the rows of {} of its {} mini-batches; keep those of all or of none", file.string(),
+         t.offsets.size() - 1, t.batches);
   raw.row_bytes = !kept ? 0 : t.vertices > 0xffffffffull ? 8 : 4;
   pending_file out(file);
   out.write(&raw, sizeof raw);

@@ -78,7 +78,7 @@ TEST_F(npy, column_order_counts_only_where_it_differs) {
 
 TEST_F(npy, lies) {
   std::string const good = header("<f4", "(2, 2)"), data(16, 'x');
-  EXPECT_THAT(refused(bytes(header("<f4", "(3, 2)"), data)), ::testing::StartsWith("shorter than its header says: 3 rows of 2 f32"));
+  EXPECT_THAT(refused(bytes(header("<f4", "(3, 2)"), data)), ::testing::StartsWith("shorter than its header says: an array (3, 2) of <f4"));
   EXPECT_THAT(refused(bytes(header("<f4", "(1, 2)"), data)), ::testing::StartsWith("longer than its header says"));
   EXPECT_THAT(refused(bytes(header("<f4", "(4611686018427387905, 4)"), data)), ::testing::StartsWith("shorter than"));
   EXPECT_THAT(refused(bytes(header("<f4", "(99999999999999999999, 4)"), data)), ::testing::HasSubstr("no whole number"));
@@ -86,6 +86,9 @@ TEST_F(npy, lies) {
   EXPECT_THAT(refused(bytes(header("<f4", "()"), data)), ::testing::StartsWith("has 0 dimensions"));
   EXPECT_THAT(refused(bytes(header("<f4", "(1, 2, 2)"), data)), ::testing::StartsWith("has 3 dimensions"));
   EXPECT_THAT(refused(bytes(header(">f4", "(2, 2)"), data)), ::testing::StartsWith("elements are big-endian (>f4)"));
+  EXPECT_THAT(refused(bytes(header("<U2", "(2, 1)"), data)), ::testing::StartsWith("elements are '<U2'; a table holds"));
+  EXPECT_THAT(refused(bytes(header("|O", "(2, 1)"), data)), ::testing::StartsWith("elements are '|O'"));
+  EXPECT_THAT(refused(bytes(header("<M8[ns]", "(2,)"), data)), ::testing::StartsWith("elements are '<M8[ns]'"));
   EXPECT_THAT(refused(bytes(header("<f8", "(1, 2)"), data)), ::testing::StartsWith("elements are '<f8'"));
   EXPECT_THAT(refused(bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,)}", data)), ::testing::HasSubstr("records"));
   EXPECT_THAT(refused(bytes("{'descr': '<f4', 'shape': (2, 2)}", data)), ::testing::HasSubstr("fortran_order"));

@@ -89,6 +89,27 @@ TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
   EXPECT_EQ(counts, b.counts);
 }
 
+TEST(traces, keep_the_rows_of_the_first_mini_batches_where_asked) {
+  graph_handle const g = kron({}, 9);
+  trace_options o;
+  o.train = draw_training_set(g, 0.1);
+  o.sampling.fanouts = {5, 2};
+  o.sampling.batch = 20;
+  o.keep_rows = true;
+  trace const all = record_trace(g, o);
+  o.keep_batches = 2;
+  trace const two = record_trace(g, o);
+  ASSERT_GT(all.batches, 2u);
+  ASSERT_EQ(two.offsets.size(), 3u);
+  EXPECT_TRUE(std::equal(two.offsets.begin(), two.offsets.end(), all.offsets.begin()));
+  ASSERT_EQ(two.rows.size(), two.offsets[2]);
+  EXPECT_TRUE(std::equal(two.rows.begin(), two.rows.end(), all.rows.begin()));
+  EXPECT_EQ(two.counts, all.counts);
+  errc code{};
+  EXPECT_NE(error_of([&] { save_trace(two, temporary("two.gtr")); }, &code).find("of 2 of its"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+}
+
 TEST(traces, come_back_from_their_file) {
   graph_handle const g = kron({}, 9);
   std::string const file = temporary("a.gtr");

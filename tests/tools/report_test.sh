@@ -41,7 +41,7 @@ run = json.load(open("tiering.json"))
 for graph in run["graphs"]:
     graph["name"] = "W" * 60 + "-\u00e4\u4e16\u754c.gnr" + graph["name"]
     for curve in graph["traces"][0]["curves"]:
-        curve["gather_ms"] = [12345.678 * (1 - hit) for hit in curve["hits"]]
+        curve["gathers"] = [{"kept": k / 100, "link_bytes": 1e12, "ms": 12345.678 * (1 - k / 100)} for k in (0, 1, 10, 25)]
 json.dump(run, open("tiering-names.json", "w"))
 PY
 "$garner" bench gather --place traced --table 1MiB --ids 50,100 --trials 1 --out gathers.json >> said

@@ -1,0 +1,178 @@
+#include "features/npy.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "core/fail.hpp"
+
+namespace garner {
+
+// The header's dictionary, as NumPy writes it: 'key': value, ... where a value is a string, a word or a tuple of numbers.
+struct npy_file::header {
+  std::string const& file;
+  std::string_view rest;
+  std::string_view descr, order;
+  std::vector<std::uint64_t> shape;
+  bool has_shape = false;
+
+  [[noreturn]] void bad(std::string const& what) const {
+    fail(errc::input, "{}: not a table in NumPy's format: {}; write it with numpy.save", file, what);
+  }
+  void skip() {
+    while (!rest.empty() && (rest[0] == ' ' || rest[0] == '\n' || rest[0] == '\t')) rest.remove_prefix(1);
+  }
+  bool take(char c) {
+    skip();
+    if (rest.empty() || rest[0] != c) return false;
+    rest.remove_prefix(1);
+    return true;
+  }
+  std::string_view text() {
+    skip();
+    if (rest.empty() || (rest[0] != '\'' && rest[0] != '"')) bad("its header has no quoted word where one is due");
+    std::size_t const end = rest.find(rest[0], 1);
+    if (end == std::string_view::npos) bad("a quoted word of its header does not end");
+    std::string_view const word = rest.substr(1, end - 1);
+    if (word.size() > 100) bad("a quoted word of its header is longer than 100 bytes");
+    for (char c : word)
+      if (c < ' ' || c > '~') bad("a quoted word of its header holds what cannot be printed");
+    rest.remove_prefix(end + 1);
+    return word;
+  }
+  void tuple() {
+    if (!take('(')) bad("its shape is no tuple");
+    while (!take(')')) {
+      skip();
+      std::uint64_t n = 0;
+      auto const [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
+      if (problem != std::errc()) bad("its shape holds something that is no whole number from 0 up");
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+      if (!rest.empty() && rest[0] == 'L') rest.remove_prefix(1);  // as Python 2 wrote long numbers
+      shape.push_back(n);
+      if (shape.size() > 8) bad("its shape has more than 8 dimensions");
+      if (!take(',') && (skip(), rest.empty() || rest[0] != ')')) bad("its shape does not end");
+    }
+  }
+  void parse() {
+    if (!take('{')) bad("its header is no dictionary");
+    while (!take('}')) {
+      std::string_view const key = text();
+      if (!take(':')) bad(fmt::format("its header has no value for '{}'", key));
+      if (key == "descr") {
+        skip();
+        if (!rest.empty() && rest[0] == '[')
+          fail(errc::input, "{}: its rows are records of several fields; a table has one element type", file);
+        descr = text();
+      } else if (key == "fortran_order") {
+        skip();
+        std::size_t const end = rest.find_first_of(",} ");
+        order = rest.substr(0, end);
+        rest.remove_prefix(order.size());
+      } else if (key == "shape") {
+        if (has_shape) bad("its header has two shapes");
+        has_shape = true;
+        tuple();
+      } else {
+        bad(fmt::format("its header speaks of '{}'", key));
+      }
+      if (!take(',') && (skip(), rest.empty() || rest[0] != '}')) bad("its header does not end");
+    }
+    skip();
+    if (!rest.empty()) bad("something follows its header");
+    if (descr.empty()) bad("its header has no descr");
+    if (order != "False" && order != "True") bad("its header does not say fortran_order False or True");
+    if (!has_shape) bad("its header has no shape");
+  }
+};
+
+namespace {
+
+// Bytes of an element: the digits behind byte order and kind; of text (U) four times as many.
+std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
+  if (descr[0] == '>')
+    fail(errc::input, "{}: elements are big-endian ({}); write it with numpy.save(file, table.astype('<{}'))", file, descr,
+         descr.substr(1));
+  std::uint64_t bytes = 0;
+  auto const digits = descr.substr(std::min<std::size_t>(2, descr.size()));
+  auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  if (problem != std::errc() || end != digits.data() + digits.size() || bytes == 0 || bytes > 1u << 20)
+    fail(errc::input, "{}: elements are '{}'; a table has one plain type, as <f4", file, descr);
+  return descr[1] == 'U' ? bytes * 4 : bytes;
+}
+
+}  // namespace
+
+// Not waited for where it is a pipe: O_NONBLOCK.
+npy_file::npy_file(std::filesystem::path const& file) : name_(file.string()), fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}", name_, std::strerror(errno));
+  try {
+    parse();
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+npy_file::~npy_file() { ::close(fd_); }
+
+void npy_file::read(void* to, std::uint64_t n, std::uint64_t at) const {
+  for (std::uint64_t done = 0; done < n;) {
+    ::ssize_t const got = ::pread(fd_, static_cast<char*>(to) + done, n - done, static_cast<::off_t>(at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(errc::io, "{}: cannot be read at byte {}: {}", name_, at + done, std::strerror(errno));
+    if (got == 0) fail(errc::input, "{}: ends at byte {} while it is read; was it cut just now?", name_, at + done);
+    done += static_cast<std::uint64_t>(got);
+  }
+}
+
+void npy_file::parse() {
+  struct stat about {};
+  if (::fstat(fd_, &about) != 0) fail(errc::io, "{}: {}", name_, std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) fail(errc::input, "{}: is no regular file; write the table into a file", name_);
+  auto const size = static_cast<std::uint64_t>(about.st_size);
+  unsigned char start[12] = {};
+  read(start, std::min<std::uint64_t>(size, sizeof start), 0);
+  if (size < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0)
+    fail(errc::input, "{}: not a table in NumPy's format (it does not begin with \\x93NUMPY); write it with numpy.save", name_);
+  unsigned const version = start[6];
+  if (version < 1 || version > 3)
+    fail(errc::input, "{}: is of version {}.{} of NumPy's format; versions 1 to 3 are read", name_, version, start[7]);
+  std::uint64_t const begin = version == 1 ? 10 : 12;
+  std::uint64_t length = start[8] | start[9] << 8;
+  if (version > 1) length |= std::uint64_t{start[10]} << 16 | std::uint64_t{start[11]} << 24;
+  if (size < begin || length > size - begin)
+    fail(errc::input, "{}: shorter than its header says: {} bytes, the header alone takes {}", name_, size, begin + length);
+  if (length > (1u << 20)) fail(errc::input, "{}: a header of {} bytes; one of a table has some hundred", name_, length);
+  std::string text(length, '\0');
+  read(text.data(), length, begin);
+  header h{name_, text, {}, {}, {}};
+  h.parse();
+
+  type_ = h.descr;
+  std::uint64_t const each = bytes_of_type(name_, h.descr);
+  shape_ = std::move(h.shape);
+  if (shape_.empty())
+    fail(errc::input, "{}: has 0 dimensions; a table has 2 (rows, elements of a row), or 1 for rows of one element", name_);
+  if (h.order == "True" && std::count_if(shape_.begin(), shape_.end(), [](std::uint64_t n) { return n > 1; }) > 1)
+    fail(errc::input, "{}: lies column by column (fortran_order); write it with numpy.save(file, numpy.ascontiguousarray(table))", name_);
+  head_ = begin + length;
+  row_bytes_ = each;
+  std::uint64_t bytes = 0;
+  bool too_large = false;
+  for (std::size_t k = 1; k < shape_.size(); ++k) too_large |= __builtin_mul_overflow(row_bytes_, shape_[k], &row_bytes_);
+  too_large |= __builtin_mul_overflow(rows(), row_bytes_, &bytes);
+  if (too_large || bytes > size - head_)
+    fail(errc::input, "{}: shorter than its header says: an array ({}) of {} does not fit into the {} bytes after it", name_,
+         fmt::join(shape_, ", "), type_, size - head_);
+  if (bytes != size - head_)
+    fail(errc::input, "{}: longer than its header says: an array ({}) of {} takes {} bytes, {} follow it; is it several arrays?", name_,
+         fmt::join(shape_, ", "), type_, bytes, size - head_);
+}
+
+}  // namespace garner

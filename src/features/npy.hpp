@@ -1,0 +1,41 @@
+// A file in NumPy's format (versions 1 to 3), open: magic, version, length of the header, the header (a Python dictionary with descr,
+// fortran_order and shape), then the data. The only reader of it.
+// Invariant: every number of the header is held against the size of the file before anybody takes memory for it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace garner {
+
+class npy_file {
+ public:
+  // errc::io where it cannot be opened; errc::input where it is no array of NumPy's, not of one plain element type, big-endian, stored
+  // column by column, without dimensions, or not as long as its header says.
+  explicit npy_file(std::filesystem::path const& file);
+  ~npy_file();
+  npy_file(npy_file const&) = delete;
+  npy_file& operator=(npy_file const&) = delete;
+
+  std::string const& name() const { return name_; }
+  std::string const& type() const { return type_; }  // as "<f4"
+  std::vector<std::uint64_t> const& shape() const { return shape_; }
+  std::uint64_t rows() const { return shape_[0]; }
+  std::uint64_t row_bytes() const { return row_bytes_; }  // of all that shape_[0] counts
+  std::uint64_t head_bytes() const { return head_; }      // before the data
+
+  // Bytes of the file from `at`; any thread may. errc::input where the file was cut meanwhile.
+  void read(void* to, std::uint64_t n, std::uint64_t at) const;
+
+ private:
+  struct header;
+  void parse();
+
+  std::string name_, type_;
+  std::vector<std::uint64_t> shape_;
+  std::uint64_t row_bytes_ = 0, head_ = 0;
+  int fd_;
+};
+
+}  // namespace garner
