@@ -133,7 +133,8 @@ element element_of(std::string const& file, std::string_view descr) {
   if (!descr.empty() && descr[0] == '>')
     fail(errc::input, "{}: elements are big-endian ({}); write it with numpy.save(file, table.astype('<{}'))", file, descr,
          descr.substr(1));
-  fail(errc::input, "{}: elements are '{}'; a table holds <f4, <f2, <i8, |i1 or |u1 (bf16 as two-byte words has no name in this format): "
+  fail(errc::input,
+       "{}: elements are '{}'; a table holds <f4, <f2, <i8, |i1 or |u1 (bf16 as two-byte words has no name in this format): "
        "write it with numpy.save(file, table.astype('<f4')), or give the array itself",
        file, descr);
 }
@@ -157,7 +158,8 @@ row_array read_rows(std::filesystem::path const& path) {
   std::uint64_t length = start[8] | start[9] << 8;
   if (version > 1) length |= std::uint64_t{start[10]} << 16 | std::uint64_t{start[11]} << 24;
   if (size < begin || length > size - begin)
-    fail(errc::input, "{}: shorter than its header says: {} bytes, the header alone takes {}; is it a whole copy?", file.name, size, begin + length);
+    fail(errc::input, "{}: shorter than its header says: {} bytes, the header alone takes {}; is it a whole copy?", file.name, size,
+         begin + length);
   if (length > (1u << 20)) fail(errc::input, "{}: a header of {} bytes; one of a table has some hundred", file.name, length);
   std::string text(length, '\0');
   file.read(text.data(), length, begin);
@@ -177,8 +179,9 @@ row_array read_rows(std::filesystem::path const& path) {
   std::uint64_t bytes = 0, elements = 0;
   if (__builtin_mul_overflow(table.rows, table.width, &elements) || __builtin_mul_overflow(elements, bytes_of(table.kind), &bytes) ||
       bytes > size - begin - length)
-    fail(errc::input, "{}: shorter than its header says: {} rows of {} {} elements do not fit into the {} bytes after it; is it a whole copy?", file.name,
-         table.rows, table.width, to_string(table.kind), size - begin - length);
+    fail(errc::input,
+         "{}: shorter than its header says: {} rows of {} {} elements do not fit into the {} bytes after it; is it a whole copy?",
+         file.name, table.rows, table.width, to_string(table.kind), size - begin - length);
   if (bytes != size - begin - length)
     fail(errc::input, "{}: longer than its header says: {} rows of {} {} elements take {} bytes, {} follow it; is it several arrays?",
          file.name, table.rows, table.width, to_string(table.kind), bytes, size - begin - length);
