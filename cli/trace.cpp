@@ -33,6 +33,7 @@ void trace_file(trace_arguments& a) {
   o.epochs = a.epochs;
   o.keep_rows = a.rows;
   result_format const format = result_format_of(a.out);
+  if (a.rows && a.out.empty()) fail(errc::usage, "--rows: keeps rows in a trace; say -o FILE.gtr too");
   if (a.rows && format != result_format::text)
     fail(errc::usage, "{}: holds how often each row was read and nothing else; for --rows let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});

@@ -9,8 +9,8 @@
 #include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)
-#include "garner/shared.hpp"      // shared_table: one host table for several processes
 #include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: which rows a training reads
+#include "garner/shared.hpp"      // shared_table: one host table for several processes
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch
 #include "garner/traverse.hpp"    // bfs_options, bfs_run, bfs_level

@@ -58,7 +58,9 @@ class GraphInfo:
 
     @property
     def order(self) -> str:
-        """'natural', 'degree', 'bfs' or 'random'"""
+        """
+        'natural', 'degree', 'bfs', 'random', or 'score' (as `garner reorder --by score` lays them)
+        """
 
     @property
     def packed(self) -> bool:

@@ -9,7 +9,8 @@ from . import _garner
 from ._garner import Shared, Unified
 from .errors import UsageError
 
-_whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32), np.dtype(np.uint64))
+# What libgarner takes as it is. Its ids of 4 bytes are signed, so uint32 is widened.
+_whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64))
 
 
 class _NumPy:
@@ -25,7 +26,7 @@ class _NumPy:
             if ids.size and ids.dtype.kind not in "iu":
                 raise UsageError(f"ids of {ids.dtype}; give whole numbers or bools")
             ids = ids.astype(np.int64)
-        return ids if ids.flags.c_contiguous else ids.copy(order="C")
+        return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
 
     def row_type(self, kind):
         if kind != "bfloat16":
@@ -90,8 +91,9 @@ class _CuPy:
             near = [cupy.asnumpy(i) for i in ids]
             at, to, stream, done = numpy.bring(-1, near, [None] * len(ids), shapes, kind)
 
-            def back():
+            def back(near=near):
                 rows = done()
+                near.clear()  # until here the gather may read them
                 for k, home in enumerate(homes):
                     with cupy.cuda.Device(home):
                         if outs[k] is None:
@@ -100,14 +102,15 @@ class _CuPy:
                             outs[k].set(rows[k])
                 return outs
 
-            return [i.ctypes.data for i in near], to, stream, back
+            return at, to, stream, back
         with cupy.cuda.Device(device):
             near = [cupy.asarray(i) for i in ids]
             rows = [cupy.empty(shape, self.row_type(kind)) if out is None or out.device.id != device else out
                     for out, shape in zip(outs, shapes)]
             stream = cupy.cuda.get_current_stream().ptr or 1  # 1: the default stream by name
 
-        def home():
+        def home(near=near):
+            near.clear()  # until here the gather may read them; CuPy's pool gives their memory out again in the order of the stream
             for k, at in enumerate(homes):
                 if outs[k] is None and at == device:
                     outs[k] = rows[k]
@@ -241,7 +244,10 @@ class Tiered:
 
     def explain(self, ids, *, way="automatic", order="automatic", dtype=None):
         """What a gather of so many ids would choose, and why: a GatherRun."""
-        return self._table.explain(ids, way=way, order=order, to=_conversion(dtype, self._table.kind)[0])
+        count = operator.index(ids)
+        if not 0 <= count < 1 << 64:
+            raise UsageError(f"explain: {count} ids; say how many ids a gather has, 0 or more")
+        return self._table.explain(count, way=way, order=order, to=_conversion(dtype, self._table.kind)[0])
 
     def hits(self, ids):
         """How many of the rows of ids lie on the device, on its peers, in host memory. A pass over the ids."""
@@ -320,6 +326,13 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     """
     if isinstance(features, Tiered):
         raise UsageError("features are a tiered table already")
+    if features is None:
+        raise TypeError("features: None is no table; give a NumPy array, a tensor of numbers, or the name of an .npy file")
+    if peers is not None:
+        try:
+            peers = [operator.index(peer) for peer in peers]
+        except TypeError:
+            raise TypeError(f"peers={peers!r}: give a list of devices by their numbers, as [0, 1]") from None
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)

@@ -4,7 +4,7 @@ import torch
 from . import tables
 from .errors import UsageError
 
-_whole = {torch.int32, torch.int64} | {getattr(torch, name) for name in ("uint32", "uint64") if hasattr(torch, name)}
+_whole = {torch.int32, torch.int64} | ({torch.uint64} if hasattr(torch, "uint64") else set())  # uint32 is widened, as in tables.py
 
 
 class _Torch:

@@ -160,8 +160,10 @@ array host_array(nb::handle from, char const* name) {
   if (!nb::ndarray_check(from)) kept = nb::module_::import_("numpy").attr("asarray")(from);
   array a;
   if (!nb::try_cast(kept, a)) {
-    std::string const message = std::string(name) + ": a " + nb::str(from.type()).c_str() +
-                                " is no array that DLPack can hand over; give a NumPy array or a tensor of numbers";
+    auto const text = [&](nb::object const& of) { return std::string(nb::str(nb::handle(of)).c_str()); };
+    std::string message = std::string(name) + ": a " + text(from.type().attr("__name__"));
+    if (nb::hasattr(from, "dtype")) message += " of " + text(from.attr("dtype"));
+    message += " is no array that DLPack can hand over; give a NumPy array or a tensor of numbers, in this machine's byte order";
     throw nb::type_error(message.c_str());
   }
   int const where = a.device_type();

@@ -38,9 +38,10 @@ host_table table_of(nb::handle from, char const* name, int device) {
   array a = host_array(from, name);
   host_table t;
   if (a.ndim() == 0) refuse(errc::usage, std::string(name) + ": is a single number; a table has rows");
+  bool const empty = a.size() == 0;  // then strides say nothing
   std::int64_t step = 1;
   for (std::size_t d = a.ndim(); d-- > 0;) {
-    if (a.shape(d) > 1 && a.stride(d) != step)
+    if (!empty && a.shape(d) > 1 && a.stride(d) != step)
       refuse(errc::usage, std::string(name) + ": is not contiguous; give a copy that is, as numpy.ascontiguousarray makes it");
     step *= static_cast<std::int64_t>(a.shape(d));
     t.shape.insert(t.shape.begin(), a.shape(d));

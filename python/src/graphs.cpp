@@ -217,7 +217,8 @@ void add_graphs(nb::module_& m) {
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
       .def_prop_ro(
-          "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs' or 'random'")
+          "order", [](graph_info const& i) { return i.order == vertex_order::score ? std::string("score") : name_in(orders, i.order); },
+          "'natural', 'degree', 'bfs', 'random', or 'score' (as `garner reorder --by score` lays them)")
       .def_ro("packed", &graph_info::packed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")

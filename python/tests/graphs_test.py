@@ -2,6 +2,7 @@
 import gc
 import os
 import pathlib
+import subprocess
 import tempfile
 import threading
 import unittest
@@ -9,6 +10,8 @@ import unittest
 import numpy as np
 
 import garner
+
+garner_program = os.environ.get("GARNER_PROGRAM")
 
 
 class Graphs(unittest.TestCase):
@@ -105,6 +108,13 @@ class Graphs(unittest.TestCase):
         self.assertEqual(g.position(9), 9)
         with self.assertRaises(garner.UsageError):
             g.reorder("sideways")
+
+    @unittest.skipUnless(garner_program, "needs the program garner")
+    def test_order_by_score_has_its_name(self):
+        garner.generate("web", 6).save(self.folder / "w.gnr")
+        subprocess.run([garner_program, "reorder", self.folder / "w.gnr", self.folder / "s.gnr", "--by", "score", "--score", "degree"], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(garner.open(self.folder / "s.gnr").info.order, "score")
 
     def test_sparse_ids(self):
         g = garner.build([10**12, 5], [7, 10**12])

@@ -1,7 +1,9 @@
 """Unified and tiered tables with arrays of NumPy, against NumPy's own indexing."""
 import gc
 import pathlib
+import sys
 import tempfile
+import types
 import unittest
 import warnings
 import weakref
@@ -131,6 +133,82 @@ class Tables(unittest.TestCase):
                 with self.subTest(where=where, ids=wrong), self.assertRaisesRegex(kind, words):
                     t[wrong]
             np.testing.assert_array_equal(t[[0]], features[[0]])  # and it works on
+
+    def test_ids_that_libgarner_does_not_take_as_they_are(self):
+        features = table("f4")
+        t = garner.tiered(features)
+        with self.assertRaisesRegex(garner.InputError, "id 4294967295 at position 0"):  # and not -1
+            t[np.array([2**32 - 1], "u4")]
+        odd = np.frombuffer(b"\0" + np.array([5, 7]).tobytes(), "u1")[1:].view("i8")
+        self.assertFalse(odd.flags.aligned)
+        np.testing.assert_array_equal(t[odd], features[[5, 7]])
+
+    def test_tables_without_rows(self):
+        for shape in ((0, 4), (0,), (0, 3, 2)):
+            for where in places:
+                t = garner.tiered(np.zeros(shape, "f4"), device=where)
+                self.assertEqual((t.shape, t[[]].shape, t[:].shape, t.tiers), (shape, shape, shape, (0, 0, 0)))
+                with self.assertRaisesRegex(garner.InputError, "id 0 at position 0: this table has no rows"):
+                    t[[0]]
+                self.assertRaises(IndexError, lambda: t[0])
+
+    def test_a_window_reads_each_far_row_once(self):
+        room = np.zeros(100 * 512 + 128, "u1")
+        begin = -room.ctypes.data % 128  # rows are whole lines
+        t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="traced", device_budget=0)
+        t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
+        self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512))
+
+    def test_wrong_types_are_told_in_words(self):
+        features = table("f4")
+        for call, kind, words in [
+                (lambda: garner.tiered(None), TypeError, "features: None is no table"),
+                (lambda: garner.tiered(features, peers="abc"), TypeError, "peers='abc': give a list of devices"),
+                (lambda: garner.tiered(features, peers=3), TypeError, "peers=3: give a list of devices"),
+                (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
+                (lambda: garner.tiered(features).explain(-1), garner.UsageError, "explain: -1 ids")]:
+            with self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_cupy_ids_of_a_table_of_the_host_live_until_the_rows_are_there(self):
+        # CuPy's part of it, played: copies at the host, whose bytes are made useless once nobody holds them.
+        class Copy(np.ndarray):
+            def __del__(self):
+                if self.base is None and self.dtype == np.int64:
+                    self.fill(-1)
+
+        class Device:
+            def __init__(self, index):
+                self.id = index
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                pass
+
+        class ndarray(np.ndarray):
+            __module__ = "cupy"
+            device = Device(0)
+
+        def copy(a):
+            made = Copy(a.shape, a.dtype)
+            made[...] = a
+            return made
+
+        played = types.ModuleType("cupy")
+        played.ndarray, played.asnumpy, played.asarray = ndarray, copy, lambda a: a.view(ndarray)
+        played.ascontiguousarray = lambda a: np.ascontiguousarray(a).view(ndarray)
+        played.cuda = types.SimpleNamespace(Device=Device)
+        features, ids = table("f4"), rng.integers(0, 200, 50).view(ndarray)
+        before = sys.modules.get("cupy")
+        sys.modules["cupy"] = played
+        try:
+            np.testing.assert_array_equal(garner.tiered(features, device="host")[ids], features[np.asarray(ids)])
+        finally:
+            del sys.modules["cupy"]
+            if before:
+                sys.modules["cupy"] = before
 
     def test_options_that_cannot_be(self):
         features = table("f4")

@@ -95,8 +95,9 @@ device_share::device_share(int device, sm_share const& wanted) : device_(device)
     if (why.empty()) {
       kind_ = share_kind::partition;
       partition_ = made.share, others_ = made.others;
-      multiprocessors_ = made.multiprocessors, rest_ = made.rest;
-      about_ = fmt::format("partition: {} multiprocessors ({} asked), {} for others", multiprocessors_, wanted.multiprocessors, rest_);
+      multiprocessors_ = made.multiprocessors;
+      rest_ = others_ ? made.rest : all;  // rounded up to all there are: then what runs beside it has no part of its own
+      about_ = fmt::format("partition: {} multiprocessors ({} asked), {} for others", multiprocessors_, wanted.multiprocessors, made.rest);
       return;
     }
     if (kind_ == share_kind::partition)

@@ -98,10 +98,13 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order = fmt::format("order {} as asked", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";
-  } else if (q.where.kind != place_kind::device) {
+  } else if (q.where.kind == place_kind::host) {
     order = "ids as they come, since nothing crosses a link";
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
+  } else if (q.window && q.ids < (std::uint64_t{1} << 32)) {
+    run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
+    order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
     std::uint64_t const table = q.far_rows * q.row_bytes;
     // Of ids that ask for every row alike, so many are for host memory.

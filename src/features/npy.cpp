@@ -138,6 +138,9 @@ void npy_file::parse() {
   auto const size = static_cast<std::uint64_t>(about.st_size);
   unsigned char start[12] = {};
   read(start, std::min<std::uint64_t>(size, sizeof start), 0);
+  if (std::memcmp(start, "\x89GNR", 4) == 0 || std::memcmp(start, "GARNERTR", 8) == 0)
+    fail(errc::input, "{}: is a {} of Garner's, no table; a table is an .npy file that numpy.save wrote", name_,
+         start[0] == 'G' ? "trace" : "graph");
   if (size < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0)
     fail(errc::input, "{}: not a table in NumPy's format (it does not begin with \\x93NUMPY); write it with numpy.save", name_);
   unsigned const version = start[6];
@@ -147,7 +150,8 @@ void npy_file::parse() {
   std::uint64_t length = start[8] | start[9] << 8;
   if (version > 1) length |= std::uint64_t{start[10]} << 16 | std::uint64_t{start[11]} << 24;
   if (size < begin || length > size - begin)
-    fail(errc::input, "{}: shorter than its header says: {} bytes, the header alone takes {}", name_, size, begin + length);
+    fail(errc::input, "{}: shorter than its header says: {} bytes, the header alone takes {}; is it a whole copy?", name_, size,
+         begin + length);
   if (length > (1u << 20)) fail(errc::input, "{}: a header of {} bytes; one of a table has some hundred", name_, length);
   std::string text(length, '\0');
   read(text.data(), length, begin);
@@ -168,8 +172,8 @@ void npy_file::parse() {
   for (std::size_t k = 1; k < shape_.size(); ++k) too_large |= __builtin_mul_overflow(row_bytes_, shape_[k], &row_bytes_);
   too_large |= __builtin_mul_overflow(rows(), row_bytes_, &bytes);
   if (too_large || bytes > size - head_)
-    fail(errc::input, "{}: shorter than its header says: an array ({}) of {} does not fit into the {} bytes after it", name_,
-         fmt::join(shape_, ", "), type_, size - head_);
+    fail(errc::input, "{}: shorter than its header says: an array ({}) of {} does not fit into the {} bytes after it; is it a whole copy?",
+         name_, fmt::join(shape_, ", "), type_, size - head_);
   if (bytes != size - head_)
     fail(errc::input, "{}: longer than its header says: an array ({}) of {} takes {} bytes, {} follow it; is it several arrays?", name_,
          fmt::join(shape_, ", "), type_, bytes, size - head_);

@@ -16,7 +16,9 @@ element element_of(std::string const& file, std::string_view descr) {
   if (descr == "<i8") return element::i64;
   if (descr == "|i1" || descr == "<i1") return element::i8;
   if (descr == "|u1" || descr == "<u1") return element::u8;
-  fail(errc::input, "{}: elements are '{}'; a table holds <f4, <f2, <i8, |i1 or |u1 (bf16 as two-byte words has no name in this format)",
+  fail(errc::input,
+       "{}: elements are '{}'; a table holds <f4, <f2, <i8, |i1 or |u1 (bf16 as two-byte words has no name in this format); write it "
+       "with numpy.save(file, table.astype('<f4')), or give the array itself",
        file, descr);
 }
 

@@ -74,6 +74,18 @@ void bulk_rows_of(executor& x, row_tiers const& from, batch_list const& to, id_o
   gather_bulk(x, what, {multiprocessors ? multiprocessors : 4, 0, 0});
 }
 
+struct event {  // of a device; made once it is needed
+  void* at = nullptr;
+  int device = -1;
+  event() = default;
+  event(event const&) = delete;
+  event& operator=(event const&) = delete;
+  ~event() {
+    if (at) device::free_event(device, at);
+  }
+  void make(int d) { at = device::make_event(d), device = d; }
+};
+
 // Two pinned buffers: the host gathers into one while the other is sent.
 struct stage {
   static constexpr std::uint64_t bytes = 16u << 20;
@@ -116,8 +128,8 @@ struct tiered_tensor::parts {
   gather_figures figures = gather_figures::shipped();
   id_sorter room;
   buffer<std::uint64_t> bad, bad_here, counts;
-  void *checked = nullptr, *done = nullptr;  // events
-  void* stream = nullptr;                    // of the last gather
+  event checked, done;
+  void* stream = nullptr;  // of the last gather
   bool has_bulk = false;
   bool pending = false;  // it may still run
   stage staged;
@@ -135,8 +147,8 @@ struct tiered_tensor::parts {
     counts = {x.near(), 3, x.device(), "hits of a gather"};
     if (x.on_device()) {
       bad_here = {tier::host, 1, x.device(), "the status of gathers"};
-      checked = device::make_event(x.device());
-      done = device::make_event(x.device());
+      checked.make(x.device());
+      done.make(x.device());
       has_bulk = has_bulk_copies(x.device());
       if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
@@ -150,11 +162,9 @@ struct tiered_tensor::parts {
   }
   ~parts() {
     try {
-      if (pending) device::wait_event(done);
+      if (pending) device::wait_event(done.at);
     } catch (...) {  // what went wrong was told to who looked at the stream
     }
-    if (checked) device::free_event(x.device(), checked);
-    if (done) device::free_event(x.device(), done);
   }
 
   static void require_scales(std::span<float const> scales, std::uint64_t rows, element kind) {
@@ -306,7 +316,7 @@ struct tiered_tensor::parts {
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool many = false) const {
     std::uint64_t const out_bytes = source.width * bytes_of(written(o));
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk}, o, figures);
+    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk, many}, o, figures);
     if (run.way == gather_way::bulk && (many || written(o) != source.kind)) {
       if (o.way == gather_way::bulk) fail(errc::usage, "the copy engine brings rows as they are, of one batch; say aligned");
       run.way = gather_way::aligned;
@@ -382,10 +392,10 @@ struct tiered_tensor::parts {
       model.take();  // ids are near
     } else {
       x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
-      device::record(x.device(), x.stream(), checked);
+      device::record(x.device(), x.stream(), checked.at);
     }
     auto const refuse_bad = [&] {
-      device::wait_event(checked);
+      device::wait_event(checked.at);
       if (bad_here[0] == none) return;
       x.wait();
       refuse(batches, bad_here[0], before, many);
@@ -420,7 +430,7 @@ struct tiered_tensor::parts {
     if (n == 0) return run;
     if (x.on_device()) {
       if (pending && stream != o.stream) {
-        device::wait_event(done);
+        device::wait_event(done.at);
         pending = false;
       }
       stream = o.stream;
@@ -438,18 +448,27 @@ struct tiered_tensor::parts {
       }
     }
     model.take();
-    for (std::size_t b = 0; b < batches.size();) {
-      batch_list some;
-      std::size_t const before = b;
-      for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b]);
-      some_batches(some, before, many, run, how, o);
-      run.link += model.take();
+    try {
+      for (std::size_t b = 0; b < batches.size();) {
+        batch_list some;
+        std::size_t const before = b;
+        for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b]);
+        some_batches(some, before, many, run, how, o);
+        run.link += model.take();
+      }
+    } catch (...) {
+      // What was started reads the table and the caller's ids, and nobody would wait for it: neither the caller nor a later gather.
+      try {
+        x.wait();
+      } catch (...) {
+      }
+      throw;
     }
     if (x.on_device()) {
       if (!o.stream) {
         x.wait();
       } else {
-        device::record(x.device(), x.stream(), done);
+        device::record(x.device(), x.stream(), done.at);
         pending = true;
       }
     }
@@ -461,7 +480,7 @@ struct tiered_tensor::parts {
     require_ids(ids);
     if (ids.count == 0) return {};
     if (x.on_device()) {
-      if (std::exchange(pending, false)) device::wait_event(done);
+      if (std::exchange(pending, false)) device::wait_event(done.at);
       stream = nullptr;
       x.work_on(nullptr);
       x.limit_share(0);

@@ -99,6 +99,8 @@ TEST_F(npy, lies) {
   EXPECT_THAT(refused(bytes(good + good, data)), ::testing::HasSubstr("follows its header"));
   EXPECT_THAT(refused(bytes(good, data, 1, 60000)), ::testing::StartsWith("shorter than its header says"));
   EXPECT_THAT(refused(bytes(good, data, 2, 0xfffffff0)), ::testing::StartsWith("shorter than its header says"));
+  EXPECT_THAT(refused("\x89GNR\r\n\x1a\n" + data), ::testing::StartsWith("is a graph of Garner's, no table"));
+  EXPECT_THAT(refused("GARNERTR" + data), ::testing::StartsWith("is a trace of Garner's, no table"));
   EXPECT_THAT(refused(bytes(good, data, 4)), ::testing::StartsWith("is of version 4.0"));
   EXPECT_THAT(refused(bytes("{'de\nscr': '<f4'}", data)), ::testing::HasSubstr("cannot be printed"));
   EXPECT_THAT(refused(""), ::testing::HasSubstr("does not begin with"));

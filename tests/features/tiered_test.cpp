@@ -251,6 +251,12 @@ TEST(choice, follows_the_figures_of_the_machine) {
   EXPECT_EQ(ask(300000, 512, 1).order, gather_order::none);    // within reach
   EXPECT_EQ(ask(300000, 4096, 32).order, gather_order::none);  // the link is the bound
   EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);     // too few
+  // Several mini-batches share rows, whatever the table; a device that is traced chooses as the device would, the host does not sort.
+  auto const window = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true}, {}, f).order; };
+  EXPECT_EQ(window(place_kind::device), gather_order::sorted);
+  EXPECT_EQ(window(place_kind::traced), gather_order::sorted);
+  EXPECT_EQ(window(place_kind::host), gather_order::none);
+  EXPECT_EQ(choose({{place_kind::traced, 0}, 300000, 512, 64u << 20, 64u << 20, true}, {}, f).order, gather_order::sorted);
   gather_options few;
   few.multiprocessors = 4;
   EXPECT_EQ(ask(300000, 1024, 32, few).way, gather_way::bulk);

@@ -51,7 +51,13 @@ expect sssp_edges '10 to 10: 0.0 h, by 10
 40 to 20: 1.5 h, by 30
 40 to 30: 1.0 h, by 40
 40 to 40: 0.0 h, by 40' "$("$examples/sssp_edges")"
-if grep -rlE '#include.*(fmt|nlohmann|cuda|"(core|memory|access|graph|traverse)/)' "$at/elsewhere/include"; then
+expect gather_rows 'host: 1000 rows of 512 bytes in host memory, where they were
+order none: 999 3 500 3 950' "$("$examples/gather_rows" 2> "$at/said")"
+expect 'gather_rows, a bad id' 'id -1 at position 1: this table has rows 0 to 999' "$(cat "$at/said")"
+expect 'gather_rows, traced' \
+  'traced: of 1000 rows of 512 bytes 100 (50.0 KiB) lie here, 900 (450.0 KiB) in host memory; the hottest by score are near (3.9 KiB of ranks)
+order sorted: 999 3 500 3 950' "$("$examples/gather_rows" traced 2> "$at/said")"
+if grep -rlE '#include.*(fmt|nlohmann|cuda|"(core|memory|access|graph|features|sample|traverse|bench)/)' "$at/elsewhere/include"; then
   echo 'these installed headers include what is not installed'
   failed=1
 fi
