@@ -64,6 +64,14 @@ json gather(plan_arguments const& a) {
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
   job_plan p = make_plan(info, o, kept);
+  // As the job does: copies that nobody asked for are fewer where memory is short.
+  if (where.kind == place_kind::device && a.copies.empty() && p.device_bytes() > allowed.device) {
+    std::uint64_t copied = 0;
+    for (planned_copy const& c : p.kept) copied += c.bytes;
+    std::uint64_t const others = p.device_bytes() - copied;
+    std::visit([&](auto& job) { job.device_budget = allowed.device - std::min(allowed.device, others); }, o);
+    p = make_plan(info, o, kept);
+  }
   std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
                                       edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
   if (refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
