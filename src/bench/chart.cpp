@@ -233,7 +233,11 @@ std::string draw(line_chart const& c) {
   };
   for (double const t : ticks) {
     s.add("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/>\n", x0, x1, at_y(t));
-    s.text(x0 - 6, at_y(t) + 4, c.percent ? fmt::format("{:.0f} %", 100 * t) : fmt::format("{:.4g}", t), "dim", "end");
+    s.text(x0 - 6, at_y(t) + 4,
+           c.percent ? fmt::format("{:.0f} %", 100 * t)
+           : t < 1e4 ? fmt::format("{:.4g}", t)
+                     : short_number(t),
+           "dim", "end");
   }
   double written = -1e300;
   for (double const t : c.x_ticks) {
