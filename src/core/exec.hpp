@@ -288,7 +288,7 @@ struct host {
   template <class T, class F>
   void pieces(run<T> r, std::uint64_t, F f) const {
     if (r.begin < r.end) f(r.data + r.begin, r.end - r.begin, std::uint64_t{0});
-    }
+  }
   template <class T, class U, class F, class Look>
   void sweep(run<T> r, run<U> beside, F f, Look look) const {
     both_ahead(r, beside, f, look);
