@@ -372,6 +372,8 @@ def shared(name, features=None, dtype=None, *, replace_stale=False, wait_seconds
     InputError for a file that is none, OutOfMemory where shared memory is short (in a container: --shm-size).
     Source: section 3.3 of Min's dissertation.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"shared: name={name!r}: a table is named by a string")
     if features is None:
         return _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
     if isinstance(features, tuple):

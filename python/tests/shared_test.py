@@ -174,6 +174,8 @@ class Shared(unittest.TestCase):
 
     def test_mistakes(self):
         name = unused("mistakes")
+        with self.assertRaisesRegex(TypeError, "name=3: a table is named by a string"):
+            garner.shared(3, features)
         with self.assertRaisesRegex(OSError, "there is no shared table"):
             garner.shared(name)
         table = garner.shared(name, features)

@@ -116,14 +116,14 @@ run_file parse_run(std::string const& text, std::string const& name) {
   try {
     all = json::parse(text);
   } catch (json::parse_error const& e) {
-    fail(errc::input, "{}: is no JSON (byte {}); say a file that garner bench traversal or tiering wrote", name, e.byte);
+    fail(errc::input, "{}: is no JSON (byte {}); say a file that garner bench wrote", name, e.byte);
   } catch (json::exception const& e) {
-    fail(errc::input, "{}: is no JSON ({}); say a file that garner bench traversal or tiering wrote", name, e.what());
+    fail(errc::input, "{}: is no JSON ({}); say a file that garner bench wrote", name, e.what());
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema)
     fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner bench traversal and garner bench tiering write and nothing else (not "
-         "the output of --json, not docs/benchmarks)",
+         "{}: is not of the schema {}; report draws what garner bench traversal, tiering and gather write and nothing else (not the "
+         "output of --json, not docs/benchmarks)",
          name, run_file::schema);
   field const f(all, "", name);
   if (!all.contains("version") || all["version"] != run_file::version)
