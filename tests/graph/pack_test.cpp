@@ -141,7 +141,7 @@ void teams_read(place where, access_mode how) {
     x.copy(to.data(), near_to.data(), to.bytes());
     x.copy(both.data(), near_both.data(), both.bytes());
     x.wait();
-    EXPECT_EQ(std::vector<std::uint32_t>(to.begin(), to.end()), l.values) << "seed " << seed << " width " << Width;
+    for (std::uint64_t k = 0; k < m; ++k) ASSERT_EQ(to[k], l.values[k]) << "element " << k << ", seed " << seed << ", width " << Width;
     EXPECT_TRUE(std::all_of(both.begin(), both.end(), [](std::uint32_t b) { return b == 0; })) << "seed " << seed << " width " << Width;
   }
 }
