@@ -144,7 +144,7 @@ TEST_P(bulk, long_rows_go_in_pieces) {
 TEST_P(bulk, sorted_ids_and_their_copies) {
   executor x(where());
   for (std::uint64_t row : {16, 100, 1024})
-    for (std::uint64_t count : {1, 31, 32, 33, 1023, 1025, 5000})
+    for (std::uint64_t count : {1, 32, 33, 1025})
       for (std::uint32_t id_bytes : {4u, 8u})
         for (int mode = 0; mode < 4; ++mode) {
           trial t{.row_bytes = row, .rows = 500, .count = count};
@@ -182,9 +182,9 @@ TEST_P(bulk, near_rows_are_left_out) {
 
 TEST_P(bulk, any_share_and_shape) {
   executor x(where());
-  for (unsigned multiprocessors : {1u, 2u, 7u, 1000u})
-    for (unsigned warps : {1u, 3u, 16u, 99u}) {
-      trial t{.row_bytes = 1028, .rows = 300, .count = 3000};
+  for (unsigned multiprocessors : {1u, 7u, 1000u})
+    for (unsigned warps : {1u, 16u, 99u}) {
+      trial t{.row_bytes = 1028, .rows = 300, .count = 1200};
       t.options.multiprocessors = multiprocessors, t.options.warps = warps;
       check(x, t);
       t.row_bytes = 1024;
