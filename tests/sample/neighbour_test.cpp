@@ -143,7 +143,8 @@ TEST_P(sampler_at, draws_uniformly) {
   std::vector<double> seen(spokes + 1);
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> pairs;
   for (std::uint64_t b = 0; b < times; ++b) {
-    std::vector<std::uint64_t> const rows = host_copy(s.at(), s.rows(), s.sample(b, near.data(), 1));
+    std::uint64_t const count = s.sample(b, near.data(), 1);  // before rows() is asked, whatever the order of arguments
+    std::vector<std::uint64_t> const rows = host_copy(s.at(), s.rows(), count);
     ASSERT_EQ(rows.size(), fanout + 1);
     for (std::size_t i = 1; i < rows.size(); ++i) {
       ++seen[rows[i]];
