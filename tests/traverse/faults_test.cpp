@@ -46,6 +46,15 @@ void* allocate(std::size_t bytes) {
 #if !defined(GARNER_NEWS_ARE_THEIRS)  // ThreadSanitizer's runtime has these itself
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
+// std::stable_sort asks this way, and gives back by the delete below.
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  try {
+    return allocate(bytes);
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes, std::nothrow_t const& n) noexcept { return operator new(bytes, n); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
