@@ -1,6 +1,7 @@
 // What every verb of the program shares: writing to standard output so that a full disk is noticed, numbers for people, names of places.
 #pragma once
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -63,6 +64,10 @@ struct budget_arguments {
 };
 // Bytes that may be taken now on the device of `where`: its budget, or what is free.
 std::uint64_t device_limit(place where);
+// Bytes of copies that nobody asked for, where `taken` of `limit` bytes of the device are needed for the rest.
+inline std::uint64_t copies_that_fit(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
+  return std::min(wanted, limit - std::min(limit, taken));
+}
 // errc::memory with the byte counts and what to try, before anything is taken.
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
                     char const* instead = "say --place host");

@@ -60,7 +60,7 @@ std::uint64_t job_arguments::affordable_copies(job_ground const& ground) {
   std::uint64_t const wanted = default_device_budget(ground.info);
   if (!ground.on_device()) return wanted;
   std::uint64_t const taken = ground.bytes().device, limit = device_limit(ground.where);
-  return std::min(wanted, limit - std::min(limit, taken));
+  return copies_that_fit(wanted, limit, taken);
 }
 
 result_target job_arguments::result() const { return {out, format.empty() ? result_format_of(out) : parse_result_format(format)}; }

@@ -12,6 +12,7 @@
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
+#include "traverse/job.hpp"
 #include "traverse/plan.hpp"
 #include "verbs.hpp"
 
@@ -66,10 +67,9 @@ json gather(plan_arguments const& a) {
   job_plan p = make_plan(info, o, kept);
   // As the job does: copies that nobody asked for are fewer where memory is short.
   if (where.kind == place_kind::device && a.copies.empty() && p.device_bytes() > allowed.device) {
-    std::uint64_t copied = 0;
-    for (planned_copy const& c : p.kept) copied += c.bytes;
-    std::uint64_t const others = p.device_bytes() - copied;
-    std::visit([&](auto& job) { job.device_budget = allowed.device - std::min(allowed.device, others); }, o);
+    std::uint64_t others = p.device_bytes();
+    for (planned_copy const& c : p.kept) others -= c.bytes;
+    std::visit([&](auto& job) { job.device_budget = cli::copies_that_fit(default_device_budget(info), allowed.device, others); }, o);
     p = make_plan(info, o, kept);
   }
   std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),

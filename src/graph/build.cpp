@@ -11,6 +11,7 @@
 #include "core/primitives.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "graph/take_target.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -73,17 +74,6 @@ struct mark_offset {
     std::uint64_t const from = i == 0 ? 0 : (keys[i - 1] >> shift) + 1;
     std::uint64_t const to = i == count ? vertices : keys[i] >> shift;
     for (std::uint64_t v = from; v <= to; ++v) offsets[v] = i;
-  }
-};
-
-template <class Id>
-struct take_target {
-  std::uint64_t const* keys;
-  std::uint64_t low;
-  Id* targets;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    targets[i] = static_cast<Id>(keys[i] & low);
   }
 };
 

@@ -14,6 +14,7 @@
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "graph/take_target.hpp"
 
 namespace garner {
 
@@ -108,17 +109,6 @@ struct sort_equal {
     std::uint64_t end = i + 1;
     while (end < n && keys[end] == keys[i]) ++end;
     if (end - i > 1) sort_few(weights + i, end - i);
-  }
-};
-
-template <class Id>
-struct take_ids {
-  std::uint64_t const* keys;
-  std::uint64_t mask;
-  Id* to;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    to[i] = static_cast<Id>(keys[i] & mask);
   }
 };
 
@@ -222,7 +212,7 @@ edge_lists relabel_near(executor& x, graph const& g, edge_lists const& old, buff
         sorted = sort(x, keys.span().first(edges), spare.span().first(edges), bits);
       }
       for_each_item<1>(x, edges,
-                       take_ids<Id>{sorted.data(), (std::uint64_t{1} << id_bits) - 1, static_cast<Id*>(lists.targets.data()) + base});
+                       take_target<Id>{sorted.data(), (std::uint64_t{1} << id_bits) - 1, static_cast<Id*>(lists.targets.data()) + base});
       bar.advance(edges);
     }
   });

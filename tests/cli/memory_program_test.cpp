@@ -1,20 +1,9 @@
 // Host memory of a whole run, as the system counts it: what `garner bfs` takes beyond a run on a tiny graph, against the container's size.
 #include "cli/program.hpp"
+#include "sanitized.hpp"
 
 namespace garner::testing {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-#else
-constexpr bool sanitized = false;
-#endif
 
 // Kronecker 20. Depths and parents, 8 bytes a vertex, are the result; at place host they are allowed beside the container (on a device they
 // lie there). Of what a frontier needs, huge pages decide how much is touched: 0 to 5 MB.

@@ -5,23 +5,12 @@
 
 #include "cli/program.hpp"
 #include "core/device.hpp"
+#include "sanitized.hpp"
 
 namespace garner::testing {
 namespace {
 
 using nlohmann::json;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-#else
-constexpr bool sanitized = false;
-#endif
 
 void generate(folder const& at, std::string const& file, std::string const& more = "--scale 10") {
   outcome const o = at.shell("garner generate kron " + more + " " + file);
