@@ -260,7 +260,9 @@ struct bfs_job::impl::over : bfs_job::impl {
   over(graph const& g, bfs_options const& o)
       : options(o),
         job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
-        hints_per_vertex(turns ? o.hints.value_or(hints_within(g.info, g.hints_per_vertex, job.left())) : 0),
+        hints_per_vertex(!turns    ? 0
+                         : o.hints ? *o.hints
+                                   : default_hints(job)),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
         known(x.near(), visited.size(), x.device(), "visited bitmap"),
         depth(x.near(), g.info.vertices, x.device(), "depths"),

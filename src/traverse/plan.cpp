@@ -303,18 +303,20 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
     all.push_back({std::move(what), bytes, saved});
     return true;
   };
-  auto const take_hints = [&](std::uint32_t a_vertex) {
-    if (take(fmt::format("the {} best neighbours of every vertex", a_vertex), hint_bytes(info, a_vertex), 0))
+  auto const take_hints = [&](std::uint32_t a_vertex, bool said) {
+    // Three or four of as many bytes, as the degrees are (default_hints).
+    bool const either = !said && a_vertex != s.hints && hint_view::is_narrow(info.vertices, a_vertex);
+    if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex), hint_bytes(info, a_vertex), 0))
       all.back().hints = a_vertex, all.back().to_make = a_vertex != s.hints;
   };
   if (info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
   if (kind_of(o) == job_kind::bfs && variant == "direction")
-    take_hints(std::get<bfs_options>(o).hints.value_or(hints_within(info, s.hints, left)));
+    take_hints(std::get<bfs_options>(o).hints.value_or(hints_within(info, s.hints, left)), std::get<bfs_options>(o).hints.has_value());
   if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
     if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
-      take_hints(hints_within(info, s.hints, left, enough));
+      take_hints(hints_within(info, s.hints, left, enough), true);
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
                               (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
   if (!paper && info.edges >= 32) {

@@ -182,6 +182,24 @@ TEST(hints, four_are_the_best_of_each_class) {
   }
 }
 
+TEST(hints, are_three_beside_hubs_and_four_elsewhere) {
+  for (generator kind : {generator::uniform, generator::kron}) {
+    graph g = generated(kind, 12);
+    bfs_options o;
+    o.where = {place_kind::traced, 0};
+    o.variant = bfs_variant::direction;
+    o.device_budget = g.info.vertices * 12;
+    EXPECT_EQ(bfs_job(g, o).hints(), kind == generator::kron ? 3u : 4u);
+    o.hints = 4;
+    EXPECT_EQ(bfs_job(g, o).hints(), 4u);
+    o.hints.reset();
+    keep_hints(g, {place_kind::host, 0}, 4);
+    EXPECT_EQ(bfs_job(g, o).hints(), 4u);  // they are there
+    *o.device_budget -= 1;
+    EXPECT_EQ(bfs_job(g, o).hints(), 2u);
+  }
+}
+
 TEST(hints, of_four_take_twelve_bytes_up_to_26_bits) {
   EXPECT_EQ(hint_view::words_of(std::uint64_t{1} << 26, 4), std::uint64_t{3} << 26);
   EXPECT_EQ(hint_view::words_of((std::uint64_t{1} << 26) + 1, 4), ((std::uint64_t{1} << 26) + 1) * 4);
