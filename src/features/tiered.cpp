@@ -305,7 +305,7 @@ struct tiered_tensor::parts {
         }
         if (n) send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(to), told);
       }
-      if (x.on_device())
+      if (x.on_device() && !group)  // opening what a process exported permits reading it
         for (int p : devices) device::enable_peer(x.device(), p);
       if (group) {
         lie->at = group->open();
