@@ -303,7 +303,8 @@ class processes : public ::testing::TestWithParam<place_kind> {
  protected:
   void SetUp() override {
     if (GetParam() == place_kind::device) {
-      if (device::count() < 2) GTEST_SKIP() << "needs two GPUs; there are " << device::count();
+      if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+      if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
       if (!device::peer_of(0, 1).fast || !device::peer_of(1, 0).fast) GTEST_SKIP() << "devices 0 and 1 have no fast link";
       members_ = 2;
     }
