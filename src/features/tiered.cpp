@@ -268,6 +268,7 @@ struct tiered_tensor::parts {
     row_shares shares = share_rows(b);
     if (group) {  // what none of them must refuse
       auto const least = group->least_of({shares.near, shares.peer, b.peers});
+      if (least[0] < shares.near || least[1] < shares.peer) shares.why += "; as much as all processes have room for";
       shares.near = least[0], shares.peer = least[1];
       if (least[2] == 0 && note.empty()) note = "; not all processes have fast links, so no rows lie on peers";
     }
@@ -331,8 +332,14 @@ struct tiered_tensor::parts {
       sums[k] = sum;
     });
     for (std::uint64_t s : sums) h = mix(h ^ s);
-    return fmt::format("{} rows of {} bytes ({}), {}, peers {}", source.rows, row_bytes, to_string(source.kind),
-                       o.scores.empty() ? "no scores" : fmt::format("scores that add up to {:016x}", h), fmt::join(o.peers, ","));
+    std::string peers_are = "traced";
+    if (x.on_device()) {  // by their addresses, since each process has its own numbers
+      peers_are.clear();
+      for (int p : o.peers) peers_are += (peers_are.empty() ? "" : " ") + device::describe(p).pci;
+    }
+    return fmt::format("{} rows of {} bytes ({}), {}, peers {} ({})", source.rows, row_bytes, to_string(source.kind),
+                       o.scores.empty() ? "no scores" : fmt::format("scores that add up to {:016x}", h), fmt::join(o.peers, ","),
+                       peers_are);
   }
   void map_rest() {
     if (!x.on_device()) return;

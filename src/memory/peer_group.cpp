@@ -45,7 +45,7 @@ struct table {                                                     // the page o
   static constexpr std::uint64_t magic_word = 0x3150554f52475247;  // "GRGROUP1"
   std::uint64_t magic = magic_word;
   std::uint32_t members = 0, unused = 0;
-  char same[240] = {};
+  char same[512] = {};
   slot slots[peer_group::most_members];
 };
 static_assert(sizeof(table) <= page_bytes);

@@ -83,6 +83,15 @@ TEST(shares, of_budgets_and_of_what_is_free) {
   EXPECT_EQ(share({100, 0, 500, 500, 600, 400, 4}), both(0, 0));
 }
 
+TEST(shares, of_peers_are_all_rows_and_the_first_peer_has_most) {
+  for (std::uint64_t rows : {0, 1, 2, 5, 16, 1000})
+    for (std::uint64_t peers = 1; peers <= 16; ++peers) {
+      std::vector<std::uint64_t> had(peers);
+      for (std::uint64_t k = 0; k < rows; ++k) had[k % peers] = std::max(had[k % peers], k / peers + 1);
+      for (std::uint64_t p = 0; p < peers; ++p) EXPECT_EQ(rows_of_peer(rows, peers, p), had[p]) << rows << " " << peers << " " << p;
+    }
+}
+
 TEST(tiers, rows_lie_in_any_mixture) {
   for (std::uint64_t rows : {1, 7, 1000})
     for (std::uint64_t width : {1, 3})
@@ -390,7 +399,6 @@ TEST_P(processes, that_were_killed_are_said) {
 TEST_P(processes, of_other_tables_do_not_meet) {
   auto const all = others();
   group_table mine = table();
-  for (auto const& c : all) static_cast<void>(c);
   mine.scores[17] += 1;
   // Whoever comes first is right; the others hear it, or wait for one that does not come.
   mine.options.wait_seconds = 1;
