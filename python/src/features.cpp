@@ -209,9 +209,10 @@ void add_features(nb::module_& m) {
           nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
           nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(), nb::arg("group") = nb::none(),
           nb::arg("wait_seconds") = 60.0,
-          nb::sig("def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
-                  "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
-                  "str | None = None, wait_seconds: float = 60) -> None"))
+          nb::sig(
+              "def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
+              "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
+              "str | None = None, wait_seconds: float = 60) -> None"))
       .def(
           "beside",
           [](py_table const& t, nb::object where) {

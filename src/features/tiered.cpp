@@ -268,9 +268,14 @@ struct tiered_tensor::parts {
     row_shares shares = share_rows(b);
     if (group) {  // what none of them must refuse
       auto const least = group->least_of({shares.near, shares.peer, b.peers});
-      if (least[0] < shares.near || least[1] < shares.peer) shares.why += "; as much as all processes have room for";
-      shares.near = least[0], shares.peer = least[1];
-      if (least[2] == 0 && note.empty()) note = "; not all processes have fast links, so no rows lie on peers";
+      if (least[2] == 0 && b.peers) {
+        note = "; not all processes have fast links, so no rows lie on peers";
+        b.peers = 0;
+        shares = share_rows(b);
+      } else if (b.peers) {
+        if (least[0] < shares.near || least[1] < shares.peer) shares.why += "; as much as all processes have room for";
+        shares.near = least[0], shares.peer = least[1];
+      }
     }
     std::uint64_t const kept = shares.near + shares.peer;
     bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source.rows;

@@ -373,13 +373,19 @@ TEST_P(processes, hold_a_share_each_and_read_all) {
 }
 
 TEST_P(processes, keep_what_all_have_room_for) {
-  auto const all = others(7);
-  group_table const mine = table(100);
-  tiered_tensor t(mine.data.rows, mine.options);
-  EXPECT_EQ(t.peer_rows(), 7u * static_cast<std::uint64_t>(members_));
-  expect_all_rows(t);
-  for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
-  for (auto const& c : all) c->end();
+  for (std::uint64_t least : {7, 0}) {
+    auto const all = others(least);
+    group_table const mine = table(100);
+    tiered_tensor t(mine.data.rows, mine.options);
+    EXPECT_EQ(t.peer_rows(), least * static_cast<std::uint64_t>(members_));
+    EXPECT_THAT(t.about(), HasSubstr(least ? "a process each" : "700 (27.3 KiB) in host memory"));
+    expect_all_rows(t);
+    for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+    for (auto const& c : all) c->end();
+    if (least == 0) {
+      EXPECT_NO_THROW(expect_all_rows(t));  // nobody's rows are missed
+    }
+  }
 }
 
 TEST_P(processes, that_were_killed_are_said) {
