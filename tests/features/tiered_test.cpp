@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <chrono>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "child.hpp"
 #include "core/random.hpp"
@@ -400,6 +404,35 @@ TEST_P(processes, that_were_killed_are_said) {
   EXPECT_EQ(code, errc::device);
   EXPECT_EQ(t.peer_rows(), 100u * static_cast<std::uint64_t>(members_));
   for (auto const& c : all) c->end();
+}
+
+TEST_P(processes, are_killed_in_the_middle_of_gathers) {
+  auto const all = others();
+  group_table const mine = table();
+  tiered_tensor t(mine.data.rows, mine.options);
+  for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+  executor x(t.where());
+  auto const ids = all_ids(1000);
+  auto const near = near_copy(x, ids);
+  buffer<std::int64_t> const out(x.near(), 5000, x.device(), "a test");
+  std::uint64_t rounds = 0;
+  std::jthread const killer([&] {
+    ::usleep(50'000);
+    all.front()->end(SIGKILL);
+  });
+  auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  errc code{};
+  error_of(
+      [&] {
+        for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out.data());
+      },
+      &code);
+  EXPECT_EQ(code, errc::device);
+  EXPECT_GT(rounds, 0u);
+  if (GetParam() == place_kind::traced) {  // what lies in shared memory outlives its owner: the last gather that was answered was right
+    auto const got = host_copy(x, out.data(), 5000);
+    for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 5]);
+  }
 }
 
 TEST_P(processes, of_other_tables_do_not_meet) {
