@@ -2,7 +2,6 @@
 #include "garner/features.hpp"
 
 #include <gmock/gmock.h>
-
 #include <unistd.h>
 
 #include <chrono>
