@@ -154,7 +154,7 @@ void add_bfs(CLI::App& app) {
   verb->add_flag("--levels", a->steps, "a line a level also where there are many sources");
   a->add_rest(*verb);
   verb->footer(
-      "Access strided, merged and aligned go with tier host (any place) and device (place device), paged with managed,\n"
+      "Access strided, merged and aligned go with tier host (any place), device and peer (place device), paged with managed,\n"
       "copied with host (any place; variants levels and emogi).\n"
       "Example: garner bfs kron20.gnr --trials 8 --place traced --access aligned --verify");
   verb->callback([a] { search(*a); });

@@ -18,6 +18,7 @@
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
+#include "memory/tiers.hpp"
 
 namespace garner::cli {
 
@@ -131,6 +132,10 @@ void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint
   bytes_needed const allowed{host_budget().limit(), device_bytes ? device_limit(where) : 0};
   std::string const refusal = why_not(what, {host_bytes, device_bytes}, allowed, to_string(where), instead);
   if (!refusal.empty()) fail(errc::memory, "{}", refusal);
+}
+
+void require_on_peer(std::string const& what, std::uint64_t bytes, place where) {
+  require_memory(what, 0, bytes, {place_kind::device, peer_tier::owner(where.index)}, "leave the edges in host memory (--tier host)");
 }
 
 void check_outputs(std::string const& input, std::vector<std::pair<char const*, std::string>> const& option_and_file) {

@@ -68,6 +68,8 @@ std::uint64_t device_limit(place where);
 inline std::uint64_t copies_that_fit(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
   return std::min(wanted, limit - std::min(limit, taken));
 }
+// As require_memory, of edges in tier peer: by what the other device has.
+void require_on_peer(std::string const& what, std::uint64_t bytes, place where);
 // errc::memory with the byte counts and what to try, before anything is taken.
 void require_memory(std::string const& what, std::uint64_t host_bytes, std::uint64_t device_bytes, place where,
                     char const* instead = "say --place host");

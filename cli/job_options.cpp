@@ -26,7 +26,8 @@ void job_arguments::add_place(CLI::App& verb) {
       ->capture_default_str()
       ->type_name("PLACE");
   verb.add_option("--access", access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
-  verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  verb.add_option("--tier", tier, "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
+      ->type_name("TIER");
 }
 
 void job_arguments::add_l2(CLI::App& verb) {
@@ -80,6 +81,7 @@ job_ground job_arguments::load(job_ground ground) const {
   auto const [host, device] = ground.bytes();
   require_memory(file, host, device, ground.where,
                  ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.far_bytes(), ground.where);
   if (on_device) ground.device_limit = device_limit(ground.where);
   ground.link = what_crosses(ground.where, ground.edges);
   load_options how;
@@ -96,7 +98,8 @@ job_ground::memory job_ground::bytes() const {
   memory all;
   all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info);
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.copy_bytes;
-  (on_device() && edges == garner::tier::device ? all.device : all.host) += far_bytes();
+  if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
+  else if (edges == garner::tier::device) all.device += far_bytes();
   return all;
 }
 

@@ -7,10 +7,12 @@
 
 #include "access/matrix.hpp"
 #include "common.hpp"
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
+#include "memory/tiers.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/job.hpp"
 #include "traverse/plan.hpp"
@@ -72,8 +74,13 @@ json gather(plan_arguments const& a) {
     std::visit([&](auto& job) { job.device_budget = cli::copies_that_fit(default_device_budget(info), allowed.device, others); }, o);
     p = make_plan(info, o, kept);
   }
-  std::string const refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
-                                      edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  std::string refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
+                                edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  if (refusal.empty() && edges == tier::peer && device::count() > 0) {
+    place const owner{place_kind::device, peer_tier::owner(where.index)};
+    refusal = why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
+                      "leave the edges in host memory (--tier host)");
+  }
   if (refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
     // The offsets say where each list begins and ends in its lines.
     bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
@@ -179,7 +186,9 @@ void add_plan(CLI::App& app) {
       ->capture_default_str()
       ->type_name("PLACE");
   verb->add_option("--access", a->access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
-  verb->add_option("--tier", a->tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  verb->add_option("--tier", a->tier,
+                   "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
+      ->type_name("TIER");
   verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
   cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: what one of them takes)");
   verb->add_flag("--json", a->as_json, "print one JSON object");

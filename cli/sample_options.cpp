@@ -18,7 +18,8 @@ void sample_arguments::add_place(CLI::App& verb) {
       ->capture_default_str()
       ->type_name("PLACE");
   verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
-  verb.add_option("--tier", tier, "where the edges lie: host, device, managed (default: host; managed for paged)")->type_name("TIER");
+  verb.add_option("--tier", tier, "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
+      ->type_name("TIER");
 }
 void sample_arguments::add_training(CLI::App& verb, bool with_seed) {
   verb.add_option("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids")
@@ -56,11 +57,12 @@ graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
   require_combination(o.where, *o.edges, how());
   budgets.apply(o.where);
   container_header const header = read_header(file);
-  bool const on_device = o.where.kind == place_kind::device, far = *o.edges != garner::tier::device;
+  bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
   std::uint64_t const lists = header.info.edges * header.info.id_bytes * (in_lists && header.info.in_lists ? 2 : 1);
-  std::uint64_t const near = state + (on_device && !far ? lists : 0);
+  std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0);
   std::uint64_t const home = (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near);
   require_memory(file, home, on_device ? near : 0, o.where);
+  if (beside) require_on_peer(file, lists, o.where);
   o.weights = false;
   o.in_lists = in_lists && header.info.in_lists;
   o.check = !no_check;

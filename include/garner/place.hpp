@@ -25,8 +25,9 @@ enum class tier : std::uint8_t { device, peer, host, managed, file };
 // 128 bytes; the copy engine; UVM pages; nothing of it: the host compacts the active lists and sends them (Subway, EuroSys 2020).
 enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged, copied };
 
-std::string to_string(place where);       // "host", "device 0", "traced"
-std::string_view to_string(tier t);       // "device", "peer", "host", "managed", "file"
+std::string to_string(place where);                                                       // "host", "device 0", "traced"
+constexpr bool in_device_memory(tier t) { return t == tier::device || t == tier::peer; }  // no thread of the host reads it
+std::string_view to_string(tier t);                                                       // "device", "peer", "host", "managed", "file"
 std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged", "copied"
 
 place parse_place(std::string_view text);  // "host", "device", "device:1", "traced"; errc::usage with the choices otherwise

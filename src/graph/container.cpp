@@ -516,7 +516,7 @@ class section_reader {
     lists.offsets = read_offsets(*find(kind(section_kind::out_offsets)), how.check);
     auto const load = [&](container_section const& s, memory_block& to, section_reader::block_check const& look) {
       if (keep) to = memory_block(how.edges, s.bytes, how.device, s.name.c_str());
-      bool const far = keep && how.edges == tier::device;
+      bool const far = keep && in_device_memory(how.edges);
       read(s, far ? nullptr : to.data(), how.check, look, far ? how.device : -1, to.data());
     };
     if (info.packed) {
@@ -535,7 +535,7 @@ class section_reader {
     auto const kind = [&](section_kind out, int k) {
       return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 6 : 0) + static_cast<std::uint32_t>(k));
     };
-    bool const far = keep && how.edges == tier::device;
+    bool const far = keep && in_device_memory(how.edges);
     auto const load = [&](packed_array& to, section_kind first) {
       container_section const &words = *find(kind(first, 0)), &blocks = *find(kind(first, 1)), &groups = *find(kind(first, 2));
       to.blocks = buffer<std::uint32_t>(tier::host, blocks.bytes / 4, how.device, blocks.name.c_str());
@@ -564,7 +564,7 @@ class section_reader {
     if (!far) return;
     for (packed_array* p : {&lists.packed_targets, &lists.packed_weights}) {
       if (p->empty()) continue;
-      memory_block there(tier::device, p->words.bytes(), how.device, "packed lists");
+      memory_block there(how.edges, p->words.bytes(), how.device, "packed lists");
       void* const stream = device::make_stream(how.device);
       device::copy(how.device, stream, there.data(), p->words.data(), there.bytes());
       device::wait(how.device, stream);
@@ -619,9 +619,10 @@ container_header read_header(std::filesystem::path const& file) { return parse(i
 
 graph load_graph(std::filesystem::path const& file, load_options const& how) {
   phase const timed{"container.load"};
-  if (how.edges != tier::host && how.edges != tier::managed && how.edges != tier::device)
-    fail(errc::usage, "{}: edges cannot be loaded into the tier '{}'; name host, managed or device", file.string(), to_string(how.edges));
-  if (how.edges == tier::device) device::require(how.device);
+  if (how.edges == tier::file)
+    fail(errc::usage, "{}: edges cannot be loaded into the tier '{}'; name host, managed, device or peer", file.string(),
+         to_string(how.edges));
+  if (in_device_memory(how.edges)) device::require(how.device);
   section_reader reader(file);
   graph g;
   g.name = reader.file.name();
@@ -689,7 +690,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     source const& from = sources[static_cast<std::size_t>(s.kind)];
     if (from.bytes < s.bytes)
       fail(errc::internal, "{}: '{}' of the graph has {} bytes where its counts ask for {}", file.string(), s.name, from.bytes, s.bytes);
-    if (s.bytes && from.where == tier::device)
+    if (s.bytes && in_device_memory(from.where))
       fail(errc::usage, "{}: '{}' lies on a device; load the graph into host memory to save it", file.string(), s.name);
   }
   std::uint64_t const end = end_of(sections);

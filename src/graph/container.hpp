@@ -10,7 +10,7 @@
 namespace garner {
 
 struct load_options {
-  tier edges = tier::host;  // where targets and weights go: host, managed or device
+  tier edges = tier::host;  // where targets and weights go: host, managed, device or peer
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
   bool in_lists =
       false;  // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)

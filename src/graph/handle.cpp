@@ -57,8 +57,8 @@ bool on_device(place where) { return where.kind == place_kind::device; }
 // Where edges may lie for a place; elsewhere than on a device managed memory is host memory.
 tier tier_for(place where, std::optional<tier> edges) {
   tier const t = edges.value_or(tier::host);
-  if (t != tier::host && t != tier::managed && !(t == tier::device && on_device(where)))
-    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, or device for a device", to_string(t),
+  if (t != tier::host && t != tier::managed && !(in_device_memory(t) && on_device(where)))
+    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, or for a device device or peer", to_string(t),
          to_string(where));
   if (!on_device(where)) return tier::host;
   device::require(where.index);
@@ -67,13 +67,13 @@ tier tier_for(place where, std::optional<tier> edges) {
 }
 
 memory_block moved(executor& x, memory_block from, tier to, char const* what) {
-  bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : from.where() != tier::device;
+  bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : !in_device_memory(from.where());
   if (from.bytes() == 0 || readable) return from;
-  if (from.where() == tier::device && from.device() != x.device() && x.on_device())
+  if (in_device_memory(from.where()) && from.device() != x.device() && x.on_device())
     fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
          x.device());
   memory_block there(to, from.bytes(), x.device(), what);
-  if (from.where() == tier::device && !x.on_device()) {
+  if (in_device_memory(from.where()) && !x.on_device()) {
     executor source({place_kind::device, from.device()});
     source.copy(there.data(), from.data(), from.bytes());
     source.wait();

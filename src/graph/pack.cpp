@@ -185,7 +185,7 @@ namespace {
 
 void pack_lists(graph_info const& info, edge_lists& lists) {
   int const device = lists.targets.device();
-  if (lists.targets.where() == tier::device)
+  if (in_device_memory(lists.targets.where()))
     fail(errc::usage, "lists that lie on a device cannot be packed; load the graph into host memory");
   std::vector<std::uint32_t> narrow;
   auto const* targets = static_cast<std::uint32_t const*>(lists.targets.data());

@@ -268,7 +268,7 @@ graph reorder_near(graph g, reorder_options const& options, place where) {
   if (options.by == vertex_order::bfs) fail(errc::usage, "order bfs is found by the host; say place host");
   memory_block const& far = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   bool const on_device = where.kind == place_kind::device;
-  if (far.bytes() && (on_device ? far.device() != where.index : far.where() == tier::device))
+  if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
     fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
          to_string(where));
   g.hints = {};
@@ -297,7 +297,7 @@ graph reorder(graph g, reorder_options const& options, place where) {
   if (n > none) fail(errc::input, "{}: {} vertices are more than the 2^32 - 1 that can be reordered", g.name, n);
   if (options.by == vertex_order::natural && g.info.order == vertex_order::natural) return g;
   if (where.kind != place_kind::host) return reorder_near(std::move(g), options, where);
-  if (g.out.targets.where() == tier::device || g.out.packed_targets.words.where() == tier::device)
+  if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
     fail(errc::usage, "{}: its edges lie on a device; load the graph into host memory to reorder it", g.name);
   unpack(g);
   g.hints = {};

@@ -20,12 +20,16 @@ decltype(auto) with_tier(tier where, F&& f) {
     case tier::managed:
       return f(managed_tier{});
     case tier::peer:
+      return f(peer_tier{});
     case tier::file:
       break;
   }
-  fail(errc::usage, "tier {} holds no memory blocks; say host, device or managed", to_string(where));
+  fail(errc::usage, "tier {} holds no memory blocks; say host, device, peer or managed", to_string(where));
 }
-budget& payer(tier where, int device) { return where == tier::device ? device_budget(device) : host_budget(); }
+budget& payer(tier where, int device) {
+  if (where == tier::peer) return device_budget(peer_tier::owner(device));
+  return where == tier::device ? device_budget(device) : host_budget();
+}
 }  // namespace
 
 memory_block::memory_block(tier where, std::size_t bytes, int device, char const* what) : where_(where), device_(device) {
@@ -43,12 +47,13 @@ memory_block::memory_block(tier where, std::size_t bytes, int device, char const
     throw;
   }
   bytes_ = bytes;
+  paid_by_ = &pays;
 }
 
 void memory_block::reset() noexcept {
   if (!data_) return;
   with_tier(where_, [&](auto t) { t.release(data_, bytes_, device_); });
-  payer(where_, device_).give_back(bytes_);
+  paid_by_->give_back(bytes_);
   data_ = nullptr;
   bytes_ = 0;
 }

@@ -12,6 +12,8 @@
 
 namespace garner {
 
+class budget;
+
 // A tier: two calls, and who may read what it gives. Every tier models this; the contract suite in tests/memory holds them to it.
 //   static constexpr tier kind;
 //   static void* allocate(std::size_t bytes, int device);           errc::memory or errc::device, with what to try
@@ -31,8 +33,8 @@ concept memory_tier = requires(void* p, std::size_t n, int device, place_kind wh
 class memory_block {
  public:
   memory_block() = default;
-  // `device`: the device that the memory lies on, or the one it is mapped for; -1 for host memory that no device will read (then it is not
-  // pinned). `what` names the use in the budget's message. Zero bytes give an empty block.
+  // `device`: the device that the memory lies on, or (host, managed, peer) the one that reads it; -1 for host memory that no device will
+  // read (then it is not pinned). `what` names the use in the budget's message. Zero bytes give an empty block.
   memory_block(tier where, std::size_t bytes, int device, char const* what);
   ~memory_block() { reset(); }
   memory_block(memory_block&& other) noexcept { swap(other); }
@@ -46,6 +48,7 @@ class memory_block {
     std::swap(bytes_, other.bytes_);
     std::swap(where_, other.where_);
     std::swap(device_, other.device_);
+    std::swap(paid_by_, other.paid_by_);
   }
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
@@ -57,6 +60,7 @@ class memory_block {
   std::size_t bytes_ = 0;
   tier where_ = tier::host;
   int device_ = -1;
+  budget* paid_by_ = nullptr;
 };
 
 // n elements of T.

@@ -25,6 +25,17 @@ struct device_tier {
 };
 static_assert(memory_tier<device_tier>);
 
+// Memory of another device, read over a fast link (NVLink): of the first that has one to the reader, which is what `device` names here. Its
+// budget pays.
+struct peer_tier {
+  static constexpr tier kind = tier::peer;
+  static int owner(int reader);  // errc::device where there is none
+  static void* allocate(std::size_t bytes, int reader);
+  static void release(void* data, std::size_t bytes, int reader) noexcept;
+  static bool readable(place_kind where) { return where == place_kind::device; }
+};
+static_assert(memory_tier<peer_tier>);
+
 // UVM with read-mostly advice: the baseline of EMOGI. Never more than half of the card's free memory, since a program that oversubscribes
 // can hang the GPU.
 struct managed_tier {

@@ -22,7 +22,7 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
   if (on_device && lists.device() != where.index)
     fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
          to_string(where));
-  if (!on_device && lists.where() == tier::device)
+  if (!on_device && in_device_memory(lists.where()))
     fail(errc::usage, "{}: its edges lie on device {}; run there, or bring_to() the graph to place {}", g.name, lists.device(),
          to_string(where));
   if (on_device && lists.where() != t)

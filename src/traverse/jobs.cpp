@@ -46,7 +46,7 @@ Options resolved(graph const& g, Options o) {
   if (on_device && targets.device() != o.where.index)
     fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
          to_string(o.where));
-  if (!on_device && targets.where() == tier::device)
+  if (!on_device && in_device_memory(targets.where()))
     fail(errc::usage, "{}: its edges lie on device {}; run the job there, or bring_to() the graph to place {}", g.name, targets.device(),
          to_string(o.where));
   if (!on_device) return o;

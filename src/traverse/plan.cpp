@@ -384,7 +384,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, std::get<pagerank_options>(o), all);
   }
-  if (s.where.kind == place_kind::host || far == tier::device) p.crossings.clear();  // nothing crosses a link
+  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear();  // nothing crosses the link to the host
   return p;
 }
 

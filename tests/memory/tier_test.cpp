@@ -43,13 +43,13 @@ struct on_device {
   static constexpr bool host_touches = false, zeroed = false;
   static budget& pays() { return device_budget(0); }
 };
-// Memory of device 1 as device 0 writes and reads it.
+// Memory of another device as device 0 writes and reads it.
 struct on_peer {
-  using tier_type = device_tier;
-  static constexpr int device = 1;
+  using tier_type = peer_tier;
+  static constexpr int device = 0;
   static constexpr int gpus = 2;
   static constexpr bool host_touches = false, zeroed = false;
-  static budget& pays() { return device_budget(1); }
+  static budget& pays() { return device_budget(peer_tier::owner(0)); }
 };
 struct managed_for_device {
   using tier_type = managed_tier;
@@ -76,10 +76,7 @@ class tier_contract : public ::testing::Test {
   void SetUp() override {
     if (Fixture::gpus && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
     if (device::count() < Fixture::gpus) GTEST_SKIP() << "needs two GPUs";
-    if (Fixture::device > 0) {
-      if (!device::peer_of(0, Fixture::device).can) GTEST_SKIP() << "device 0 cannot read device " << Fixture::device;
-      device::enable_peer(0, Fixture::device);
-    }
+    if (Fixture::gpus > 1 && !device::peer_of(0, 1).fast) GTEST_SKIP() << "device 0 has no fast link to device 1";
     used_ = Fixture::pays().used();
   }
   void TearDown() override {
@@ -258,9 +255,16 @@ TEST(tiers, without_a_gpu_its_memory_is_refused_clearly) {
   EXPECT_EQ(device_budget(0).used(), 0u);
 }
 
+TEST(tiers, no_peer_without_a_fast_link) {
+  if (device::count() > 1 && device::peer_of(0, 1).fast) GTEST_SKIP() << "there is one";
+  errc code{};
+  std::string const text = error_of([&] { memory_block(tier::peer, 4096, 0, "a test"); }, &code);
+  EXPECT_EQ(code, errc::device) << text;
+}
+
 TEST(tiers, tiers_that_are_no_memory_are_refused) {
   auto const used = host_budget().used();
-  for (tier t : {tier::peer, tier::file}) {
+  for (tier t : {tier::file}) {
     errc code{};
     std::string const text = error_of([&] { memory_block(t, 4096, -1, "a test"); }, &code);
     EXPECT_EQ(code, errc::usage) << text;

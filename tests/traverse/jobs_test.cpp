@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "core/device.hpp"
 #include "core/random.hpp"
 #include "support.hpp"
 
@@ -326,6 +327,44 @@ TEST(contract, a_job_reads_where_the_edges_lie_or_says_so) {
   o.edges = tier::device;
   error_of([&] { bfs(g, 0, o); }, &code);
   EXPECT_EQ(code, errc::usage);
+}
+
+// Edges on another GPU: loaded there, or brought; every job and a score as at the host. And there is no such tier without a fast link.
+TEST(contract, edges_lie_on_a_peer_of_device) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  place const where{place_kind::device, 0};
+  if (device::count() < 2 || !device::peer_of(0, 1).fast) {
+    errc code{};
+    EXPECT_NE(error_of([&] { bring_to(make(shapes[0]), where, tier::peer); }, &code).find("no fast link"), std::string::npos);
+    EXPECT_EQ(code, errc::device);
+    GTEST_SKIP() << "needs two GPUs with a fast link";
+  }
+  std::filesystem::path const file = std::filesystem::temp_directory_path() / ("garner_peer_" + std::to_string(::getpid()) + ".gnr");
+  generate_options made;
+  made.scale = 12;
+  made.build.draw_weights.emplace();
+  save_graph(generate_graph(made), file);
+  open_options near;
+  near.where = where, near.edges = tier::peer;
+  graph_handle const home = open_graph(file), loaded = open_graph(file, near), brought = bring_to(open_graph(file), where, tier::peer);
+  std::filesystem::remove(file);
+  for (graph_handle const* g : {&loaded, &brought})
+    for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
+      SCOPED_TRACE(std::string(to_string(how)) + (g == &brought ? ", brought" : ", loaded"));
+      auto const at = [&](auto o) {
+        o.where = where, o.access = how;
+        return o;
+      };
+      EXPECT_EQ(bfs(*g, 5, at(bfs_options{})).depth, bfs(home, 5).depth);
+      EXPECT_EQ(sssp(*g, 5, at(sssp_options{})).distance, sssp(home, 5).distance);
+      EXPECT_EQ(components(*g, at(components_options{})).label, components(home).label);
+      auto const here = pagerank(*g, at(pagerank_options{})).rank, want = pagerank(home).rank;
+      for (std::size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(here[k], want[k], 1e-6);
+      score_options s, h;
+      s.train = h.train = {1, 2, 3, 500};
+      auto const score = scores(*g, at(s)).score, expected = scores(home, h).score;
+      for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
+    }
 }
 
 TEST(contract, a_handle_moves) {
