@@ -74,12 +74,14 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   gather_run run;
   run.way = options.way, run.order = options.order;
   run.rows = q.ids;
+  if (run.way == gather_way::bulk && q.converted)
+    fail(errc::usage, "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
   std::string way, order;
   bool const staged = run.way == gather_way::staged;
   if (run.way == gather_way::automatic) {
     run.way = gather_way::aligned;
-    if (q.where.kind == place_kind::device && q.bulk_ready && q.row_bytes >= 1024 && q.row_bytes % 16 == 0 && options.multiprocessors > 0 &&
-        options.multiprocessors < 8 && q.far_rows > 0) {
+    if (q.where.kind == place_kind::device && q.bulk_ready && !q.converted && q.row_bytes >= 1024 && q.row_bytes % 16 == 0 &&
+        options.multiprocessors > 0 && options.multiprocessors < 8 && q.far_rows > 0) {
       run.way = gather_way::bulk;
       way = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);
     } else if (q.where.kind == place_kind::host) {
@@ -93,8 +95,6 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   if (run.order != gather_order::automatic) {
     if (staged && run.order != gather_order::none)
       fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
-    if (run.way == gather_way::bulk && run.order == gather_order::bucketed)
-      fail(errc::usage, "the copy engine takes ids sorted or as they come; say order sorted or none");
     order = fmt::format("order {} as asked", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";

@@ -39,6 +39,7 @@ struct gather_question {
   std::uint64_t rows = 0, far_rows = 0;  // of the table, of these in host memory
   bool bulk_ready = false;               // the copy engine can be asked for such rows here
   bool window = false;                   // ids of several mini-batches, which share rows
+  bool converted = false;                // rows are written as another element
 };
 // Fills in what options leave open, and why.
 gather_run choose(gather_question const& q, gather_options const& options, gather_figures const& figures);

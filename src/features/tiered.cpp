@@ -68,9 +68,12 @@ void bulk_rows_of(executor& x, row_tiers const& from, batch_list const& to, id_o
   what.rows = from.rows, what.row_bytes = from.row_bytes;
   what.ids = order.keys ? order.keys : order.ids;
   what.id_bytes = order.keys ? 8 : order.id_bytes;
+  what.id_shift = order.shift;
   what.count = to.total();
   what.positions = order.positions;
   what.out = to.outs[0];
+  what.places = order.places;
+  for (std::uint32_t b = 0; b < to.count; ++b) what.place_bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
   gather_bulk(x, what, {multiprocessors ? multiprocessors : 4, 0, 0});
 }
 
@@ -315,13 +318,10 @@ struct tiered_tensor::parts {
     return to;
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool many = false) const {
-    std::uint64_t const out_bytes = source.width * bytes_of(written(o));
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk, many}, o, figures);
-    if (run.way == gather_way::bulk && (many || written(o) != source.kind)) {
-      if (o.way == gather_way::bulk) fail(errc::usage, "the copy engine brings rows as they are, of one batch; say aligned");
-      run.way = gather_way::aligned;
-    }
-    run.row_bytes = out_bytes;
+    element const to = written(o);
+    gather_run run =
+        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk, many, to != source.kind}, o, figures);
+    run.row_bytes = source.width * bytes_of(to);
     return run;
   }
   static void require_ids(id_array const& ids) {
