@@ -74,7 +74,7 @@ void bulk_rows_of(executor& x, row_tiers const& from, batch_list const& to, id_o
   what.out = to.outs[0];
   what.places = order.places;
   for (std::uint32_t b = 0; b < to.count; ++b) what.place_bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
-  gather_bulk(x, what, {multiprocessors ? multiprocessors : 4, 0, 0});
+  gather_bulk(x, what, {multiprocessors, 0, 0});
 }
 
 struct event {  // of a device; made once it is needed
@@ -317,10 +317,12 @@ struct tiered_tensor::parts {
       fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
     return to;
   }
-  gather_run explain(std::uint64_t n, gather_options const& o, bool many = false) const {
+  gather_run explain(std::uint64_t n, gather_options const& o, std::span<void* const> outs = {}) const {
     element const to = written(o);
+    auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+    bool const engine = has_bulk && on_16(view.far) && std::all_of(outs.begin(), outs.end(), on_16);
     gather_run run =
-        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk, many, to != source.kind}, o, figures);
+        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, outs.size() > 1, to != source.kind}, o, figures);
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }
@@ -402,7 +404,7 @@ struct tiered_tensor::parts {
     };
     if (bulk) {  // the copy engine takes what it is given
       if (x.on_device()) refuse_bad();
-      return bulk_rows_of(x, view, batches, order, how, o.multiprocessors);
+      return bulk_rows_of(x, view, batches, order, how, engine_share(o));
     }
     if (how.way == gather_way::bulk) how.way = gather_way::aligned;
     gather_rows(x, view, batches, order, how);
@@ -426,7 +428,7 @@ struct tiered_tensor::parts {
     }
     if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
-    gather_run run = explain(n, o, batches.size() > 1);
+    gather_run run = explain(n, o, outs);
     if (n == 0) return run;
     if (x.on_device()) {
       if (pending && stream != o.stream) {
