@@ -307,6 +307,10 @@ void record(int index, void* stream, void* event) {
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
 void wait_event(void* event) { GARNER_CALL(cudaEventSynchronize(as_event(event))); }
+void order_after(int index, void* stream, void* event) {
+  use(index);
+  GARNER_CALL(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
+}
 double elapsed_ms(void* first, void* last) {
   float ms = 0;
   GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));

@@ -1,6 +1,7 @@
 // Who owns the tiers of a table, and what a call of gather does.
-// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Where the stream changes, the event
-// behind the last gather is waited for, since the gathers share what they sort in. A failed call leaves the tensor as it was.
+// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Gathers share what they sort in, so
+// each comes after the event behind the last one, on the device and whatever its stream: a stream that was destroyed and one made since may
+// have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -132,9 +133,8 @@ struct tiered_tensor::parts {
   id_sorter room;
   buffer<std::uint64_t> bad, bad_here, counts;
   event checked, done;
-  void* stream = nullptr;  // of the last gather
   bool has_bulk = false;
-  bool pending = false;  // it may still run
+  bool pending = false;  // the last gather may still run
   stage staged;
 
   parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
@@ -431,12 +431,8 @@ struct tiered_tensor::parts {
     gather_run run = explain(n, o, outs);
     if (n == 0) return run;
     if (x.on_device()) {
-      if (pending && stream != o.stream) {
-        device::wait_event(done.at);
-        pending = false;
-      }
-      stream = o.stream;
       x.work_on(o.stream);
+      if (pending) device::order_after(x.device(), x.stream(), done.at);
       x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
     }
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
@@ -469,6 +465,7 @@ struct tiered_tensor::parts {
     if (x.on_device()) {
       if (!o.stream) {
         x.wait();
+        pending = false;
       } else {
         device::record(x.device(), x.stream(), done.at);
         pending = true;
@@ -483,7 +480,6 @@ struct tiered_tensor::parts {
     if (ids.count == 0) return {};
     if (x.on_device()) {
       if (std::exchange(pending, false)) device::wait_event(done.at);
-      stream = nullptr;
       x.work_on(nullptr);
       x.limit_share(0);
     }

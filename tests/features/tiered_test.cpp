@@ -163,6 +163,38 @@ TEST(tiers, on_a_device_a_stream_of_the_callers) {
     }
 }
 
+TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  constexpr std::uint64_t n = 200000, width = 64;
+  numbered_rows const data(n, width);
+  tiered_options o;
+  o.where = {place_kind::device, 0};
+  o.device_budget = 0;
+  tiered_tensor t(data.rows, o);
+  executor x(o.where);
+  auto const up = all_ids(n);
+  std::vector<std::int64_t> const down(up.rbegin(), up.rend());
+  auto const near_up = near_copy(x, up), near_down = near_copy(x, down);
+  buffer<std::int64_t> const out(tier::device, n * width, 0, "a test"), other(tier::device, n * width, 0, "a test");
+  for (gather_way way : {gather_way::aligned, gather_way::naive})
+    for (int round = 0; round < 4; ++round) {
+      gather_options how;
+      how.way = way, how.order = gather_order::sorted;
+      void* const first = how.stream = device::make_stream(0);
+      t.gather({near_up.data(), n, 8}, out.data(), how);
+      device::free_stream(0, first);  // returns at once; what was given still runs
+      void* const second = how.stream = device::make_stream(0);
+      t.gather({near_down.data(), n, 8}, other.data(), how);
+      device::wait(0, second);
+      device::free_stream(0, second);
+      auto const got = host_copy(x, out.data(), out.size()), got_other = host_copy(x, other.data(), other.size());
+      for (std::uint64_t k = 0; k < got.size(); ++k) {
+        ASSERT_EQ(got[k], up[k / width]) << (first == second ? "one address" : "two addresses");
+        ASSERT_EQ(got_other[k], down[k / width]);
+      }
+    }
+}
+
 TEST(tiers, at_the_host_all_rows_are_near_where_they_were) {
   numbered_rows const data(100, 4);
   std::vector<float> const scores(100, 1.0f);
