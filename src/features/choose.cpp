@@ -106,7 +106,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table) + 0.02 +
                            (near ? static_cast<double>(q.ids - far) * static_cast<double>(q.row_bytes) / 300e6 + 0.01 : 0);
   bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
-                      q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && sortable;
+                      q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && options.load_bytes == 0 && sortable;
   bool const engine_on_few = engine && options.multiprocessors > 0 && options.multiprocessors < 8 && q.row_bytes >= 1024;
   // A tenth, since it was measured at one density.
   bool const engine_in_order = engine && !engine_on_few &&

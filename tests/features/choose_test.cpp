@@ -95,6 +95,9 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
       EXPECT_EQ(choose(q, asking(gather_way::automatic, gather_order::automatic, few), shipped).way, gather_way::aligned);
     }
   }
+  gather_options loads;
+  loads.load_bytes = 8;  // is about loads
+  EXPECT_EQ(ask(300000, 512, 32, loads).way, gather_way::aligned);
   // A window of as many ids is as dense as one batch of them.
   gather_question q = of_table(300000, 512, 32);
   q.window = true;
