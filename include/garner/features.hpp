@@ -73,6 +73,13 @@ struct tiered_options {
   std::vector<int> peers;         // devices with fast links to each other, where.index among them; empty: none. Without such links: none
   std::span<float const> scores;  // one a row: which are the hottest (of equal ones the first); empty: the first. Read by the constructor
   std::span<float const> scales;  // i8: the factor of each row for conversion; empty: 1. Kept near the place that gathers
+  // Peers that are processes (of one user and machine, a device each): all give this name, the same table, scores and `peers` (all devices,
+  // visible to each), and `where` is its own of them. Each places its share, and what all have room for is what lies on peers. The
+  // constructor waits until all have come, at most wait_seconds (errc::io names who has not), and then as long as they live. From then on a
+  // gather is errc::device once one of the processes has ended. A process that lets go of its tensor keeps its share until the others have
+  // let go too; so all should have done with it before the first exits.
+  std::string group = {};
+  double wait_seconds = 60;
 };
 
 enum class gather_way : std::uint8_t {
@@ -129,6 +136,10 @@ class tiered_tensor {
   // refuses; errc::usage where options contradict each other.
   tiered_tensor(row_array rows, tiered_options const& options = {});
   ~tiered_tensor();
+  // The same table for another device of this process (or this one): the same rows on it as here, copied, and the rows on peers and in host
+  // memory shared, each released with the last that reads it. Any device with fast links to the peers; without them it reads their rows
+  // from host memory, and about() says so. errc::usage between places of different kinds, and where peers are processes.
+  tiered_tensor beside(place where) const;
   tiered_tensor(tiered_tensor&&) noexcept;
   tiered_tensor& operator=(tiered_tensor&&) noexcept;
 
@@ -148,6 +159,7 @@ class tiered_tensor {
 
  private:
   struct parts;
+  explicit tiered_tensor(std::unique_ptr<parts> made);
   std::unique_ptr<parts> parts_;
 };
 

@@ -676,7 +676,12 @@ class GatherRun:
 class Table:
     """A tiered table by addresses; garner.tiered is its face."""
 
-    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None) -> None: ...
+    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60) -> None: ...
+
+    def beside(self, device: object) -> Table:
+        """
+        The same table for another device of this process; the rows on peers and in host memory are shared.
+        """
 
     @property
     def shape(self) -> tuple: ...

@@ -197,6 +197,18 @@ class Tiered:
         """One line: where the rows lie, and why."""
         return self._table.about()
 
+    def beside(self, device):
+        """The same table for another device of this process, as 1 or 'cuda:1': a Tiered.
+
+        The rows kept on the device are copied to that one; those on peers and in host memory are shared, each released with the last table
+        that reads it. A device without fast links to the peers reads their rows from host memory, and about() says so.
+        Errors: UsageError between device, host and traced, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
+        Source: figure 4.6 and Listing 4.1 of Min's dissertation.
+        """
+        other = Tiered.__new__(Tiered)
+        other.__dict__.update(self.__dict__, _table=self._table.beside(device), last=None)
+        return other
+
     def __repr__(self):
         return f"<garner.Tiered {tuple(self.shape)} {self._table.kind}: {self.about()}>"
 
@@ -311,7 +323,7 @@ def unified(array, device=None):
     return Unified(_contiguous(array, "unified"), device)
 
 
-def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None):
+def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None, group=None, wait_seconds=60):
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy file;
@@ -320,6 +332,9 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
     scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'traced'; None: device 0, else the host.
+    group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
+    holds its share of the rows. They wait for each other, at most wait_seconds for all to come. Finish together (a barrier) before the first
+    process exits: once one has ended, gathers are DeviceError. For several devices in one process: Tiered.beside.
     Result: Tiered. Errors: OutOfMemory where a budget or the system refuses, UsageError where options contradict each other, InputError for a
     file that lies.
     Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
@@ -336,7 +351,9 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
-    return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales), features)
+    if group is not None and not isinstance(group, str):
+        raise TypeError(f"group={group!r}: processes meet under a name, a string")
+    return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds), features)
 
 
 def _code(dtype):

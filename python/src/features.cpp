@@ -183,13 +183,16 @@ void add_features(nb::module_& m) {
       .def(
           "__init__",
           [](py_table* self, nb::object features, nb::object where, nb::object device_budget, nb::object peer_budget,
-             std::optional<std::vector<int>> peers, nb::object scores, nb::object scales) {
+             std::optional<std::vector<int>> peers, nb::object scores, nb::object scales, std::optional<std::string> group,
+             double wait_seconds) {
             host_table t;
             tiered_options o;
             o.where = place_of(where);
             o.device_budget = bytes_of(device_budget);
             o.peer_budget = bytes_of(peer_budget);
             o.peers = peers.value_or(std::vector<int>{});
+            o.group = group.value_or("");
+            o.wait_seconds = wait_seconds;
             array score_array, scale_array;
             o.scores = floats(scores, "scores", score_array);
             o.scales = floats(scales, "scales", scale_array);
@@ -204,10 +207,20 @@ void add_features(nb::module_& m) {
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },
           nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
-          nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(),
-          nb::sig("def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
-                  "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None) -> "
-                  "None"))
+          nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(), nb::arg("group") = nb::none(),
+          nb::arg("wait_seconds") = 60.0,
+          nb::sig(
+              "def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
+              "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
+              "str | None = None, wait_seconds: float = 60) -> None"))
+      .def(
+          "beside",
+          [](py_table const& t, nb::object where) {
+            place const at = place_of(where);
+            return py_table{t.host, released([&] { return t.tensor.beside(at); })};
+          },
+          nb::arg("device"), nb::sig("def beside(self, device: object) -> Table"),
+          "The same table for another device of this process; the rows on peers and in host memory are shared.")
       .def_prop_ro("shape", [](py_table const& t) { return nb::tuple(nb::cast(t.host.shape)); })
       .def_prop_ro(
           "kind", [](py_table const& t) { return kind_of(t.host.type); }, "'float32', 'bfloat16', ...")

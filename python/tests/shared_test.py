@@ -41,6 +41,13 @@ def reads(table, where, pipe):
     pipe.send("still there")
 
 
+def is_a_peer(name, device, pipe):
+    """A process that holds its device's share of a table's rows."""
+    t = garner.tiered(features, device=device, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
+    pipe.send((t[ids], t.tiers))
+    pipe.recv()
+
+
 class Shared(unittest.TestCase):
     def tearDown(self):
         gc.collect()
@@ -67,6 +74,25 @@ class Shared(unittest.TestCase):
         killed.join()
         self.assertEqual(killed.exitcode, -signal.SIGKILL)
         return left, pipe
+
+    def test_peers_that_are_processes_read_each_others_rows_until_one_is_killed(self):
+        if len(garner.info()["devices"]) < 2:
+            self.skipTest("needs two devices")
+        here, there = 0, 1
+        spawn = multiprocessing.get_context("spawn")
+        ours, theirs = spawn.Pipe()
+        name = unused("peers")
+        process = spawn.Process(target=is_a_peer, args=(name, there, theirs))
+        process.start()
+        t = garner.tiered(features, device=here, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
+        rows, tiers = ours.recv()
+        self.assertEqual((tiers, t.tiers), ((0, 100, 400), (0, 100, 400)))
+        np.testing.assert_array_equal(rows, features[ids])
+        np.testing.assert_array_equal(t[ids], features[ids])
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        with self.assertRaisesRegex(garner.DeviceError, "member 1 of the group"):
+            t[ids]
 
     def test_two_processes_read_it_and_one_is_killed(self):
         for where in ["host"] + [0] * devices:

@@ -159,12 +159,29 @@ class Tables(unittest.TestCase):
         t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512))
 
+    def test_beside_each_other_they_share_peers(self):
+        features, ids = table("f4"), rng.integers(0, 200, 50)
+        for where in places:
+            t = garner.tiered(features, device=where, peers=[0], peer_budget=features.nbytes // 2, device_budget=0,
+                              scores=rng.random(200).astype("f4"))
+            other = t.beside(where)
+            self.assertEqual((other.tiers, other.shape, other.dtype, other.last), (t.tiers, t.shape, t.dtype, None))
+            np.testing.assert_array_equal(other[ids], t[ids])
+            del t
+            gc.collect()
+            np.testing.assert_array_equal(other[ids], features[ids])
+        with self.assertRaisesRegex(garner.UsageError, "cannot be gathered at traced"):
+            garner.tiered(features, device="host").beside("traced")
+
     def test_wrong_types_are_told_in_words(self):
         features = table("f4")
         for call, kind, words in [
                 (lambda: garner.tiered(None), TypeError, "features: None is no table"),
                 (lambda: garner.tiered(features, peers="abc"), TypeError, "peers='abc': give a list of devices"),
                 (lambda: garner.tiered(features, peers=3), TypeError, "peers=3: give a list of devices"),
+                (lambda: garner.tiered(features, peers=[0], group=3), TypeError, "group=3: .* a string"),
+                (lambda: garner.tiered(features, group="g"), garner.UsageError, "'g'. and no peers"),
+                (lambda: garner.tiered(features, peers=[0], group="a/b", device="traced"), garner.UsageError, "is no name"),
                 (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
                 (lambda: garner.tiered(features).explain(-1), garner.UsageError, "explain: -1 ids")]:
             with self.assertRaisesRegex(kind, words):

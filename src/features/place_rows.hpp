@@ -8,6 +8,7 @@
 
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
+#include "memory/peer_group.hpp"
 
 namespace garner {
 
@@ -22,6 +23,16 @@ struct row_shares {
   std::string why;                   // the budgets, where they were chosen
 };
 row_shares share_rows(row_budget const& b);
+
+// Rows that lie once for all that gather: row k of them is row k / n of peer k % n. Shared by the tensors that read them and released with
+// the last; each peer's rows are one block, or of a group of processes, which each have their own peer's.
+struct rows_on_peers {
+  std::vector<int> devices;          // of the peers, in their order; none where none are
+  std::vector<memory_block> blocks;  // a peer each, where this process has them all
+  std::optional<peer_group> group;
+  std::vector<void const*> at;  // where those of each peer begin
+};
+constexpr std::uint64_t rows_of_peer(std::uint64_t rows, std::uint64_t peers, std::uint64_t p) { return (rows + peers - 1 - p) / peers; }
 
 // The ids of the `count` highest scores, highest first, of equal ones the lowest id first. errc::input names a score that is no number.
 buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count);

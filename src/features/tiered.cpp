@@ -2,7 +2,10 @@
 // Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Gathers share what they sort in, so
 // each comes after the event behind the last one, on the device and whatever its stream: a stream that was destroyed and one made since may
 // have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -13,10 +16,12 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/random.hpp"
 #include "features/choose.hpp"
 #include "features/gather.hpp"
 #include "features/place_rows.hpp"
 #include "memory/budget.hpp"
+#include "memory/peer_group.hpp"
 #include "memory/pin.hpp"
 #include "memory/self_test.hpp"
 
@@ -24,6 +29,8 @@ namespace garner {
 
 namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};
+constexpr std::size_t score_grain = 1u << 20;
+constexpr char const* peer_use = "rows kept on a peer";
 
 std::uint64_t table_bytes(row_array const& rows) {
   std::uint64_t elements = 0, bytes = 0;
@@ -124,7 +131,7 @@ struct tiered_tensor::parts {
   executor x;
   std::optional<unified_tensor> mapped;
   memory_block near_rows, ranks;
-  std::vector<memory_block> peer_rows;
+  std::shared_ptr<rows_on_peers const> peers;  // of all tensors that lie beside each other
   buffer<float> scales, call_scales;
   std::vector<float> host_scales;  // for staged gathers
   row_tiers view;
@@ -146,6 +153,57 @@ struct tiered_tensor::parts {
     if (!o.scores.empty() && o.scores.size() != source.rows)
       fail(errc::usage, "{} scores for a table of {} rows; give one a row", o.scores.size(), source.rows);
     require_scales(o.scales, source.rows, source.kind);
+    make_ready();
+    if (!o.scales.empty()) {
+      scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
+      x.copy(scales.data(), o.scales.data(), o.scales.size_bytes());
+      x.wait();
+      if (x.on_device()) host_scales.assign(o.scales.begin(), o.scales.end());
+    }
+    place_rows(o);
+  }
+  // Beside another one: the same rows are near, the others are those that `first` reads, where they are.
+  parts(parts const& first, place where)
+      : source(first.source),
+        row_bytes(first.row_bytes),
+        x(where, &model),
+        peers(first.peers),
+        host_scales(first.host_scales),
+        view(first.view) {
+    if (where.kind != first.x.where().kind)
+      fail(errc::usage, "a table whose rows lie as those of {} cannot be gathered at {}; make a tensor for it", to_string(first.x.where()),
+           to_string(where));
+    if (peers && peers->group)
+      fail(errc::usage, "the peers of this table are processes, each of which gathers at its own device; make a tensor in a process of {}",
+           to_string(where));
+    make_ready();
+    auto const same = [&](void const* from, std::size_t bytes, char const* what) {
+      memory_block block(x.near(), bytes, x.device(), what);
+      if (bytes) x.copy(block.data(), from, bytes);
+      return block;
+    };
+    std::string note = fmt::format("; beside {}", to_string(first.x.where()));
+    if (peers && x.on_device())
+      if (std::string const none = no_fast_link(where.index, peers->devices); !none.empty()) {
+        note += none;  // then theirs are read from host memory, which has all rows
+        view.peer_end = view.near_end, view.peers = 0;
+        peers.reset();
+      }
+    if (peers && x.on_device())
+      for (int p : peers->devices) device::enable_peer(x.device(), p);
+    near_rows = same(first.near_rows.data(), first.near_rows.bytes(), "rows kept on the device");
+    view.near = static_cast<char const*>(near_rows.data());
+    ranks = same(first.ranks.data(), first.ranks.bytes(), "ranks of the rows");
+    view.rank_of = ranks.data();
+    if (!first.scales.empty()) {
+      scales = {x.near(), first.scales.size(), x.device(), "factors of the rows"};
+      x.copy(scales.data(), first.scales.data(), scales.bytes());
+    }
+    x.wait();
+    map_rest();
+    tell(note);
+  }
+  void make_ready() {
     bad = {x.near(), 1, x.device(), "the status of gathers"};
     counts = {x.near(), 3, x.device(), "hits of a gather"};
     if (x.on_device()) {
@@ -155,13 +213,6 @@ struct tiered_tensor::parts {
       has_bulk = has_bulk_copies(x.device());
       if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
-    if (!o.scales.empty()) {
-      scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
-      x.copy(scales.data(), o.scales.data(), o.scales.size_bytes());
-      x.wait();
-      if (x.on_device()) host_scales.assign(o.scales.begin(), o.scales.end());
-    }
-    place_rows(o);
   }
   ~parts() {
     try {
@@ -181,33 +232,54 @@ struct tiered_tensor::parts {
     budget const& b = device_budget(device);
     return std::min(device::memory(device).free_bytes, b.limit() - std::min(b.limit(), b.used()));
   }
+  static std::string no_fast_link(int reader, std::vector<int> const& owners) {
+    for (int p : owners)
+      if (!device::peer_of(reader, p).fast)
+        return fmt::format("; device {} has no fast link to device {}, so no rows lie on peers", reader, p);
+    return "";
+  }
   void place_rows(tiered_options const& o) {
     place const where = o.where;
     if (o.peers.size() > row_tiers::most_peers) fail(errc::usage, "{} peers; at most {}", o.peers.size(), row_tiers::most_peers);
     if (std::set<int>(o.peers.begin(), o.peers.end()).size() != o.peers.size()) fail(errc::usage, "a peer is named twice");
-    if (!o.peers.empty() && where.kind != place_kind::host && std::find(o.peers.begin(), o.peers.end(), where.index) == o.peers.end())
+    auto const me = std::find(o.peers.begin(), o.peers.end(), where.index);
+    if (!o.peers.empty() && where.kind != place_kind::host && me == o.peers.end())
       fail(errc::usage, "peers must name {} too, since it holds its share of the rows",
-           where.kind == place_kind::traced ? "0" : to_string(where));
+           where.kind == place_kind::traced ? std::to_string(where.index) : to_string(where));
     if (o.peers.empty() && o.peer_budget.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
-    if (where.kind == place_kind::host) {
-      about = fmt::format("host: {} rows of {} bytes in host memory, where they were", source.rows, row_bytes);
-      return;
-    }
+    if (o.peers.empty() && !o.group.empty())
+      fail(errc::usage, "a group of processes ('{}') and no peers; say at which devices they gather, all of them in the same order",
+           o.group);
+    if (where.kind == place_kind::host) return tell("");
     row_budget b{source.rows, row_bytes, o.device_budget, o.peer_budget, 0, 0, 0};
-    std::vector<int> peers = o.peers;
+    std::vector<int> devices = o.peers;
     std::string note;
+    std::optional<peer_group> group;
+    std::uint32_t const mine = static_cast<std::uint32_t>(me - o.peers.begin());  // in a group
+    if (!o.group.empty())
+      group.emplace(o.group,
+                    peer_group::terms{static_cast<std::uint32_t>(devices.size()), mine, x.device(), same_for_all(o), o.wait_seconds});
     if (where.kind == place_kind::device) {
-      for (int p : o.peers)
-        if (!device::peer_of(where.index, p).fast && !peers.empty()) {
-          note = fmt::format("; device {} has no fast link to device {}, so no rows lie on peers", where.index, p);
-          peers.clear();
-        }
+      note = no_fast_link(where.index, devices);
+      if (!note.empty()) devices.clear();
       b.free_here = free_on(where.index);
-      b.least_free_of_peers = peers.empty() ? 0 : none;
-      for (int p : peers) b.least_free_of_peers = std::min(b.least_free_of_peers, free_on(p));
+      b.least_free_of_peers = devices.empty() ? 0 : none;
+      for (int p : devices)
+        if (!group || p == where.index) b.least_free_of_peers = std::min(b.least_free_of_peers, free_on(p));
     }
-    b.peers = static_cast<std::uint32_t>(peers.size());
-    row_shares const shares = share_rows(b);
+    b.peers = static_cast<std::uint32_t>(devices.size());
+    row_shares shares = share_rows(b);
+    if (group) {  // what none of them must refuse
+      auto const least = group->least_of({shares.near, shares.peer, b.peers});
+      if (least[2] == 0 && b.peers) {
+        note = "; not all processes have fast links, so no rows lie on peers";
+        b.peers = 0;
+        shares = share_rows(b);
+      } else if (b.peers) {
+        if (least[0] < shares.near || least[1] < shares.peer) shares.why += "; as much as all processes have room for";
+        shares.near = least[0], shares.peer = least[1];
+      }
+    }
     std::uint64_t const kept = shares.near + shares.peer;
     bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source.rows;
     buffer<std::uint64_t> hot;
@@ -221,38 +293,87 @@ struct tiered_tensor::parts {
         }
       };
     };
-    progress told("placing rows", kept * row_bytes);
+    progress told("placing rows",
+                  (group ? shares.near + rows_of_peer(shares.peer, devices.empty() ? 1 : devices.size(), mine) : kept) * row_bytes);
     if (shares.near) {
       near_rows = memory_block(x.near(), shares.near * row_bytes, x.device(), "rows kept on the device");
       send(shares.near, ids_of(0, 1), static_cast<char*>(near_rows.data()), told);
     }
-    for (std::uint32_t p = 0; p < b.peers && shares.peer; ++p) {
-      std::uint64_t const n = (shares.peer + b.peers - 1 - p) / b.peers;
-      int const device = x.on_device() ? peers[p] : -1;
-      peer_rows.emplace_back(x.near(), n * row_bytes, device, "rows kept on a peer");
-      if (x.on_device()) device::enable_peer(x.device(), device);
-      if (n) send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(peer_rows.back().data()), told);
-      view.peer[p] = static_cast<char const*>(peer_rows.back().data());
+    if (shares.peer) {
+      auto lie = std::make_shared<rows_on_peers>();
+      lie->devices = devices;
+      for (std::uint32_t p = 0; p < b.peers; ++p) {
+        std::uint64_t const n = rows_of_peer(shares.peer, b.peers, p);
+        void* to = nullptr;
+        if (group) {
+          if (p != mine) continue;
+          to = group->make(n * row_bytes, rows_of_peer(shares.peer, b.peers, 0) * row_bytes, peer_use);
+        } else {
+          to = lie->blocks.emplace_back(x.near(), n * row_bytes, x.on_device() ? devices[p] : -1, peer_use).data();
+          lie->at.push_back(to);
+        }
+        if (n) send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(to), told);
+      }
+      if (x.on_device() && !group)  // opening what a process exported permits reading it
+        for (int p : devices) device::enable_peer(x.device(), p);
+      if (group) {
+        lie->at = group->open();
+        lie->group = std::move(group);
+      }
+      for (std::uint32_t p = 0; p < b.peers; ++p) view.peer[p] = static_cast<char const*>(lie->at[p]);
+      peers = std::move(lie);
     }
     view.near = static_cast<char const*>(near_rows.data());
     view.near_end = shares.near, view.peer_end = kept, view.peers = shares.peer ? b.peers : 0;
     if (mapped_ids) keep_ranks(hot);
-    if (x.on_device()) {
-      staged.close();
-      if (kept < source.rows && row_bytes) {
-        self_test(x.device());
-        mapped.emplace(source, x.device());
-        view.far = static_cast<char const*>(mapped->device_data());
-      }
+    map_rest();
+    tell((where.kind == place_kind::device ? shares.why : "") + note);
+  }
+  // The processes of a group must place the same rows of the same table.
+  std::string same_for_all(tiered_options const& o) const {
+    std::uint64_t h = 0;
+    std::vector<std::uint64_t> sums((o.scores.size() + score_grain - 1) / score_grain);
+    x.threads().run(sums.size(), 1, [&](std::uint64_t k, std::uint64_t) {
+      std::uint64_t sum = 0;
+      for (float s : o.scores.subspan(k * score_grain, std::min(score_grain, o.scores.size() - k * score_grain)))
+        sum = mix(sum ^ std::bit_cast<std::uint32_t>(s));
+      sums[k] = sum;
+    });
+    for (std::uint64_t s : sums) h = mix(h ^ s);
+    std::string peers_are = "traced";
+    if (x.on_device()) {  // by their addresses, since each process has its own numbers
+      peers_are.clear();
+      for (int p : o.peers) peers_are += (peers_are.empty() ? "" : " ") + device::describe(p).pci;
     }
-    about = fmt::format("{}: of {} rows of {} bytes {} ({}) lie here", to_string(where), source.rows, row_bytes, shares.near,
-                        format_bytes(shares.near * row_bytes));
-    if (shares.peer) about += fmt::format(", {} ({}) on {} peers in turn", shares.peer, format_bytes(shares.peer * row_bytes), b.peers);
-    about += fmt::format(", {} ({}) in host memory", source.rows - kept, format_bytes((source.rows - kept) * row_bytes));
-    if (kept && kept < source.rows)
+    return fmt::format("{} rows of {} bytes ({}), {}, peers {} ({})", source.rows, row_bytes, to_string(source.kind),
+                       o.scores.empty() ? "no scores" : fmt::format("scores that add up to {:016x}", h), fmt::join(o.peers, ","),
+                       peers_are);
+  }
+  void map_rest() {
+    if (!x.on_device()) return;
+    staged.close();
+    if (view.peer_end == source.rows || row_bytes == 0) return;
+    self_test(x.device());
+    mapped.emplace(source, x.device());
+    view.far = static_cast<char const*>(mapped->device_data());
+  }
+  void tell(std::string const& note) {
+    if (x.where().kind == place_kind::host) {
+      about = fmt::format("host: {} rows of {} bytes in host memory, where they were", source.rows, row_bytes);
+      return;
+    }
+    std::uint64_t const near = view.near_end, peer = view.peer_end - near, far = source.rows - view.peer_end;
+    about = fmt::format("{}: of {} rows of {} bytes {} ({}) lie here", to_string(x.where()), source.rows, row_bytes, near,
+                        format_bytes(near * row_bytes));
+    if (peer) {
+      about += fmt::format(", {} ({}) on {} peers in turn", peer, format_bytes(peer * row_bytes), view.peers);
+      if (peers->group) about += ", a process each";
+    }
+    about += fmt::format(", {} ({}) in host memory", far, format_bytes(far * row_bytes));
+    if (view.peer_end && far)
       about +=
-          mapped_ids ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks.bytes())) : "; the first are near";
-    about += (where.kind == place_kind::device ? shares.why : "") + note;
+          view.rank_of ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks.bytes())) : "; the first are near";
+    about += note;
   }
   void keep_ranks(buffer<std::uint64_t> const& hot) {
     view.rank_bytes = 4;  // hottest() gives fewer than 2^32
@@ -430,6 +551,7 @@ struct tiered_tensor::parts {
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
     gather_run run = explain(n, o, outs);
     if (n == 0) return run;
+    require_peers();
     if (x.on_device()) {
       x.work_on(o.stream);
       if (pending) device::order_after(x.device(), x.stream(), done.at);
@@ -466,12 +588,17 @@ struct tiered_tensor::parts {
       if (!o.stream) {
         x.wait();
         pending = false;
+        require_peers();  // they may have ended while their rows were read
       } else {
         device::record(x.device(), x.stream(), done.at);
         pending = true;
       }
     }
     return run;
+  }
+
+  void require_peers() const {
+    if (peers && peers->group) peers->group->require_alive();
   }
 
   gather_hits hits(id_array ids) {
@@ -498,6 +625,8 @@ struct tiered_tensor::parts {
 };
 
 tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options) : parts_(std::make_unique<parts>(std::move(rows), options)) {}
+tiered_tensor::tiered_tensor(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
+tiered_tensor tiered_tensor::beside(place where) const { return tiered_tensor(std::make_unique<parts>(*parts_, where)); }
 tiered_tensor::~tiered_tensor() = default;
 tiered_tensor::tiered_tensor(tiered_tensor&&) noexcept = default;
 tiered_tensor& tiered_tensor::operator=(tiered_tensor&&) noexcept = default;

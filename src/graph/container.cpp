@@ -26,6 +26,7 @@
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
+#include "graph/hint_view.hpp"
 #include "graph/pack.hpp"
 
 namespace garner {
@@ -65,7 +66,6 @@ constexpr std::array<char const*, 22> section_names{"",
                                                     "in weight directory",
                                                     "in weight groups",
                                                     "hints"};
-constexpr std::uint32_t most_hints_kept = 4;
 
 struct raw_section {
   std::uint32_t kind, element_bytes;
@@ -124,7 +124,7 @@ std::vector<container_section> layout(graph_info const& info, packed_words const
     if (info.in_lists) add_packed(section_kind::in_target_words, words.in_targets);
     if (info.in_lists && weighted) add_packed(section_kind::in_weight_words, words.in_weights);
   }
-  if (hints) add(section_kind::hints, info.vertices * hints, 4);
+  if (hints) add(section_kind::hints, hint_view::words_of(info.vertices, hints), 4);
   return all;
 }
 std::uint64_t end_of(std::vector<container_section> const& sections) { return on_page(sections.back().offset + sections.back().bytes); }
@@ -225,9 +225,9 @@ container_header parse(input_file const& file) {
     if (words[k] > raw.file_bytes / 4 || there != (words[k] != 0))
       bad(offsetof(raw_header, words) + k * 8, fmt::format("{} words of codes do not go with the flags or the file's size", words[k]));
   }
-  if (raw.hints > most_hints_kept || (raw.flags & flag_hints ? raw.hints == 0 : raw.hints != 0))
+  if (raw.hints > hint_view::most || (raw.flags & flag_hints ? raw.hints == 0 : raw.hints != 0))
     bad(offsetof(raw_header, hints),
-        fmt::format("{} hints a vertex do not go with the flags; 1 to {} are possible", raw.hints, most_hints_kept));
+        fmt::format("{} hints a vertex do not go with the flags; 1 to {} are possible", raw.hints, hint_view::most));
   if (raw.edges && !raw.vertices) bad(offsetof(raw_header, edges), fmt::format("{} edges but no vertex", raw.edges));
   if (raw.id_bytes == 4 && raw.vertices > std::numeric_limits<std::uint32_t>::max())
     bad(offsetof(raw_header, id_bytes), fmt::format("{} vertices need ids of 8 bytes", raw.vertices));
@@ -576,10 +576,12 @@ class section_reader {
     container_section const& s = *find(section_kind::hints);
     buffer<std::uint32_t> hints(tier::host, s.bytes / 4, -1, "hints");
     read(s, hints.data(), check);
-    for (std::uint64_t i = 0; i < hints.size(); ++i)
-      if (hints[i] >= header.info.vertices && hints[i] != ~0u)
-        fail(errc::input, "{}: hint {} (byte {}) is vertex {} but there are {} vertices; convert the graph again", where(s), i,
-             s.offset + i * 4, hints[i], header.info.vertices);
+    hint_view const view(hints.data(), header.info.vertices, header.hints);
+    for (std::uint64_t v = 0; v < header.info.vertices; ++v)
+      for (std::uint32_t k = 0; k < view.per_vertex; ++k)
+        if (std::uint32_t const u = view.at(v, k); u >= header.info.vertices && u != hint_view::none)
+          fail(errc::input, "{}: hint {} of vertex {} (byte {}) is vertex {} but there are {} vertices; convert the graph again", where(s),
+               k, v, s.offset + (view.narrow ? v * 12 + k * 3 : (v * view.per_vertex + k) * 4), u, header.info.vertices);
     return hints;
   }
   buffer<std::uint64_t> read_offsets(container_section const& s, bool check) {

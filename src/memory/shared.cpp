@@ -21,61 +21,17 @@
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/pin.hpp"
+#include "memory/segment_file.hpp"
 
 namespace garner {
 
 namespace {
-constexpr char const* folder = "/dev/shm";
+using segment_file::descriptor;
+using segment_file::folder;
+using segment_file::has_name;
+using segment_file::held_by_others;
+using segment_file::lock;
 constexpr ::off_t holders = 0, filling = 1;  // the bytes that are locked
-
-struct descriptor {
-  int fd = -1;
-  descriptor() = default;
-  explicit descriptor(int f) : fd(f) {}
-  descriptor(descriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
-  descriptor& operator=(descriptor&& other) noexcept {
-    std::swap(fd, other.fd);
-    return *this;
-  }
-  ~descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-struct ::flock span_of(short type, ::off_t at, ::off_t n) {
-  struct ::flock l {};
-  l.l_type = type;
-  l.l_whence = SEEK_SET;
-  l.l_start = at;
-  l.l_len = n;
-  return l;
-}
-bool lock(int fd, short type, ::off_t at) {  // never waits
-  struct ::flock l = span_of(type, at, 1);
-  return ::fcntl(fd, F_OFD_SETLK, &l) == 0;
-}
-bool held_by_others(int fd, ::off_t at) {
-  struct ::flock l = span_of(F_WRLCK, at, 1);
-  return ::fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
-}
-bool has_name(int fd) {
-  struct ::stat s {};
-  return ::fstat(fd, &s) == 0 && s.st_nlink > 0;
-}
-
-// The segment of that name, opened and known to be this user's; none where there is none.
-descriptor open_segment(std::filesystem::path const& file) {
-  descriptor d(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (d.fd < 0) {
-    if (errno == ENOENT) return {};
-    fail(errc::io, "{}: cannot be opened: {}; take another name, or remove it", file.string(), std::strerror(errno));
-  }
-  struct ::stat s {};
-  if (::fstat(d.fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != ::geteuid() || (s.st_mode & 077))
-    fail(errc::io, "{}: is no segment of this user's alone (mode {:o}, user {}); take another name, or remove it", file.string(),
-         s.st_mode & 07777, s.st_uid);
-  return d;
-}
 
 std::string age_of(std::int64_t since) {
   std::int64_t const s = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::time(nullptr)) - since);
@@ -172,7 +128,7 @@ shared_table shared_table::create(std::string const& name, std::uint64_t rows, s
 
   // What stands there already is told before pages are taken.
   auto const look = [&] {
-    descriptor const old = open_segment(file);
+    descriptor const old = segment_file::open(file);
     if (old.fd < 0) return;
     if (!has_name(old.fd)) return;
     if (held_by_others(old.fd, holders))
@@ -251,7 +207,7 @@ shared_table shared_table::attach(std::string const& name, shared_options const&
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_seconds);
   while (true) {
     check_interrupted();
-    descriptor d = open_segment(file);
+    descriptor d = segment_file::open(file);
     if (d.fd < 0)
       fail(errc::io, "{}: there is no shared table '{}'; its creator has not made it, or the last that held it has ended", file.string(),
            name);

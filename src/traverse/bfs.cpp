@@ -83,8 +83,7 @@ struct ask_hints {
   std::uint32_t *visited, *open;
   Id* parent;
   std::uint64_t words;
-  Id const* hints;
-  std::uint32_t per_vertex;
+  hint_view hints;
   level_counts* counts;
   static constexpr std::uint64_t block = 8;  // words a team
 
@@ -95,13 +94,16 @@ struct ask_hints {
   GARNER_HD answers ask(std::uint64_t v) const {
     std::uint64_t const degree = in.degree(v);
     std::uint32_t const bit = 1u << v % 32;
-    for (std::uint32_t k = 0; k < per_vertex && k < degree; ++k) {
-      Id const u = hints[v * per_vertex + k];
-      if (u == static_cast<Id>(~Id{0}) || !has_bit(current, u)) continue;
-      parent[v] = u;
+    std::uint32_t asked = 0;
+    for (std::uint32_t k = 0; k < hints.per_vertex && asked < degree; ++k) {
+      std::uint32_t const u = hints.at(v, k);
+      if (u == hint_view::none) continue;
+      ++asked;
+      if (!has_bit(current, u)) continue;
+      parent[v] = static_cast<Id>(u);
       return {bit, 0};
     }
-    return {0, degree > per_vertex ? bit : 0};  // else all of them were asked
+    return {0, degree > asked ? bit : 0};
   }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
@@ -131,8 +133,7 @@ struct push_hints {
   std::uint32_t* visited;
   Id* parent;
   std::uint64_t vertices, least_open;
-  Id const* hints;
-  std::uint32_t per_vertex;
+  hint_view hints;
   bool sample;
   level_counts* counts;
   static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
@@ -153,9 +154,9 @@ struct push_hints {
     answers const all = t.sum(indices{w * 32, smaller(vertices, w * 32 + 32)}, [&](std::uint64_t v) {
       answers mine{};
       if (!(bits >> v % 32 & 1)) return mine;
-      for (std::uint32_t k = 0; k < per_vertex; ++k) {
-        Id const u = hints[v * per_vertex + k];
-        if (u == static_cast<Id>(~Id{0})) break;
+      for (std::uint32_t k = 0; k < hints.per_vertex; ++k) {
+        std::uint32_t const u = hints.at(v, k);
+        if (u == hint_view::none) continue;
         ++mine.tried;
         if (!has_bit(open, u) || !t.claim(visited, u)) continue;
         parent[u] = static_cast<Id>(v);
@@ -249,7 +250,8 @@ struct bfs_job::impl::over : bfs_job::impl {
   executor& x = job.x;
   std::uint32_t const hints_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
-  buffer<Id> parent, hints;
+  buffer<Id> parent;
+  buffer<std::uint32_t> hints;
   buffer<level_counts> counts;
   csr_view<Id> out;
   frontier<Id> front;
@@ -258,7 +260,9 @@ struct bfs_job::impl::over : bfs_job::impl {
   over(graph const& g, bfs_options const& o)
       : options(o),
         job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
-        hints_per_vertex(turns ? o.hints.value_or(hints_within(g, job.left())) : 0),
+        hints_per_vertex(!turns    ? 0
+                         : o.hints ? *o.hints
+                                   : default_hints(job)),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
         known(x.near(), visited.size(), x.device(), "visited bitmap"),
         depth(x.near(), g.info.vertices, x.device(), "depths"),
@@ -375,23 +379,25 @@ struct bfs_job::impl::over : bfs_job::impl {
   // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored) {
     x.fill(counts.data(), 0, counts.bytes());
-    if (hints_per_vertex) ask_near(in_frontier, std::min(unreached, unexplored / (hints_per_vertex + 1)));
+    hint_view const near(hints.data(), job.g.info.vertices, hints_per_vertex);
+    // Who is still open has one neighbour more than hints.
+    if (hints_per_vertex) ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : hints_per_vertex + 1)));
     if (job.g.info.packed) search_lists<true>();
     else search_lists<false>();
   }
-  void ask_near(std::uint64_t in_frontier, std::uint64_t most_open) {
+  void ask_near(hint_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     std::uint64_t const words = visited.size();
     using ask = ask_hints<Id>;
-    for_each_item<32>(x, (words + ask::block - 1) / ask::block,
-                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), words, hints.data(),
-                          hints_per_vertex, counts.data()});
+    for_each_item<32>(
+        x, (words + ask::block - 1) / ask::block,
+        ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), words, near, counts.data()});
     // Hints are in-neighbours, so only in an undirected graph they are out-neighbours too.
     std::uint64_t const least = std::max(least_to_push, in_frontier * hints_per_vertex / push_hints<Id>::tries_worth_a_claim);
     if (job.g.info.directed || most_open < least) return;
     for (bool sample : {true, false})
       for_each_item<32>(x, sample ? (words + push_hints<Id>::sample_of - 1) / push_hints<Id>::sample_of : words,
-                        push_hints<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices, least,
-                                       hints.data(), hints_per_vertex, sample, counts.data()});
+                        push_hints<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices, least, near,
+                                       sample, counts.data()});
   }
   static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
   template <bool Packed>

@@ -95,15 +95,13 @@ struct link_first {
 // The same with hints, which are near.
 template <class Id>
 struct link_hints {
-  Id const* hints;
-  std::uint64_t vertices, per_vertex;
+  hint_view hints;
+  std::uint32_t count;
   Id* label;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
-    for (std::uint64_t k = 0; k < per_vertex; ++k) {
-      Id const u = hints[v * per_vertex + k];
-      if (u != static_cast<Id>(~Id{0})) unite(label, static_cast<Id>(v), u);
-    }
+    for (std::uint32_t k = 0; k < count; ++k)
+      if (std::uint32_t const u = hints.at(v, k); u != hint_view::none) unite(label, static_cast<Id>(v), static_cast<Id>(u));
   }
 };
 
@@ -301,7 +299,8 @@ struct components_job::impl::over : components_job::impl {
   buffer<Id> label, members, drawn;
   buffer<std::uint32_t> active;
   buffer<census> counted;
-  buffer<Id> hints;  // of afforest, instead of first neighbours
+  std::uint32_t const hints_per_vertex;
+  buffer<std::uint32_t> hints;  // of afforest, instead of first neighbours
   csr_view<Id> out;
   frontier<Id> front;
   first_reads first;  // what linking the first neighbours looks at; the same in every run
@@ -316,7 +315,8 @@ struct components_job::impl::over : components_job::impl {
         drawn(x.near(), samples, x.device(), "sample of labels"),
         active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
         counted(x.near(), 1, x.device(), "counters"),
-        hints(samples_first() ? make_hints<Id>(job, std::min(options.first_neighbours, hints_within(g, job.left()))) : buffer<Id>()),
+        hints_per_vertex(samples_first() ? hints_within(g.info, g.hints_per_vertex, job.left(), options.first_neighbours) : 0),
+        hints(make_hints<Id>(job, hints_per_vertex)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
     if (samples_first() && hints.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
@@ -378,8 +378,9 @@ struct components_job::impl::over : components_job::impl {
 
   void run_afforest(components_run& r) {
     if (samples_first()) {
-      std::uint64_t const linked = hints.empty() ? options.first_neighbours : hints.size() / n;
-      if (!hints.empty()) for_each_item<1>(x, n, link_hints<Id>{hints.data(), n, linked, label.data()});
+      hint_view const near(hints.data(), n, hints_per_vertex);
+      std::uint32_t const linked = hints.empty() ? options.first_neighbours : std::min(options.first_neighbours, hints_per_vertex);
+      if (!hints.empty()) for_each_item<1>(x, n, link_hints<Id>{near, linked, label.data()});
       else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
       else  // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
         for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, label.data(), linked}, access_mode::strided);
@@ -387,7 +388,8 @@ struct components_job::impl::over : components_job::impl {
       Id const largest = most_common();
       book(r, components_phase::kind::first_neighbours, first);
       check_interrupted();
-      for_each_item<32>(x, active.size(), flag_others<Id>{label.data(), largest, job.offsets(), n, linked, active.data()});
+      for_each_item<32>(x, active.size(),
+                        flag_others<Id>{label.data(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
       front.gather(flagged{active.data()});
     } else {
       front.gather(every_vertex{n});

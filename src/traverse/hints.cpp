@@ -7,19 +7,15 @@ void keep_hints(graph& g, place where, std::uint32_t per_vertex) {
   if (per_vertex > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", per_vertex, most_hints);
   if (g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: hints of a directed graph need its in-lists; convert it with --in-lists", g.name);
-  if (g.info.vertices > std::uint64_t{0xffffffff})
-    fail(errc::input, "{}: {} vertices; hints are kept for fewer than 2^32", g.name, g.info.vertices);
   g.hints = {};
   g.hints_per_vertex = 0;
   if (per_vertex == 0 || g.info.vertices == 0) return;
   job_setting job(g, where, access_mode::aligned, tier::host, 0, std::uint64_t{0});
   with_id_type(g.info, [&](auto id) {
     auto const near = make_hints<decltype(id)>(job, per_vertex);
-    std::vector<decltype(id)> home(near.size());
-    job.x.copy(home.data(), near.data(), near.bytes());
+    g.hints = buffer<std::uint32_t>(tier::host, near.size(), -1, "hints");
+    job.x.copy(g.hints.data(), near.data(), near.bytes());
     job.x.wait();
-    g.hints = buffer<std::uint32_t>(tier::host, home.size(), -1, "hints");
-    std::transform(home.begin(), home.end(), g.hints.begin(), [](auto u) { return static_cast<std::uint32_t>(u); });
   });
   g.hints_per_vertex = per_vertex;
 }

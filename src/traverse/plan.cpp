@@ -145,7 +145,8 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   }
   if (p.hints) {
     if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
-    p.crossings.push_back({bound::at_most, "the lists outside the largest component", out.each(o.first_neighbours)});
+    p.crossings.push_back({bound::at_most, "the lists outside the largest component",
+                           out.each(hint_view::is_narrow(info.vertices, p.hints) ? 0 : std::min(o.first_neighbours, p.hints))});
     return;
   }
   crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbours), {}};
@@ -302,19 +303,20 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
     all.push_back({std::move(what), bytes, saved});
     return true;
   };
+  auto const take_hints = [&](std::uint32_t a_vertex, bool said) {
+    // Three or four of as many bytes, as the degrees are (default_hints).
+    bool const either = !said && a_vertex != s.hints && hint_view::is_narrow(info.vertices, a_vertex);
+    if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex), hint_bytes(info, a_vertex), 0))
+      all.back().hints = a_vertex, all.back().to_make = a_vertex != s.hints;
+  };
   if (info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
-  std::uint64_t const hint = info.vertices * info.id_bytes, fit = hint ? std::min<std::uint64_t>(left / hint, most_hints) : 0;
-  if (kind_of(o) == job_kind::bfs && variant == "direction") {
-    std::uint64_t const kept = info.id_bytes == 4 && s.hints && s.hints * hint <= left ? s.hints : fit;
-    std::uint64_t const wanted = std::get<bfs_options>(o).hints.value_or(static_cast<std::uint32_t>(kept));
-    take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
-  }
-  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied) {
-    std::uint64_t const wanted = std::min<std::uint64_t>(std::get<components_options>(o).first_neighbours, fit);
-    take(fmt::format("the {} best neighbours of every vertex", wanted), wanted * hint, 0);
-  }
+  if (kind_of(o) == job_kind::bfs && variant == "direction")
+    take_hints(std::get<bfs_options>(o).hints.value_or(hints_within(info, s.hints, left)), std::get<bfs_options>(o).hints.has_value());
+  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
+    if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
+      take_hints(hints_within(info, s.hints, left, enough), true);
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
                               (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
   if (!paper && info.edges >= 32) {
@@ -362,8 +364,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.rows.push_back({"state", near, state - std::min(state, copies)});
   if (std::uint64_t const home = on_device ? copied_home_bytes(info, o) : 0) p.rows.push_back({"blocks to send", tier::host, home});
   p.kept = planned_copies(info, o, s_);
-  for (planned_copy const& c : p.kept) p.hints |= c.what.find("best neighbours") != std::string::npos;
-  p.hints_to_make = p.hints && !s_.hints;
+  for (planned_copy const& c : p.kept) p.hints += c.hints, p.hints_to_make |= c.to_make;
   for (planned_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;

@@ -46,6 +46,8 @@ struct plan_row {
 struct planned_copy {
   std::string what;
   std::uint64_t bytes = 0, bytes_saved_on_link = 0;
+  std::uint32_t hints = 0;  // so many best neighbours of every vertex
+  bool to_make = false;     // found by a read of all lists before the clock starts
 };
 // What the header of a container says beside the counts.
 struct stored {
@@ -72,11 +74,12 @@ struct job_plan {
   std::vector<plan_row> rows;
   std::vector<planned_copy> kept;
   std::vector<crossing> crossings;
-  bool hints = false, hints_to_make = false;  // the best neighbours of every vertex are kept; they are not in the file
-  bool from_offsets = false;                  // the requests are those of the lists; else of one long list
-  std::string_view per;                       // what crosses "an iteration", "a round", or "a run"
-  std::uint64_t iterations = 1;               // how often `per` was asked for
-  bool iterations_known = false;              // false: the totals are those of one
+  std::uint32_t hints = 0;        // so many best neighbours of every vertex are kept
+  bool hints_to_make = false;     // they are not in the file
+  bool from_offsets = false;      // the requests are those of the lists; else of one long list
+  std::string_view per;           // what crosses "an iteration", "a round", or "a run"
+  std::uint64_t iterations = 1;   // how often `per` was asked for
+  bool iterations_known = false;  // false: the totals are those of one
 
   std::uint64_t bytes(tier where) const;
   std::uint64_t host_bytes() const;  // what the host budget pays: the tiers host and managed

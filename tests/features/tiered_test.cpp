@@ -2,13 +2,18 @@
 #include "garner/features.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
+#include "child.hpp"
 #include "core/random.hpp"
 #include "features/place_rows.hpp"
 #include "memory/budget.hpp"
+#include "memory/peer_group.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -78,6 +83,15 @@ TEST(shares, of_budgets_and_of_what_is_free) {
   EXPECT_EQ(share({100, 10, 500, ~0ull, 600, 400, 4}), both(50, 50));
   EXPECT_EQ(share({0, 10, 500, 500, 600, 400, 4}), both(0, 0));
   EXPECT_EQ(share({100, 0, 500, 500, 600, 400, 4}), both(0, 0));
+}
+
+TEST(shares, of_peers_are_all_rows_and_the_first_peer_has_most) {
+  for (std::uint64_t rows : {0, 1, 2, 5, 16, 1000})
+    for (std::uint64_t peers = 1; peers <= 16; ++peers) {
+      std::vector<std::uint64_t> had(peers);
+      for (std::uint64_t k = 0; k < rows; ++k) had[k % peers] = std::max(had[k % peers], k / peers + 1);
+      for (std::uint64_t p = 0; p < peers; ++p) EXPECT_EQ(rows_of_peer(rows, peers, p), had[p]) << rows << " " << peers << " " << p;
+    }
 }
 
 TEST(tiers, rows_lie_in_any_mixture) {
@@ -193,6 +207,284 @@ TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
         ASSERT_EQ(got_other[k], down[k / width]);
       }
     }
+}
+
+// --- tensors beside each other ---
+std::vector<float> some_scores(std::uint64_t n) {
+  std::vector<float> scores(n);
+  for (std::size_t i = 0; i < n; ++i) scores[i] = static_cast<float>(random_bits(2, 0, i) % 20);
+  return scores;
+}
+class beside_others : public at_place {
+ protected:
+  void SetUp() override {
+    at_place::SetUp();
+    if (GetParam() == place_kind::device && device::count() < 2 && !IsSkipped()) GTEST_SKIP() << "needs two GPUs";
+  }
+  place at(int k) const { return {GetParam(), GetParam() == place_kind::host ? 0 : k}; }
+  budget& pays(int k) const { return GetParam() == place_kind::device ? device_budget(k) : host_budget(); }
+};
+GARNER_AT_EVERY_PLACE(beside_others);
+
+TEST_P(beside_others, tensors_share_the_rows_on_peers) {
+  bool const kept = GetParam() != place_kind::host;
+  for (bool peers : {false, true})
+    for (bool scored : {false, true})
+      for (std::uint64_t near : {0, 300, 1000}) {
+        std::uint64_t const before[] = {pays(0).used(), pays(1).used()};
+        {
+          numbered_rows const data(1000, 5);
+          auto const scores = some_scores(1000);
+          tiered_options o;
+          o.where = at(0), o.device_budget = near * 40;
+          if (peers) o.peers = {0, 1}, o.peer_budget = 200 * 40;
+          if (scored) o.scores = scores;
+          std::optional<tiered_tensor> first(std::in_place, data.rows, o);
+          std::uint64_t const made = pays(1).used();
+          tiered_tensor second = first->beside(at(1));
+          // Its own: the rows kept on it, ranks where there are some, and the words it works with. No row of a peer twice.
+          bool const ranks = scored && near < 1000 && (near || peers) && kept;
+          EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 32) << second.about();
+          tiered_tensor const third = second.beside(at(0));
+          for (tiered_tensor const* t : std::initializer_list<tiered_tensor const*>{&second, &third}) {
+            EXPECT_EQ(t->device_rows(), first->device_rows());
+            EXPECT_EQ(t->peer_rows(), first->peer_rows());
+            EXPECT_EQ(t->host_rows(), first->host_rows());
+          }
+          if (kept) {
+            EXPECT_THAT(second.about(), HasSubstr("beside " + to_string(at(0))));
+          }
+          expect_all_rows(*first);
+          first.reset();
+          expect_all_rows(second);  // what they share stays
+          tiered_tensor last = second.beside(at(0));
+          second = std::move(last);
+          expect_all_rows(second);
+        }
+        EXPECT_EQ(pays(0).used(), before[0]);
+        EXPECT_EQ(pays(1).used(), before[1]);
+      }
+}
+
+TEST_P(beside_others, tensors_have_the_factors_too) {
+  std::vector<std::int8_t> const values(200, 3);
+  std::vector<float> scales(100);
+  std::iota(scales.begin(), scales.end(), 0.5f);
+  tiered_options o;
+  o.where = at(0), o.device_budget = 50 * 2, o.scales = scales;
+  std::optional<tiered_tensor> first(std::in_place, row_array{values.data(), 100, 2, element::i8, {}}, o);
+  tiered_tensor second = first->beside(at(1));
+  first.reset();
+  executor x(at(1));
+  auto const ids = all_ids(100);
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), 200, x.device(), "a test");
+  gather_options how;
+  how.to = element::f32;
+  for (gather_way way : {gather_way::automatic, gather_way::staged}) {
+    how.way = way;
+    second.gather({near.data(), 100, 8}, out.data(), how);
+    auto const got = host_copy(x, out.data(), 200);
+    for (std::size_t k = 0; k < 200; ++k) ASSERT_EQ(got[k], 3 * scales[static_cast<std::size_t>(ids[k / 2])]);
+  }
+}
+
+TEST(tiers, beside_is_of_places_of_one_kind) {
+  numbered_rows const data(100, 4);
+  tiered_options o;
+  o.where = {place_kind::traced, 0};
+  tiered_tensor const t(data.rows, o);
+  errc code{};
+  EXPECT_EQ(error_of(
+                [&] {
+                  t.beside({place_kind::host, 0});
+                },
+                &code),
+            "a table whose rows lie as those of traced cannot be gathered at host; make a tensor for it");
+  EXPECT_EQ(code, errc::usage);
+}
+
+// --- peers that are processes ---
+struct group_table {  // what all of them say
+  numbered_rows data{1000, 5};
+  std::vector<float> scores = some_scores(1000);
+  tiered_options options;
+  group_table(place where, std::string const& name, std::vector<int> peers, std::uint64_t a_peer) {
+    options.where = where, options.device_budget = 300 * 40, options.peer_budget = a_peer * 40;
+    options.peers = std::move(peers), options.scores = scores, options.group = name;
+  }
+};
+
+// One of the processes: tells when it has read all rows, again when it is told to, and when it has let go.
+TEST(tiers, DISABLED_member) {
+  char const *const name = std::getenv("GARNER_GROUP"), *const index = std::getenv("GARNER_GROUP_INDEX"),
+                    *const members = std::getenv("GARNER_GROUP_MEMBERS"), *const a_peer = std::getenv("GARNER_GROUP_ROWS");
+  if (!name || !index || !members || !a_peer) return;
+  try {
+    std::vector<int> peers(std::stoul(members));
+    std::iota(peers.begin(), peers.end(), 0);
+    place_kind const kind = std::getenv("GARNER_GROUP_DEVICE") ? place_kind::device : place_kind::traced;
+    group_table const table({kind, std::stoi(index)}, name, peers, std::stoul(a_peer));
+    {
+      tiered_tensor t(table.data.rows, table.options);
+      for (int round = 0; round < 2; ++round) {
+        expect_all_rows(t);
+        tell(::testing::Test::HasFailure() ? 'w' : 'r');
+        go();
+      }
+    }
+    tell('l');
+    go();
+    ::_exit(peer_group::left_behind() == 0 ? 0 : 3);
+  } catch (error const& e) {
+    tell(static_cast<char>('0' + static_cast<int>(e.code())));
+    ::_exit(4);
+  }
+}
+
+class processes : public ::testing::TestWithParam<place_kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == place_kind::device) {
+      if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+      if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+      if (!device::peer_of(0, 1).fast || !device::peer_of(1, 0).fast) GTEST_SKIP() << "devices 0 and 1 have no fast link";
+      members_ = 2;
+    }
+    for (int k = 0; k < members_; ++k) peers_.push_back(k);
+    name_ = "tiers-" + std::to_string(::getpid());
+    used_ = pays().used();
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    EXPECT_FALSE(std::filesystem::exists(peer_group::file(name_)));
+    EXPECT_EQ(peer_group::left_behind(), 0u);
+    EXPECT_EQ(pays().used(), used_);
+  }
+  budget& pays() const { return GetParam() == place_kind::device ? device_budget(0) : host_budget(); }
+  group_table table(std::uint64_t a_peer = 100) const { return {{GetParam(), 0}, name_, peers_, a_peer}; }
+  std::vector<std::unique_ptr<child>> others(std::uint64_t a_peer = 100) const {
+    std::vector<std::unique_ptr<child>> all;
+    for (int k = 1; k < members_; ++k) {
+      std::vector<std::string> said{"GARNER_GROUP=" + name_, "GARNER_GROUP_INDEX=" + std::to_string(k),
+                                    "GARNER_GROUP_MEMBERS=" + std::to_string(members_), "GARNER_GROUP_ROWS=" + std::to_string(a_peer),
+                                    "GARNER_THREADS=1"};
+      if (GetParam() == place_kind::device) said.push_back("GARNER_GROUP_DEVICE=1");
+      all.push_back(std::make_unique<child>("tiers.DISABLED_member", said));
+    }
+    return all;
+  }
+  int members_ = 3;
+  std::vector<int> peers_;
+  std::string name_;
+  std::uint64_t used_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(at, processes, ::testing::Values(place_kind::traced, place_kind::device),
+                         [](auto const& info) { return name_of(info.param); });
+
+TEST_P(processes, hold_a_share_each_and_read_all) {
+  auto const all = others();
+  group_table const mine = table();
+  std::uint64_t const before = pays().used();
+  {
+    tiered_tensor t(mine.data.rows, mine.options);
+    EXPECT_EQ(t.device_rows(), 300u);
+    EXPECT_EQ(t.peer_rows(), 100u * static_cast<std::uint64_t>(members_));
+    EXPECT_THAT(t.about(), HasSubstr(fmt::format("on {} peers in turn, a process each", members_)));
+    EXPECT_LT(pays().used() - before, 300 * 40 + 4096 + 4000 + 1000u);  // of the peers' rows its own share alone
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.beside(t.where()); }, &code), HasSubstr("the peers of this table are processes"));
+    EXPECT_EQ(code, errc::usage);
+    for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+    expect_all_rows(t);
+    for (auto const& c : all) c->go();
+    for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+    for (auto const& c : all) c->go();
+    for (auto const& c : all) EXPECT_EQ(c->hears(), 'l');
+    expect_all_rows(t);  // they have let go, and keep what is read here
+  }
+  for (auto const& c : all) EXPECT_EQ(c->end(), 0);
+}
+
+TEST_P(processes, keep_what_all_have_room_for) {
+  for (std::uint64_t least : {7, 0}) {
+    auto const all = others(least);
+    group_table const mine = table(100);
+    tiered_tensor t(mine.data.rows, mine.options);
+    EXPECT_EQ(t.peer_rows(), least * static_cast<std::uint64_t>(members_));
+    EXPECT_THAT(t.about(), HasSubstr(least ? "a process each" : "700 (27.3 KiB) in host memory"));
+    expect_all_rows(t);
+    for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+    for (auto const& c : all) c->end();
+    if (least == 0) {
+      EXPECT_NO_THROW(expect_all_rows(t));  // nobody's rows are missed
+    }
+  }
+}
+
+TEST_P(processes, that_were_killed_are_said) {
+  auto const all = others();
+  group_table const mine = table();
+  tiered_tensor t(mine.data.rows, mine.options);
+  for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+  all.back()->end(SIGKILL);
+  errc code{};
+  EXPECT_THAT(error_of([&] { expect_all_rows(t); }, &code),
+              HasSubstr(fmt::format("member {} of the group '{}' (process ", members_ - 1, name_)));
+  EXPECT_EQ(code, errc::device);
+  EXPECT_EQ(t.peer_rows(), 100u * static_cast<std::uint64_t>(members_));
+  for (auto const& c : all) c->end();
+}
+
+TEST_P(processes, are_killed_in_the_middle_of_gathers) {
+  auto const all = others();
+  group_table const mine = table();
+  tiered_tensor t(mine.data.rows, mine.options);
+  for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
+  executor x(t.where());
+  auto const ids = all_ids(1000);
+  auto const near = near_copy(x, ids);
+  buffer<std::int64_t> const out(x.near(), 5000, x.device(), "a test");
+  std::uint64_t rounds = 0;
+  std::jthread const killer([&] {
+    ::usleep(50'000);
+    all.front()->end(SIGKILL);
+  });
+  auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  errc code{};
+  error_of(
+      [&] {
+        for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out.data());
+      },
+      &code);
+  EXPECT_EQ(code, errc::device);
+  EXPECT_GT(rounds, 0u);
+  if (GetParam() == place_kind::traced) {  // what lies in shared memory outlives its owner: the last gather that was answered was right
+    auto const got = host_copy(x, out.data(), 5000);
+    for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 5]);
+  }
+}
+
+TEST_P(processes, of_other_tables_do_not_meet) {
+  auto const all = others();
+  group_table mine = table();
+  mine.scores[17] += 1;
+  // Whoever comes first is right; the others hear it, or wait for one that does not come.
+  mine.options.wait_seconds = 1;
+  errc code{};
+  std::string const said = error_of([&] { tiered_tensor(mine.data.rows, mine.options); }, &code);
+  EXPECT_TRUE(code == errc::usage || code == errc::io) << said;
+  for (auto const& c : all) c->end(SIGKILL);
+  std::filesystem::remove(peer_group::file(name_));  // of those that were killed while they waited
+}
+
+TEST(tiers, a_group_has_peers) {
+  numbered_rows const data(100, 4);
+  tiered_options o;
+  o.where = {place_kind::traced, 0}, o.group = "g";
+  errc code{};
+  EXPECT_THAT(error_of([&] { tiered_tensor(data.rows, o); }, &code), HasSubstr("a group of processes ('g') and no peers"));
+  EXPECT_EQ(code, errc::usage);
 }
 
 TEST(tiers, at_the_host_all_rows_are_near_where_they_were) {

@@ -51,21 +51,22 @@ struct packed_container : ::testing::Test {
 TEST_F(packed_container, holds_what_was_saved) {
   for (bool directed : {false, true})
     for (bool weighted : {false, true}) {
+      std::uint32_t const hints = directed ? 4 : 3;
       graph const plain = sample(directed, weighted);
       graph g = sample(directed, weighted);
-      keep_hints(g, {place_kind::host, 0}, 3);
+      keep_hints(g, {place_kind::host, 0}, hints);
       pack(g);
       fs::path const file = folder / "g.gnr";
       save_graph(g, file);
       check_container(file);
       container_header const h = read_header(file);
       EXPECT_TRUE(h.info.packed);
-      EXPECT_EQ(h.hints, 3u);
+      EXPECT_EQ(h.hints, hints);
       load_options how;
       how.weights = weighted;
       how.in_lists = directed;
       graph back = load_graph(file, how);
-      EXPECT_EQ(back.hints_per_vertex, 3u);
+      EXPECT_EQ(back.hints_per_vertex, hints);
       EXPECT_TRUE(std::equal(g.hints.begin(), g.hints.end(), back.hints.begin(), back.hints.end()));
       EXPECT_EQ(words(back.out.packed_targets.words), words(g.out.packed_targets.words));
       unpack(back);
@@ -76,9 +77,25 @@ TEST_F(packed_container, holds_what_was_saved) {
     }
 }
 
+TEST_F(packed_container, a_hint_out_of_range_is_told) {
+  for (std::uint32_t count : {3u, 4u}) {
+    graph g = sample(true, false);
+    keep_hints(g, {place_kind::host, 0}, count);
+    g.hints[5 * 3 + 1] = 0xfffeu << 8;  // of four: the second and third of vertex 5
+    fs::path const file = folder / "g.gnr";
+    save_graph(g, file);
+    errc code{};
+    load_options how;
+    how.in_lists = true;
+    std::string const text = error_of([&] { load_graph(file, how); }, &code);
+    EXPECT_EQ(code, errc::input);
+    EXPECT_NE(text.find("hint 1 of vertex 5 (byte "), std::string::npos) << text;
+  }
+}
+
 TEST_F(packed_container, every_damaged_byte_is_told) {
   graph g = sample(true, true);
-  keep_hints(g, {place_kind::host, 0}, 1);
+  keep_hints(g, {place_kind::host, 0}, 4);
   pack(g);
   fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
   save_graph(g, file);

@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
+#include "core/primitives.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/tiers.hpp"
@@ -23,25 +25,37 @@ using testing::error_of;
 struct host_alone {
   using tier_type = host_tier;
   static constexpr int device = -1;
-  static constexpr bool needs_gpu = false, host_touches = true, zeroed = true;
+  static constexpr int gpus = 0;
+  static constexpr bool host_touches = true, zeroed = true;
   static budget& pays() { return host_budget(); }
 };
 struct host_for_device {
   using tier_type = host_tier;
   static constexpr int device = 0;
-  static constexpr bool needs_gpu = true, host_touches = true, zeroed = true;
+  static constexpr int gpus = 1;
+  static constexpr bool host_touches = true, zeroed = true;
   static budget& pays() { return host_budget(); }
 };
 struct on_device {
   using tier_type = device_tier;
   static constexpr int device = 0;
-  static constexpr bool needs_gpu = true, host_touches = false, zeroed = false;
+  static constexpr int gpus = 1;
+  static constexpr bool host_touches = false, zeroed = false;
   static budget& pays() { return device_budget(0); }
+};
+// Memory of device 1 as device 0 writes and reads it.
+struct on_peer {
+  using tier_type = device_tier;
+  static constexpr int device = 1;
+  static constexpr int gpus = 2;
+  static constexpr bool host_touches = false, zeroed = false;
+  static budget& pays() { return device_budget(1); }
 };
 struct managed_for_device {
   using tier_type = managed_tier;
   static constexpr int device = 0;
-  static constexpr bool needs_gpu = true, host_touches = true, zeroed = true;
+  static constexpr int gpus = 1;
+  static constexpr bool host_touches = true, zeroed = true;
   static budget& pays() { return host_budget(); }
 };
 
@@ -50,6 +64,7 @@ struct names {  // those that need a GPU say "device"
   static std::string GetName(int) {
     if (std::is_same_v<Fixture, host_alone>) return "host";
     if (std::is_same_v<Fixture, host_for_device>) return "host_for_device";
+    if (std::is_same_v<Fixture, on_peer>) return "peer_of_device";
     return std::is_same_v<Fixture, on_device> ? "device" : "managed_for_device";
   }
 };
@@ -59,7 +74,12 @@ class tier_contract : public ::testing::Test {
  protected:
   using tier_type = typename Fixture::tier_type;
   void SetUp() override {
-    if (Fixture::needs_gpu && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (Fixture::gpus && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+    if (device::count() < Fixture::gpus) GTEST_SKIP() << "needs two GPUs";
+    if (Fixture::device > 0) {
+      if (!device::peer_of(0, Fixture::device).can) GTEST_SKIP() << "device 0 cannot read device " << Fixture::device;
+      device::enable_peer(0, Fixture::device);
+    }
     used_ = Fixture::pays().used();
   }
   void TearDown() override {
@@ -96,7 +116,7 @@ class tier_contract : public ::testing::Test {
   std::uint64_t used_ = 0;
 };
 
-using fixtures = ::testing::Types<host_alone, host_for_device, on_device, managed_for_device>;
+using fixtures = ::testing::Types<host_alone, host_for_device, on_device, on_peer, managed_for_device>;
 TYPED_TEST_SUITE(tier_contract, fixtures, names);
 
 TYPED_TEST(tier_contract, keeps_what_is_written_at_any_size) {
@@ -200,6 +220,12 @@ TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
   std::vector<unsigned char> back(100'000);
   this->transfer(back.data(), near.data(), 100'000);
   EXPECT_EQ(back, p);
+  // A kernel of device 0 reads it too.
+  executor x({place_kind::device, 0});
+  std::vector<std::uint64_t> words(12'500);
+  std::memcpy(words.data(), p.data(), 100'000);
+  EXPECT_EQ(reduce_sum(x, static_cast<std::uint64_t const*>(b.data()), words.size()),
+            std::accumulate(words.begin(), words.end(), std::uint64_t{0}));
 }
 
 TYPED_TEST(tier_contract, many_threads_at_once) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The step `traffic` of tools/prove_gpu, rehearsed at place host with an ncu that counts what the model counts, but for the strided searches,
+# The steps `traffic` and `peers` of tools/prove_gpu. `traffic` is rehearsed at place host with an ncu that counts what the model counts, but for the strided searches,
 # where it counts half as much again: the differences in traffic.json must be 0 there and a third here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -61,4 +61,21 @@ grep -q " 9 pagerank  strided " "$work/said"
 # Out of time it leaves out what is left, and says so.
 PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
 [[ $(grep -c "left out, no time" "$work/said") == 6 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
-echo "prove_gpu: the step traffic compares counters with the model"
+
+# The step `peers`, with tests that pass, skip and fail, and a sanitizer that runs what it is given: all of it is counted and told.
+mkdir "$work/bundle/tests"
+cat > "$work/bundle/tests/device_test" << 'TEST'
+#!/bin/bash
+printf '[       OK ] a.b/device (1 ms)\n/x.cpp:1: Skipped\nneeds two GPUs\n[  SKIPPED ] a.c (0 ms)\n[  FAILED  ] a.d, where GetParam() = 4-byte object <00> (2 ms)\n[  FAILED  ] a.d\n'
+echo "$*" >> "$(dirname "$0")/asked"
+exit 1
+TEST
+cp "$work/bundle/tests/device_test" "$work/bundle/tests/tier_test"
+cp "$work/bundle/tests/device_test" "$work/bundle/tests/tiered_test"
+printf '#!/bin/bash\nwhile [[ $1 != /* ]]; do shift; done\nexec "$@"\n' > "$work/path/compute-sanitizer"
+chmod +x "$work/bundle"/tests/* "$work/path/compute-sanitizer"
+PATH=$work/path:$PATH STEPS=peers PEER_TABLE=1MiB PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/peers" > "$work/said" 2>&1
+[[ $(grep -c ": exit 1: 1 passed, 1 skipped, 1 failed" "$work/said") == 3 && $(grep -c "1 needs two GPUs" "$work/said") == 3 ]] || { cat "$work/said"; exit 1; }
+grep -q "512 B rows of another device: NOT measured" "$work/said" || { cat "$work/said"; exit 1; }
+[[ $(grep -c memcheck "$work/said") == 3 && $(wc -l < "$work/bundle/tests/asked") == 6 ]] || { cat "$work/said"; exit 1; }
+echo "prove_gpu: the step traffic compares counters with the model; the step peers counts its tests"

@@ -7,6 +7,7 @@
 #include "graph/pack.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
 
 namespace garner {
 namespace {
@@ -43,18 +44,21 @@ struct asked {
   std::uint64_t open = 0, sectors = 0;
 };
 asked twin(graph const& g, std::vector<std::uint32_t> const& depth, std::uint32_t level, bool push) {
-  std::uint64_t const n = g.info.vertices, h = g.hints_per_vertex;
+  std::uint64_t const n = g.info.vertices;
+  hint_view const hints(g.hints.data(), n, g.hints_per_vertex);
   auto const in_frontier = [&](std::uint64_t v) { return depth[v] == level; };
   std::vector<bool> open(n);
   for (std::uint64_t v = 0; v < n; ++v) {
     std::uint64_t const degree = g.out.offsets[v + 1] - g.out.offsets[v];
-    open[v] = depth[v] > level && degree > h;
-    for (std::uint64_t k = 0; k < std::min(h, degree); ++k)
-      if (in_frontier(g.hints[v * h + k])) open[v] = false;
+    std::uint64_t asked = 0;
+    bool answered = false;
+    for (std::uint32_t k = 0; k < hints.per_vertex; ++k)
+      if (std::uint32_t const u = hints.at(v, k); u != hint_view::none) answered |= in_frontier(u), ++asked;
+    open[v] = depth[v] > level && degree > asked && !answered;
   }
   for (std::uint64_t v = 0; push && v < n; ++v)
-    for (std::uint64_t k = 0; k < h && in_frontier(v); ++k)
-      if (g.hints[v * h + k] != ~0u) open[g.hints[v * h + k]] = false;
+    for (std::uint32_t k = 0; k < hints.per_vertex && in_frontier(v); ++k)
+      if (hints.at(v, k) != hint_view::none) open[hints.at(v, k)] = false;
   asked all;
   for (std::uint64_t v = 0; v < n; ++v) {
     if (!open[v]) continue;
@@ -88,7 +92,7 @@ TEST_P(hints_at, depths_are_exact_asked_both_ways) {
         o.where = where();
         o.variant = bfs_variant::direction;
         o.check_certificate = true;
-        for (std::uint32_t h : {1u, 3u}) {
+        for (std::uint32_t h : {1u, 3u, 4u}) {
           o.hints = h;
           bfs_job job(g, o);
           bfs_run const r = job.run(source);
@@ -99,25 +103,48 @@ TEST_P(hints_at, depths_are_exact_asked_both_ways) {
       }
 }
 
+TEST_P(hints_at, of_the_file_serve_components) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint32_t h : {1u, 2u, 4u}) {
+      SCOPED_TRACE(fmt::format("{} ids {}", h, id_bytes));
+      graph g = generated(generator::uniform, 12, id_bytes);
+      components_options o;
+      keep_hints(g, {place_kind::host, 0}, h);
+      map(g, where());
+      o.where = where();
+      o.device_budget = hint_bytes(g.info, h);
+      o.check_certificate = true;
+      components_job job(g, o);
+      components_run const r = job.run();
+      EXPECT_TRUE(r.verified);
+      if (where().kind == place_kind::host) continue;  // where nothing is far
+      ASSERT_EQ(job.setting().copies.size(), 1u);
+      EXPECT_NE(job.setting().copies[0].what.find("from the file"), std::string::npos) << job.setting().copies[0].what;
+    }
+}
+
 // Without the push a traced run asks for more than half as much again.
 TEST(hints, asked_both_ways_leave_what_the_twin_says) {
-  graph g = generated(generator::uniform, 16);
-  keep_hints(g, {place_kind::host, 0}, 3);
-  bfs_options o;
-  o.where = {place_kind::traced, 0};
-  o.variant = bfs_variant::direction;
-  o.hints = 3;
-  bfs_job job(g, o);
-  bfs_run const r = job.run(pick_sources(g, 1, 3)[0]);
-  auto const depth = job.depths();
-  auto const turn = std::find_if(r.levels.begin(), r.levels.end(), [](bfs_level const& l) { return l.bottom_up; });
-  ASSERT_NE(turn, r.levels.end());
-  auto const level = static_cast<std::uint32_t>(turn - r.levels.begin());
-  asked const pulled = twin(g, depth, level, false), both = twin(g, depth, level, true);
-  ASSERT_GT(pulled.open, 5000u);  // else nothing is pushed
-  EXPECT_GT(pulled.sectors * 2, both.sectors * 3);
-  double const seen = static_cast<double>(turn->bytes_link) / 32, want = static_cast<double>(both.sectors);
-  EXPECT_NEAR(seen, want, want * 0.05);  // lists that share a sector
+  for (std::uint32_t h : {3u, 4u}) {
+    SCOPED_TRACE(h);
+    graph g = generated(generator::uniform, 17);
+    keep_hints(g, {place_kind::host, 0}, h);
+    bfs_options o;
+    o.where = {place_kind::traced, 0};
+    o.variant = bfs_variant::direction;
+    o.hints = h;
+    bfs_job job(g, o);
+    bfs_run const r = job.run(pick_sources(g, 1, 3)[0]);
+    auto const depth = job.depths();
+    auto const turn = std::find_if(r.levels.begin(), r.levels.end(), [](bfs_level const& l) { return l.bottom_up; });
+    ASSERT_NE(turn, r.levels.end());
+    auto const level = static_cast<std::uint32_t>(turn - r.levels.begin());
+    asked const pulled = twin(g, depth, level, false), both = twin(g, depth, level, true);
+    ASSERT_GT(pulled.open, 5000u);  // else nothing is pushed
+    EXPECT_GT(pulled.sectors * 2, both.sectors * 3);
+    double const seen = static_cast<double>(turn->bytes_link) / 32, want = static_cast<double>(both.sectors);
+    EXPECT_NEAR(seen, want, want * 0.05);  // lists that share a sector
+  }
 }
 
 TEST(hints, are_the_best_where_there_are_hubs) {
@@ -133,6 +160,56 @@ TEST(hints, are_the_best_where_there_are_hubs) {
       ASSERT_EQ(g.hints[v * 2 + k], k < all.size() ? static_cast<std::uint32_t>(~std::uint64_t{0} - all[k].second) : ~0u);
     }
   }
+}
+
+TEST(hints, four_are_the_best_of_each_class) {
+  for (int scale : {8, 10}) {
+    graph g = generated(generator::kron, scale);
+    std::uint64_t const n = g.info.vertices;
+    keep_hints(g, {place_kind::host, 0}, 4);
+    ASSERT_EQ(g.hints.bytes(), n * 12);
+    hint_view const hints(g.hints.data(), n, 4);
+    auto const degree = [&](std::uint64_t v) { return g.out.offsets[v + 1] - g.out.offsets[v]; };
+    for (std::uint64_t v = 0; v < n; ++v) {
+      std::vector<std::uint32_t> best(4, hint_view::none);
+      for (std::uint64_t i = g.out.offsets[v]; i < g.out.offsets[v + 1]; ++i) {
+        auto const u = static_cast<std::uint32_t>(target_at(g, i));
+        std::uint32_t& b = best[u % 4];
+        if (b == hint_view::none || degree(u) > degree(b) || (degree(u) == degree(b) && u < b)) b = u;
+      }
+      for (std::uint32_t k = 0; k < 4; ++k) ASSERT_EQ(hints.at(v, k), best[k]) << v << ' ' << k;
+    }
+  }
+}
+
+TEST(hints, are_three_beside_hubs_and_four_elsewhere) {
+  for (generator kind : {generator::uniform, generator::kron}) {
+    graph g = generated(kind, 12);
+    bfs_options o;
+    o.where = {place_kind::traced, 0};
+    o.variant = bfs_variant::direction;
+    o.device_budget = g.info.vertices * 12;
+    EXPECT_EQ(bfs_job(g, o).hints(), kind == generator::kron ? 3u : 4u);
+    o.hints = 4;
+    EXPECT_EQ(bfs_job(g, o).hints(), 4u);
+    o.hints.reset();
+    keep_hints(g, {place_kind::host, 0}, 4);
+    EXPECT_EQ(bfs_job(g, o).hints(), 4u);  // they are there
+    *o.device_budget -= 1;
+    EXPECT_EQ(bfs_job(g, o).hints(), 2u);
+  }
+}
+
+TEST(hints, of_four_take_twelve_bytes_up_to_26_bits) {
+  EXPECT_EQ(hint_view::words_of(std::uint64_t{1} << 26, 4), std::uint64_t{3} << 26);
+  EXPECT_EQ(hint_view::words_of((std::uint64_t{1} << 26) + 1, 4), ((std::uint64_t{1} << 26) + 1) * 4);
+  EXPECT_EQ(hint_view::words_of(std::uint64_t{1} << 26, 3), std::uint64_t{3} << 26);
+  std::uint32_t const words[] = {0xfe'ffffffu, 0x0001'ffffu, 0x000002'00u};  // none, none but one, 0x100, 2
+  hint_view const top(words, std::uint64_t{1} << 26, 4);
+  EXPECT_EQ(top.at(0, 0), hint_view::none);
+  EXPECT_EQ(top.at(0, 1), (1u << 26) - 8 + 1);
+  EXPECT_EQ(top.at(0, 2), 0x1u * 4 + 2);
+  EXPECT_EQ(top.at(0, 3), 2u * 4 + 3);
 }
 
 TEST(hints, are_spread_where_there_are_none) {
