@@ -101,37 +101,62 @@ struct pagerank_out {
   nb::object rank;
 };
 
-// A search and the graph that it runs on, which must outlive it.
+// A search and the graph that it runs on, which must outlive it. Used by one thread at a time; Python's threads are told so rather than let
+// through.
 template <class Search>
-struct held_search {
-  std::shared_ptr<graph_handle> graph;
-  std::unique_ptr<Search> search;
-  bool ran = false;
-
-  Search& after_run() {
-    if (!ran) refuse(errc::usage, "nothing was searched yet; call run(source) first");
-    return *search;
-  }
-};
-template <class Search, class Options>
-held_search<Search> hold(py_graph const& g, Options const& o) {
-  held_search<Search> held{g.use(), nullptr};
-  held.search = released([&] { return std::make_unique<Search>(*held.graph, o); });
-  return held;
-}
-
-// One job is used by one thread at a time; Python's threads are told so rather than let through.
-class turn {
+class held_search {
  public:
-  explicit turn(bool& taken) : taken_(taken) {
-    if (taken_) refuse(errc::usage, "this search is running in another thread; make one a thread");
-    taken_ = true;
+  template <class Options>
+  held_search(py_graph const& g, Options const& o) : graph_(g.use()) {
+    search_ = released([&] { return std::make_unique<Search>(*graph_, o); });
   }
-  ~turn() { taken_ = false; }
+  auto run(std::uint64_t source) {
+    turn const mine(busy_);
+    auto r = released([&] { return search_->run(source); });
+    ran_ = true;
+    return r;
+  }
+  template <class What>
+  auto of_last_run(What what) {
+    turn const mine(busy_);
+    if (!ran_) refuse(errc::usage, "nothing was searched yet; call run(source) first");
+    return released([&] { return what(*search_); });
+  }
+  auto parents() {
+    return to_numpy(of_last_run([](Search& s) { return s.parents(); }));
+  }
 
  private:
-  bool& taken_;
+  class turn {
+   public:
+    explicit turn(bool& taken) : taken_(taken) {
+      if (taken_) refuse(errc::usage, "this search is running in another thread; make one a thread");
+      taken_ = true;
+    }
+    ~turn() { taken_ = false; }
+
+   private:
+    bool& taken_;
+  };
+
+  std::shared_ptr<graph_handle> graph_;
+  std::unique_ptr<Search> search_;
+  bool ran_ = false, busy_ = false;
 };
+// Its constructor and run(), to which a search adds what it found.
+template <class Search, class Options>
+nb::class_<held_search<Search>> search_class(nb::module_& m, char const* name, char const* told,
+                                             Options (*options_of)(char const*, nb::kwargs), nb::sig const& made_by,
+                                             char const* options_told) {
+  return nb::class_<held_search<Search>>(m, name, told)
+      .def(
+          "__init__",
+          [name, options_of](held_search<Search>* self, py_graph const& g, nb::kwargs options) {
+            new (self) held_search<Search>(g, options_of(name, std::move(options)));
+          },
+          nb::arg("graph"), nb::arg("options"), made_by, options_told)
+      .def("run", &held_search<Search>::run, nb::arg("source"));
+}
 
 nb::object distances_of(std::vector<std::uint64_t>&& whole, std::vector<float>&& real) {
   return real.empty() ? nb::cast(to_numpy(std::move(whole))) : nb::cast(to_numpy(std::move(real)));
@@ -142,13 +167,6 @@ std::string said(char const* what, std::uint64_t n, double ms) {
   std::snprintf(text, sizeof text, "%s %llu, %.3f ms>", what, static_cast<unsigned long long>(n), ms);
   return text;
 }
-
-struct py_bfs_search : held_search<bfs_search> {
-  bool busy = false;
-};
-struct py_sssp_search : held_search<sssp_search> {
-  bool busy = false;
-};
 
 }  // namespace
 
@@ -202,36 +220,12 @@ void add_jobs(nb::module_& m) {
       nb::sig("def bfs(graph: Graph, source: int, *, " BFS_OPTIONS ") -> BfsResult"),
       "Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.\n"
       "\n" BFS_TOLD);
-  nb::class_<py_bfs_search>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.")
+  search_class<bfs_search>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.",
+                           bfs_options_of, nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD)
       .def(
-          "__init__",
-          [](py_bfs_search* self, py_graph const& g, nb::kwargs options) {
-            new (self) py_bfs_search{hold<bfs_search>(g, bfs_options_of("BfsSearch", std::move(options)))};
-          },
-          nb::arg("graph"), nb::arg("options"), nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD)
-      .def(
-          "run",
-          [](py_bfs_search& s, std::uint64_t source) {
-            turn const mine(s.busy);
-            bfs_run r = released([&] { return s.search->run(source); });
-            s.ran = true;
-            return r;
-          },
-          nb::arg("source"))
-      .def(
-          "depths",
-          [](py_bfs_search& s) {
-            turn const mine(s.busy);
-            return to_numpy(released([&] { return s.after_run().depths(); }));
-          },
+          "depths", [](held_search<bfs_search>& s) { return to_numpy(s.of_last_run([](bfs_search& b) { return b.depths(); })); },
           "Of the last run: as BfsResult.depth.")
-      .def(
-          "parents",
-          [](py_bfs_search& s) {
-            turn const mine(s.busy);
-            return to_numpy(released([&] { return s.after_run().parents(); }));
-          },
-          "Of the last run: as BfsResult.parent.");
+      .def("parents", &held_search<bfs_search>::parents, "Of the last run: as BfsResult.parent.");
 
   nb::class_<sssp_round>(m, "SsspRound", "One round of a search.")
       .def_ro("frontier", &sssp_round::frontier, "vertices whose lists were read")
@@ -271,37 +265,16 @@ void add_jobs(nb::module_& m) {
       "an\n"
       "edge whose weight is negative or no number.\n"
       "\n" SSSP_TOLD);
-  nb::class_<py_sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.")
-      .def(
-          "__init__",
-          [](py_sssp_search* self, py_graph const& g, nb::kwargs options) {
-            new (self) py_sssp_search{hold<sssp_search>(g, sssp_options_of("SsspSearch", std::move(options)))};
-          },
-          nb::arg("graph"), nb::arg("options"), nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD)
-      .def(
-          "run",
-          [](py_sssp_search& s, std::uint64_t source) {
-            turn const mine(s.busy);
-            sssp_run r = released([&] { return s.search->run(source); });
-            s.ran = true;
-            return r;
-          },
-          nb::arg("source"))
+  search_class<sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.", sssp_options_of,
+                            nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD)
       .def(
           "distances",
-          [](py_sssp_search& s) {
-            turn const mine(s.busy);
-            auto both = released([&] { return std::pair(s.after_run().distances(), s.after_run().real_distances()); });
+          [](held_search<sssp_search>& s) {
+            auto both = s.of_last_run([](sssp_search& d) { return std::pair(d.distances(), d.real_distances()); });
             return distances_of(std::move(both.first), std::move(both.second));
           },
           nb::sig("def distances(self) -> " DISTANCE_TYPE), "Of the last run: as SsspResult.distance.")
-      .def(
-          "parents",
-          [](py_sssp_search& s) {
-            turn const mine(s.busy);
-            return to_numpy(released([&] { return s.after_run().parents(); }));
-          },
-          "Of the last run: as BfsResult.parent; one more read of the edges.");
+      .def("parents", &held_search<sssp_search>::parents, "Of the last run: as BfsResult.parent; one more read of the edges.");
 
   nb::class_<components_phase>(m, "ComponentsPhase", "A round of 'emogi', or a step of 'afforest'.")
       .def_prop_ro("what",

@@ -13,10 +13,12 @@ namespace garner {
 
 namespace {
 std::uint64_t id_of(bulk_rows const& w, std::uint64_t k) {
-  return w.id_bytes == 8 ? static_cast<std::uint64_t const*>(w.ids)[k] : static_cast<std::uint32_t const*>(w.ids)[k];
+  return (w.id_bytes == 8 ? static_cast<std::uint64_t const*>(w.ids)[k] : static_cast<std::uint32_t const*>(w.ids)[k]) >> w.id_shift;
 }
-std::uint64_t position_of(bulk_rows const& w, std::uint64_t k) { return w.positions ? w.positions[k] : k; }
-char* place_of(bulk_rows const& w, std::uint64_t k) { return static_cast<char*>(w.out) + position_of(w, k) * w.row_bytes; }
+char* place_of(bulk_rows const& w, std::uint64_t k) {
+  std::uint64_t const position = w.positions ? w.positions[k] : k;
+  return w.places ? w.places[position] : static_cast<char*>(w.out) + position * w.row_bytes;
+}
 
 void gather_on_host(executor& x, bulk_rows const& w) {
   auto const* const table = static_cast<char const*>(w.table);
@@ -62,7 +64,7 @@ void gather_traced(executor& x, bulk_rows const& w, std::uint64_t stage_bytes) {
 }  // namespace
 
 bulk_shape shape_of(bulk_rows const& w, bulk_options const& options, unsigned multiprocessors, std::size_t shared_bytes) {
-  auto const from = reinterpret_cast<std::uint64_t>(w.table), to = reinterpret_cast<std::uint64_t>(w.out);
+  auto const from = reinterpret_cast<std::uint64_t>(w.table), to = w.places ? w.place_bits : reinterpret_cast<std::uint64_t>(w.out);
   bulk_shape s;
   s.whole = (from | to | w.row_bytes) % bulk_unit == 0;
   // What a row spans of lines at most, which is known from the bits that beginnings and lengths have in common.

@@ -27,6 +27,9 @@ struct bulk_rows {
   std::uint32_t const* positions = nullptr;  // row k goes to out + positions[k] * row_bytes; null: k
   std::uint64_t first_far = 0;               // smaller ids are left out
   void* out = nullptr;
+  char* const* places = nullptr;  // at the place; row k goes to places[positions[k]] instead
+  std::uint64_t place_bits = 0;   // of all of these, or'ed
+  std::uint32_t id_shift = 0;     // an id stands above so many bits that are not of it
 };
 
 struct bulk_options {

@@ -60,7 +60,13 @@ struct arguments {
   u64 table, table_end, first_row, row_bytes, count, first_far, out;
   void const* ids;
   u32 const* positions;
-  u32 stages, stage_bytes;
+  char* const* places;
+  u32 id_shift, stages, stage_bytes;
+
+  __device__ u64 place(u64 k) const {
+    u64 const position = positions ? positions[k] : k;
+    return places ? reinterpret_cast<u64>(places[position]) : out + position * row_bytes;
+  }
 };
 
 template <class Id>
@@ -68,21 +74,21 @@ struct walker {  // over the pieces of a warp, in order
   arguments const& a;
   unsigned lane;
   u64 chunk, step;  // the first id of the chunk; how far it is to the warp's next
-  u64 my_id = 0, my_position = 0;
+  u64 my_id = 0, my_place = 0;
   unsigned leaders = 0, repeated = 0;  // ids that are fetched; ids whose next is the same
   // The row at hand.
-  u64 item = 0, id = 0, position = 0, row = 0, piece = 0, pieces = 0;
+  u64 item = 0, id = 0, place = 0, row = 0, piece = 0, pieces = 0;
   bool more = false;
 
   __device__ walker(arguments const& args, u64 warp, u64 warps) : a(args), lane(threadIdx.x % 32), chunk(warp * 32), step(warps * 32) {
     if (chunk < a.count) load();
   }
-  __device__ u64 id_at(u64 k) const { return static_cast<Id const*>(a.ids)[k]; }
+  __device__ u64 id_at(u64 k) const { return static_cast<u64>(static_cast<Id const*>(a.ids)[k]) >> a.id_shift; }
   __device__ void load() {
     u64 const k = chunk + lane;
     bool const there = k < a.count;
     my_id = there ? id_at(k) : 0;
-    my_position = there && a.positions ? a.positions[k] : k;
+    my_place = there ? a.place(k) : 0;
     u64 before = __shfl_up_sync(all_lanes, my_id, 1), after = __shfl_down_sync(all_lanes, my_id, 1);
     bool const has_before = k > 0, has_after = k + 1 < a.count;
     if (lane == 0 && there && has_before) before = id_at(k - 1);
@@ -106,7 +112,7 @@ struct walker {  // over the pieces of a warp, in order
     leaders &= leaders - 1;
     item = chunk + static_cast<unsigned>(from);
     id = __shfl_sync(all_lanes, my_id, from);
-    position = __shfl_sync(all_lanes, my_position, from);
+    place = __shfl_sync(all_lanes, my_place, from);
     more = repeated >> from & 1;
     row = a.table + (id - a.first_row) * a.row_bytes;
     pieces = bulk_pieces(row, row + a.row_bytes, a.stage_bytes);
@@ -157,7 +163,7 @@ __global__ void __launch_bounds__(512) gather_kernel(arguments const a) {
 
   walker<Id> w(a, static_cast<u64>(blockIdx.x) * warps + warp, static_cast<u64>(gridDim.x) * warps);
   // Lane s: what is in stage s.
-  u64 in_item = 0, in_id = 0, in_position = 0, in_row = 0;
+  u64 in_item = 0, in_id = 0, in_place = 0, in_row = 0;
   u32 in_piece = 0;
   bool in_more = false;
   u32 asked = 0, ask_stage = 0;  // how many pieces; wraps harmlessly
@@ -170,7 +176,7 @@ __global__ void __launch_bounds__(512) gather_kernel(arguments const a) {
       if (bytes) fetch(shared_address(ring) + ask_stage * a.stage_bytes + static_cast<u32>(b.fetch - b.base), b.fetch, bytes, barrier);
     }
     if (lane == ask_stage)
-      in_item = w.item, in_id = w.id, in_position = w.position, in_row = w.row, in_piece = static_cast<u32>(w.piece), in_more = w.more;
+      in_item = w.item, in_id = w.id, in_place = w.place, in_row = w.row, in_piece = static_cast<u32>(w.piece), in_more = w.more;
     ++asked;
     if (++ask_stage == a.stages) ask_stage = 0;
     return true;
@@ -182,7 +188,7 @@ __global__ void __launch_bounds__(512) gather_kernel(arguments const a) {
   for (u32 done = 0; done != asked;) {
     int const from = static_cast<int>(stage);
     u64 const item = __shfl_sync(all_lanes, in_item, from), id = __shfl_sync(all_lanes, in_id, from);
-    u64 const position = __shfl_sync(all_lanes, in_position, from), row = __shfl_sync(all_lanes, in_row, from);
+    u64 const place = __shfl_sync(all_lanes, in_place, from), row = __shfl_sync(all_lanes, in_row, from);
     u32 const piece = __shfl_sync(all_lanes, in_piece, from);
     bool const more = __shfl_sync(all_lanes, static_cast<int>(in_more), from);
     bulk_piece const b = bulk_piece_of(row, row + a.row_bytes, piece, a.stage_bytes, a.table, a.table_end);
@@ -190,22 +196,22 @@ __global__ void __launch_bounds__(512) gather_kernel(arguments const a) {
     while (!arrived(barriers + stage * 8, parity)) {
     }
     auto const put = [&](u64 to_row) {
-      u64 const to = a.out + to_row * a.row_bytes + (b.from - row);
+      u64 const to = to_row + (b.from - row);
       if constexpr (Whole) {
         if (lane == 0) store(to, shared_address(here) + static_cast<u32>(b.from - b.base), static_cast<u32>(b.to - b.from));
       } else {
         shift_out(b, here, to, lane);
       }
     };
-    put(position);
+    put(place);
     if (more) {  // the same row for those that follow
       for (u64 k = item + 1;;) {
         u64 const mine = k + lane;
         bool const same = mine < a.count && mine % bulk_repeats != 0 && w.id_at(mine) == id;
         u32 const other = ~__ballot_sync(all_lanes, same);
         int const n = other ? __ffs(static_cast<int>(other)) - 1 : 32;
-        u64 const my_position = same && a.positions ? a.positions[mine] : mine;
-        for (int j = 0; j < n; ++j) put(__shfl_sync(all_lanes, my_position, j));
+        u64 const my_place = same ? a.place(mine) : 0;
+        for (int j = 0; j < n; ++j) put(__shfl_sync(all_lanes, my_place, j));
         if (n < 32) break;
         k += 32;
       }
@@ -260,8 +266,18 @@ void gather_bulk(executor& x, bulk_rows const& w, bulk_options const& options) {
   if (x.share_blocks()) most = std::min(most, x.share_blocks());
   bulk_shape const s = shape_of(w, options, most, room);
   auto const table = reinterpret_cast<u64>(w.table);
-  arguments const a{table,        table + w.rows * w.row_bytes, w.first_row, w.row_bytes, w.count,
-                    w.first_far,  reinterpret_cast<u64>(w.out), w.ids,       w.positions, s.stages,
+  arguments const a{table,
+                    table + w.rows * w.row_bytes,
+                    w.first_row,
+                    w.row_bytes,
+                    w.count,
+                    w.first_far,
+                    reinterpret_cast<u64>(w.out),
+                    w.ids,
+                    w.positions,
+                    w.places,
+                    w.id_shift,
+                    s.stages,
                     s.stage_bytes};
   if (w.id_bytes == 4) s.whole ? launch<u32, true>(x, s, a) : launch<u32, false>(x, s, a);
   else s.whole ? launch<u64, true>(x, s, a) : launch<u64, false>(x, s, a);

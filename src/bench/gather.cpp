@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "bench/arithmetic.hpp"
 
@@ -83,11 +84,12 @@ class bench_of_gathers {
       if (figure == "unaligned") unaligned();
       else if (figure == "sizes") sizes();
       else if (figure == "orders") orders();
+      else if (figure == "dense") dense();
       else if (figure == "convert") convert();
       else if (figure == "share") share();
       else if (figure == "near") near();
       else if (figure == "beside") beside();
-      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,convert,share,near,beside", figure);
+      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,convert,share,near,beside", figure);
     }
     return std::move(file_);
   }
@@ -145,6 +147,27 @@ class bench_of_gathers {
         q.skewed = skewed;
         measure(q);
       }
+  }
+  // Sorted rows, from few of the table to most of its translations: by loads of all multiprocessors, and by the copy engine of 4.
+  void dense() {
+    auto const both = [&](question q, std::string const& what) {
+      for (gather_way way : {gather_way::aligned, gather_way::bulk}) {
+        q.label = fmt::format("{} B, {}, {}", q.row_bytes, what, to_string(way));
+        q.how.way = way, q.how.order = gather_order::sorted, q.how.multiprocessors = way == gather_way::bulk ? 4 : 0;
+        measure(q);
+      }
+    };
+    for (std::uint64_t row : {512u, 1024u}) {
+      std::uint64_t last = 0;
+      for (std::uint64_t ids : o_.ids)
+        if (std::uint64_t const n = std::min(ids, most_delivered / row); n != std::exchange(last, n))
+          both({"dense", "", row, n}, fmt::format("{} ids", n));
+    }
+    for (bool skewed : {false, true}) {
+      question q{"dense", "", 512, usual(), 8};
+      q.skewed = skewed;
+      both(q, fmt::format("8 x {} ids{}", usual(), skewed ? ", repeated" : ""));
+    }
   }
   // f32 rows beside f16 rows of as many elements, written as f32.
   void convert() {
@@ -266,8 +289,7 @@ class bench_of_gathers {
     if (q.from == tier::peer && tensor.peer_rows() < tensor.rows()) fail(errc::device, "not all rows lie on peers: {}", tensor.about());
     if (q.from == tier::device && tensor.device_rows() < tensor.rows()) fail(errc::device, "not all rows lie there: {}", tensor.about());
     std::uint64_t const out_row = array.width * bytes_of(q.how.to.value_or(q.kind));
-    // All that is delivered stays below 2 GiB.
-    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, (2ull << 30) / out_row / q.batches)),
+    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, most_delivered / out_row / q.batches)),
                         all = n * q.batches;
     row.ids = n;
     memory_block const out(x_.near(), all * out_row, x_.device(), "rows that are gathered");
@@ -319,7 +341,7 @@ class bench_of_gathers {
     row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
     tiered_options t;
     t.where = o_.where, t.device_budget = 0;
-    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, (2ull << 30) / q.row_bytes));
+    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, most_delivered / q.row_bytes));
     memory_block const out(tier::device, n * q.row_bytes, x_.device(), "rows that are gathered");
     buffer<std::int64_t> const near(tier::device, n, x_.device(), "ids of a gather");
     buffer<std::uint32_t> const wrong(tier::device, 1, x_.device(), "lanes of arithmetic that came out wrong");
@@ -447,6 +469,7 @@ class bench_of_gathers {
     }
   }
 
+  static constexpr std::uint64_t most_delivered = std::uint64_t{2} << 30;  // bytes, of a call
   static constexpr std::size_t most_kernels = 64;
   static constexpr std::uint32_t steps = 1536;  // a block of 256 lanes takes some 0.1 ms
 

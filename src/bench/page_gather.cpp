@@ -122,6 +122,32 @@ class gather_pages {
     return f;
   }
 
+  figure dense() const {
+    figure f{"", "Sorted rows: loads of all multiprocessors beside the copy engine of 4", "", "", "", timed_ ? engine_key : "", {}, ""};
+    f.numbers.head = head({"<row", "<ids", "<batches", "<way"});
+    std::map<std::uint64_t, bar_chart> charts;
+    bar_chart many = chart("Rows of 512 B of eight mini-batches");
+    gather_row const *engine = nullptr, *all = nullptr;  // the last of either
+    for (gather_row const* r : of("dense")) {
+      bool const bulk = r->way == "bulk", repeated = r->label.find("repeated") != std::string::npos;
+      if (r->batches > 1) {
+        add(many, repeated ? "ids repeated as by sampling" : "random ids", r->way, *r, bulk);
+      } else {
+        bar_chart& c = charts.try_emplace(r->row_bytes, chart(fmt::format("Sorted rows of {} B", grouped(r->row_bytes)))).first->second;
+        add(c, fmt::format("{} ids", count_text(r->ids)), r->way, *r, bulk);
+        (bulk ? engine : all) = r;
+      }
+      f.numbers.rows.push_back(cells(
+          {fmt::format("{} B", grouped(r->row_bytes)), grouped(r->ids), grouped(r->batches) + (repeated ? ", repeated" : ""), r->way}, *r));
+    }
+    for (auto const& [row, c] : charts) f.charts += draw(c);
+    f.charts += draw(many);
+    if (timed_ && engine && all && engine->ids == all->ids && engine->row_bytes == all->row_bytes)
+      f.finding = fmt::format("{} sorted rows of {} B: {} GB/s by the copy engine of 4 multiprocessors, {} by loads of all.",
+                              count_text(engine->ids), grouped(engine->row_bytes), number(value(*engine)), number(value(*all)));
+    return f;
+  }
+
   figure share() const {
     figure f{"3.12, 3.13",
              "Share of the device and bytes a load, rows of 4 KiB",
@@ -219,6 +245,9 @@ class gather_pages {
   static constexpr char const* own_key =
       "<span class=\"key paper\"></span>asked for &nbsp; <span class=\"key own\"></span>Garner's choice, or several at once";
 
+  static constexpr char const* engine_key =
+      "<span class=\"key paper\"></span>loads of all &nbsp; <span class=\"key own\"></span>the copy engine of 4";
+
   std::vector<gather_row const*> of(char const* figure) const {
     std::vector<gather_row const*> all;
     for (gather_row const& r : f_.rows)
@@ -284,7 +313,7 @@ std::string gather_sections(std::vector<named_gathers> const& runs) {
     out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
            rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
     gather_pages const p(r);
-    for (figure const& f : {p.unaligned(), p.sizes(), p.orders(), p.share(), p.beside(), p.others(), p.not_measured()})
+    for (figure const& f : {p.unaligned(), p.sizes(), p.orders(), p.dense(), p.share(), p.beside(), p.others(), p.not_measured()})
       if (!f.charts.empty() || !f.numbers.rows.empty()) out += html_of(f, setting);
     out += "</section>\n";
   }

@@ -82,8 +82,9 @@ void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
-void wait_event(void* event);                                                       // until it has happened
-double elapsed_ms(void* first, void* last);                                         // both must have happened
+void wait_event(void* event);                            // until it has happened
+void order_after(int index, void* stream, void* event);  // what is given from here on waits for it; the host goes on
+double elapsed_ms(void* first, void* last);              // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait

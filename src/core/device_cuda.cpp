@@ -120,7 +120,8 @@ void* allocate(int index, std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (--device-budget) or free some",
+    fail(errc::memory,
+         "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget, --device-budget) or free some",
          index, bytes, cudaGetErrorString(status), free_bytes, total);
   }
   return p;
@@ -307,6 +308,10 @@ void record(int index, void* stream, void* event) {
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
 void wait_event(void* event) { GARNER_CALL(cudaEventSynchronize(as_event(event))); }
+void order_after(int index, void* stream, void* event) {
+  use(index);
+  GARNER_CALL(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
+}
 double elapsed_ms(void* first, void* last) {
   float ms = 0;
   GARNER_CALL(cudaEventElapsedTime(&ms, as_event(first), as_event(last)));

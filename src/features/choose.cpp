@@ -9,7 +9,8 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10;
+constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10, engine_granule = 128u << 10;
+constexpr std::uint64_t most_sorted = (std::uint64_t{1} << 32) - 1;
 
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
@@ -56,6 +57,11 @@ namespace {
 double ms_of(double translated, double rate, double bytes, double gbs) {
   return std::max(rate > 0 ? translated / rate : 0, bytes / gbs) / 1e6;
 }
+// Granules of so many bytes that n rows at random touch.
+double touched(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes, std::uint64_t bytes) {
+  double const each = static_cast<double>(bytes), all = std::max(1.0, static_cast<double>(table_bytes) / each);
+  return std::max(1.0, static_cast<double>(row_bytes) / each) * all * (1 - std::exp(-static_cast<double>(n) / all));
+}
 }  // namespace
 double gather_figures::unsorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const {
   // A row longer than a granule takes several.
@@ -64,37 +70,52 @@ double gather_figures::unsorted_ms(std::uint64_t n, std::uint64_t row_bytes, std
                zero_copy_gbs);
 }
 double gather_figures::sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const {
-  double const all = std::max(1.0, static_cast<double>(table_bytes) / granule);
-  double const touched = std::max(1.0, static_cast<double>(row_bytes) / granule) * all * (1 - std::exp(-static_cast<double>(n) / all));
-  return ms_of(touched, translations(table_bytes), static_cast<double>(n) * static_cast<double>(row_bytes), zero_copy_gbs);
+  return ms_of(touched(n, row_bytes, table_bytes, granule), translations(table_bytes),
+               static_cast<double>(n) * static_cast<double>(row_bytes), zero_copy_gbs);
+}
+double gather_figures::engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const {
+  double const moved = ms_of(touched(n, row_bytes, table_bytes, engine_granule), translations(table_bytes),
+                             static_cast<double>(n) * static_cast<double>(row_bytes), std::min(zero_copy_gbs, engine_gbs));
+  return std::max(moved, static_cast<double>(n) / engine_rows / 1e6);
 }
 double gather_figures::sort_ms(std::uint64_t n) { return 0.03 + 45e-9 * static_cast<double>(n); }
+
+unsigned engine_share(gather_options const& o) {
+  bool const told = o.multiprocessors > 0 && (o.way == gather_way::bulk || o.multiprocessors < 8);
+  return told ? o.multiprocessors : gather_figures::engine_multiprocessors;
+}
 
 gather_run choose(gather_question const& q, gather_options const& options, gather_figures const& figures) {
   gather_run run;
   run.way = options.way, run.order = options.order;
   run.rows = q.ids;
+  if (run.way == gather_way::bulk && q.converted)
+    fail(errc::usage, "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
+  bool const staged = run.way == gather_way::staged, sortable = q.ids <= most_sorted;
+  if (staged && run.order != gather_order::automatic && run.order != gather_order::none)
+    fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
+
+  // What the model says of the rows in host memory: of ids that ask for every row alike, so many are for these.
+  std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;
+  auto const far =
+      q.rows ? static_cast<std::uint64_t>(static_cast<double>(q.ids) * static_cast<double>(q.far_rows) / static_cast<double>(q.rows)) : 0;
+  double const as_given = figures.unsorted_ms(far, q.row_bytes, table), by_all = figures.sorted_ms(far, q.row_bytes, table),
+               sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
+  auto const gbs = [&](double ms) { return bytes / std::max(ms, 1e-9); };
+  // The copy engine waits until ids are checked, and for it rows near are another pass, at the rate of peers.
+  double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table) + 0.02 +
+                           (near ? static_cast<double>(q.ids - far) * static_cast<double>(q.row_bytes) / 300e6 + 0.01 : 0);
+  bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
+                      q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && options.load_bytes == 0 && sortable;
+  bool const engine_on_few = engine && options.multiprocessors > 0 && options.multiprocessors < 8 && q.row_bytes >= 1024;
+  // A tenth, since it was measured at one density.
+  bool const engine_in_order = engine && !engine_on_few &&
+                               (options.multiprocessors == 0 || options.multiprocessors >= gather_figures::engine_multiprocessors) &&
+                               by_engine < 0.9 * by_all;
+  double const in_order = (engine_in_order ? by_engine : by_all) + sort;
+
   std::string way, order;
-  bool const staged = run.way == gather_way::staged;
-  if (run.way == gather_way::automatic) {
-    run.way = gather_way::aligned;
-    if (q.where.kind == place_kind::device && q.bulk_ready && q.row_bytes >= 1024 && q.row_bytes % 16 == 0 && options.multiprocessors > 0 &&
-        options.multiprocessors < 8 && q.far_rows > 0) {
-      run.way = gather_way::bulk;
-      way = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);
-    } else if (q.where.kind == place_kind::host) {
-      way = "at the host a row is one copy, whatever the way";
-    } else {
-      way = "rows are read from a line on, in the widest loads that fit";
-    }
-  } else {
-    way = fmt::format("{} as asked", to_string(run.way));
-  }
   if (run.order != gather_order::automatic) {
-    if (staged && run.order != gather_order::none)
-      fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
-    if (run.way == gather_way::bulk && run.order == gather_order::bucketed)
-      fail(errc::usage, "the copy engine takes ids sorted or as they come; say order sorted or none");
     order = fmt::format("order {} as asked", to_string(run.order));
   } else if (run.order = gather_order::none; staged) {
     order = "the host takes ids as they come";
@@ -102,22 +123,32 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order = "ids as they come, since nothing crosses a link";
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
-  } else if (q.window && q.ids < (std::uint64_t{1} << 32)) {
+  } else if (q.window && sortable) {
     run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
-    std::uint64_t const table = q.far_rows * q.row_bytes;
-    // Of ids that ask for every row alike, so many are for host memory.
-    auto const far = static_cast<std::uint64_t>(static_cast<double>(q.ids) * static_cast<double>(q.far_rows) / static_cast<double>(q.rows));
-    double const as_given = figures.unsorted_ms(far, q.row_bytes, table), in_order = figures.sorted_ms(far, q.row_bytes, table),
-                 sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
-    bool const pays = q.ids < (std::uint64_t{1} << 32) && in_order + sort < 0.97 * as_given;
+    bool const pays = sortable && in_order < 0.97 * as_given;
     run.order = pays ? gather_order::sorted : gather_order::none;
-    std::string const rates = far ? fmt::format("sorted {:.0f} GB/s with the sort, unsorted {:.0f} ({})", bytes / (in_order + sort),
-                                                bytes / std::max(as_given, 1e-9), figures.measured ? "measured here" : "shipped figures")
+    std::string const rates = far ? fmt::format("sorted {:.0f} GB/s with the sort, unsorted {:.0f} ({})", gbs(by_all + sort), gbs(as_given),
+                                                figures.measured ? "measured here" : "shipped figures")
                                   : std::string("too few to matter");
     order = fmt::format("{}: {} sorted ids share {} translations; {}", rows_text(q), grouped(q.ids),
                         pays ? "some" : "few or need none of these", rates);
+  }
+
+  if (run.way != gather_way::automatic) {
+    way = fmt::format("{} as asked", to_string(run.way));
+  } else if (engine_on_few) {
+    run.way = gather_way::bulk;
+    way = fmt::format("with {} multiprocessors the copy engine carries rows of 1 KiB and more best", options.multiprocessors);
+  } else if (engine_in_order && run.order == gather_order::sorted) {
+    run.way = gather_way::bulk;
+    way = fmt::format("the copy engine of {} multiprocessors has fewer rows on their way, which in order share more: {:.0f} GB/s",
+                      engine_share(options), gbs(in_order));
+  } else {
+    run.way = gather_way::aligned;
+    way = q.where.kind == place_kind::host ? "at the host a row is one copy, whatever the way"
+                                           : "rows are read from a line on, in the widest loads that fit";
   }
   run.why = order + "; " + way;
   return run;

@@ -142,8 +142,9 @@ struct look_at_ids {
     bool const there = id < from.rows;
     if (!there) atomic_min(bad, i), id = from.rows;
     if (!keys) return;
-    if (split && there && from[id].where == tier::host) id += from.rows;
-    keys[i] = shift ? id << shift | id * from.row_bytes >> window_bits : id;
+    std::uint64_t window = id * from.row_bytes >> window_bits;
+    if (split && there && from[id].where == tier::host) id += from.rows, window += (from.rows * from.row_bytes >> window_bits) + 1;
+    keys[i] = shift ? id << shift | window : id;
     positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
   }
@@ -228,7 +229,8 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
   if (sorts)
     at_least(room.spare_keys, "ids of a gather, to be sorted"), at_least(room.spare_positions, "positions of a gather, to be sorted");
   if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
-  int const bits = std::max<int>(1, std::bit_width(windows ? from.rows * from.row_bytes >> window_bits : from.rows << split));
+  std::uint64_t const last_window = from.rows * from.row_bytes >> window_bits;
+  int const bits = std::max<int>(1, std::bit_width(windows ? last_window + (split ? last_window + 1 : 0) : from.rows << split));
   id_order made;
   made.shift = static_cast<std::uint32_t>(windows ? bits : 0);
   made.groups = order == gather_order::sorted;

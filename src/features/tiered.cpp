@@ -1,6 +1,7 @@
 // Who owns the tiers of a table, and what a call of gather does.
-// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Where the stream changes, the event
-// behind the last gather is waited for, since the gathers share what they sort in. A failed call leaves the tensor as it was.
+// Invariant: the order of what is given to the executor is the order of the calls; one call at a time. Gathers share what they sort in, so
+// each comes after the event behind the last one, on the device and whatever its stream: a stream that was destroyed and one made since may
+// have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -75,10 +76,13 @@ void bulk_rows_of(executor& x, row_tiers const& from, batch_list const& to, id_o
   what.rows = from.rows, what.row_bytes = from.row_bytes;
   what.ids = order.keys ? order.keys : order.ids;
   what.id_bytes = order.keys ? 8 : order.id_bytes;
+  what.id_shift = order.shift;
   what.count = to.total();
   what.positions = order.positions;
   what.out = to.outs[0];
-  gather_bulk(x, what, {multiprocessors ? multiprocessors : 4, 0, 0});
+  what.places = order.places;
+  for (std::uint32_t b = 0; b < to.count; ++b) what.place_bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
+  gather_bulk(x, what, {multiprocessors, 0, 0});
 }
 
 struct event {  // of a device; made once it is needed
@@ -136,9 +140,8 @@ struct tiered_tensor::parts {
   id_sorter room;
   buffer<std::uint64_t> bad, bad_here, counts;
   event checked, done;
-  void* stream = nullptr;  // of the last gather
   bool has_bulk = false;
-  bool pending = false;  // it may still run
+  bool pending = false;  // the last gather may still run
   stage staged;
 
   parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
@@ -435,14 +438,13 @@ struct tiered_tensor::parts {
       fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
     return to;
   }
-  gather_run explain(std::uint64_t n, gather_options const& o, bool many = false) const {
-    std::uint64_t const out_bytes = source.width * bytes_of(written(o));
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, has_bulk, many}, o, figures);
-    if (run.way == gather_way::bulk && (many || written(o) != source.kind)) {
-      if (o.way == gather_way::bulk) fail(errc::usage, "the copy engine brings rows as they are, of one batch; say aligned");
-      run.way = gather_way::aligned;
-    }
-    run.row_bytes = out_bytes;
+  gather_run explain(std::uint64_t n, gather_options const& o, std::span<void* const> outs = {}) const {
+    element const to = written(o);
+    auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+    bool const engine = has_bulk && on_16(view.far) && std::all_of(outs.begin(), outs.end(), on_16);
+    gather_run run =
+        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, outs.size() > 1, to != source.kind}, o, figures);
+    run.row_bytes = source.width * bytes_of(to);
     return run;
   }
   static void require_ids(id_array const& ids) {
@@ -523,7 +525,7 @@ struct tiered_tensor::parts {
     };
     if (bulk) {  // the copy engine takes what it is given
       if (x.on_device()) refuse_bad();
-      return bulk_rows_of(x, view, batches, order, how, o.multiprocessors);
+      return bulk_rows_of(x, view, batches, order, how, engine_share(o));
     }
     if (how.way == gather_way::bulk) how.way = gather_way::aligned;
     gather_rows(x, view, batches, order, how);
@@ -547,16 +549,12 @@ struct tiered_tensor::parts {
     }
     if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
-    gather_run run = explain(n, o, batches.size() > 1);
+    gather_run run = explain(n, o, outs);
     if (n == 0) return run;
     require_peers();
     if (x.on_device()) {
-      if (pending && stream != o.stream) {
-        device::wait_event(done.at);
-        pending = false;
-      }
-      stream = o.stream;
       x.work_on(o.stream);
+      if (pending) device::order_after(x.device(), x.stream(), done.at);
       x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
     }
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
@@ -589,6 +587,7 @@ struct tiered_tensor::parts {
     if (x.on_device()) {
       if (!o.stream) {
         x.wait();
+        pending = false;
         require_peers();  // they may have ended while their rows were read
       } else {
         device::record(x.device(), x.stream(), done.at);
@@ -608,7 +607,6 @@ struct tiered_tensor::parts {
     if (ids.count == 0) return {};
     if (x.on_device()) {
       if (std::exchange(pending, false)) device::wait_event(done.at);
-      stream = nullptr;
       x.work_on(nullptr);
       x.limit_share(0);
     }

@@ -352,7 +352,9 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
   std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
   if (report.bytes_needed > allowed)
-    fail(errc::memory, "{}: building needs about {} bytes of host memory and {} are allowed; raise --host-budget or use a larger machine",
+    fail(errc::memory,
+         "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget (--host-budget) or use a larger "
+         "machine",
          e.source, report.bytes_needed, allowed);
 
   // Mirrored input lists both directions already; mirroring it again costs memory but mends lists where one direction is missing, and the

@@ -52,13 +52,15 @@ struct trial {
   std::uint64_t row_bytes = 0, rows = 0, count = 0;
   std::uint64_t shift = 0, out_shift = 0, first_far = 0, first_row = 0;
   bool at_end = false, sorted = false, repeats = false, positions = true;
+  bool placed = false;  // each row to a place of its own, in any order
+  std::uint32_t id_shift = 0;
   std::uint32_t id_bytes = 8;
   bulk_options options = {};
 };
 std::string text_of(trial const& t) {
-  return fmt::format("row {} x {}, {} ids of {} B, shifts {} {}, far from {}, first {}, {}{}{}{}", t.row_bytes, t.rows, t.count, t.id_bytes,
-                     t.shift, t.out_shift, t.first_far, t.first_row, t.at_end ? "at end " : "", t.sorted ? "sorted " : "",
-                     t.repeats ? "repeats " : "", t.positions ? "positions" : "");
+  return fmt::format("row {} x {}, {} ids of {} B, shifts {} {} {}, far from {}, first {}, {}{}{}{}{}", t.row_bytes, t.rows, t.count,
+                     t.id_bytes, t.shift, t.out_shift, t.id_shift, t.first_far, t.first_row, t.at_end ? "at end " : "",
+                     t.sorted ? "sorted " : "", t.repeats ? "repeats " : "", t.positions ? "positions " : "", t.placed ? "placed" : "");
 }
 
 void check(executor& x, trial const& t) {
@@ -82,12 +84,19 @@ void check(executor& x, trial const& t) {
   } else {
     std::reverse(positions.begin(), positions.end());
   }
-  auto const near_ids = near_copy(x, ids);
-  auto const near_short = near_copy(x, std::vector<std::uint32_t>(ids.begin(), ids.end()));
+  auto shifted = ids;
+  for (std::uint64_t k = 0; k < t.count; ++k) shifted[k] = ids[k] << t.id_shift | (k & ((std::uint64_t{1} << t.id_shift) - 1));
+  auto const near_ids = near_copy(x, shifted);
+  auto const near_short = near_copy(x, std::vector<std::uint32_t>(shifted.begin(), shifted.end()));
   auto const near_positions = near_copy(x, positions);
   constexpr std::uint64_t wall = 64;
   std::uint64_t const bytes = t.count * t.row_bytes;
   auto const out = near_copy(x, std::vector<unsigned char>(bytes + 2 * wall + 16, 0xa5));
+  auto const where_to = [&](std::uint64_t position) { return t.placed ? t.count - 1 - position : position; };
+  std::vector<char*> places(t.count);
+  for (std::uint64_t p = 0; p < t.count; ++p)
+    places[p] = reinterpret_cast<char*>(const_cast<unsigned char*>(out.data())) + wall + t.out_shift + where_to(p) * t.row_bytes;
+  auto const near_places = near_copy(x, places);
 
   bulk_rows w;
   w.table = table.seen(), w.first_row = t.first_row, w.rows = held, w.row_bytes = t.row_bytes;
@@ -95,14 +104,17 @@ void check(executor& x, trial const& t) {
   w.id_bytes = t.id_bytes, w.count = t.count;
   w.positions = t.positions ? near_positions.data() : nullptr;
   w.first_far = t.first_far;
-  w.out = out.data() + wall + t.out_shift;
+  w.id_shift = t.id_shift;
+  w.out = t.placed ? nullptr : out.data() + wall + t.out_shift;
+  if (t.placed)
+    w.places = near_places.data(), w.place_bits = reinterpret_cast<std::uintptr_t>(out.data()) | wall | t.out_shift | t.row_bytes;
   gather_bulk(x, w, t.options);
   x.wait();
 
   std::vector<unsigned char> expected(bytes + 2 * wall + 16, 0xa5);
   for (std::uint64_t k = 0; k < t.count; ++k) {
     if (ids[k] < t.first_far) continue;
-    std::uint64_t const to = wall + t.out_shift + (t.positions ? positions[k] : k) * t.row_bytes;
+    std::uint64_t const to = wall + t.out_shift + where_to(t.positions ? positions[k] : k) * t.row_bytes;
     std::memcpy(expected.data() + to, table.row(ids[k] - t.first_row, t.row_bytes), t.row_bytes);
   }
   auto const got = host_copy(x, out.data(), expected.size());
@@ -158,6 +170,23 @@ TEST_P(bulk, sorted_ids_and_their_copies) {
           check(x, t);
           if (HasFatalFailure()) return;
         }
+}
+
+TEST_P(bulk, rows_to_places_of_their_own_by_keys_that_hold_more_than_ids) {
+  executor x(where());
+  for (std::uint64_t row : {16, 100, 1024, 5000})
+    for (std::uint64_t count : {1, 33, 1025, 3000})
+      for (int mode = 0; mode < 8; ++mode) {
+        trial t{.row_bytes = row, .rows = 500, .count = count};
+        t.sorted = mode & 1, t.repeats = mode & 2, t.positions = mode & 4;
+        t.placed = true;
+        t.id_bytes = mode & 2 ? 4u : 8u;
+        t.id_shift = mode & 1 ? 9 : 0;
+        t.out_shift = mode & 2 ? 4 : 0;
+        t.first_far = mode & 4 ? 100 : 0;
+        check(x, t);
+        if (HasFatalFailure()) return;
+      }
 }
 
 TEST_P(bulk, one_row_thousands_of_times) {

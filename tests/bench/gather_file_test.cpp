@@ -26,7 +26,8 @@ gather_bench_options small_options(place where, std::vector<std::string> figures
 }
 // As a device would have written it.
 gather_file whole_file() {
-  gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "convert", "beside"}), [](gather_row const&) {});
+  gather_file f =
+      measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "convert", "beside"}), [](gather_row const&) {});
   f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
   gather_row r;
   r.row_bytes = 4096, r.ids = 100, r.way = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
@@ -80,9 +81,10 @@ TEST(gather_file, comes_back_and_says_what_is_wrong) {
 TEST(gather_file, page_shows_every_figure) {
   std::string const page = page_of({}, {}, {{"g.json", whole_file()}});
   for (char const* text :
-       {"<title>Garner: gathers of rows", "(figure 3.10)", "Rows of 128 B to 8 KiB", "Order and density", "(figure 3.12, 3.13)",
-        "Arithmetic beside a gather", "8 + 124", "7.10 %", "2.00 %", "of another device", "what the link carries: 51.1 GB/s",
-        "Not measured, not drawn", "say --place device", "&lt;small&gt;", "the arithmetic takes 7.10 % longer"})
+       {"<title>Garner: gathers of rows", "(figure 3.10)", "Rows of 128 B to 8 KiB", "Order and density", "copy engine of 4",
+        "100 sorted rows of 1,024 B: ", "Rows of 512 B of eight", "(figure 3.12, 3.13)", "Arithmetic beside a gather", "8 + 124", "7.10 %",
+        "2.00 %", "of another device", "what the link carries: 51.1 GB/s", "Not measured, not drawn", "say --place device", "&lt;small&gt;",
+        "the arithmetic takes 7.10 % longer"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<small>"), std::string::npos);
   gather_file none;
@@ -102,6 +104,26 @@ TEST_P(arithmetic_at, ends_where_it_began) {
   errc code{};
   error_of([&] { reckon(x, 1, 3, wrong.data()); }, &code);
   EXPECT_EQ(code, errc::internal);
+}
+
+TEST(dense, both_ways_ask_for_the_same_rows_once) {
+  gather_bench_options o = small_options({place_kind::traced, 0}, {"dense"});
+  o.ids = {50, 100, 100};  // what comes twice is measured once
+  gather_file const f = measure_gathers(o, [](gather_row const&) {});
+  ASSERT_EQ(f.rows.size(), 12u);
+  for (std::size_t k = 0; k < f.rows.size(); k += 2) {
+    gather_row const &all = f.rows[k], &engine = f.rows[k + 1];
+    EXPECT_EQ(all.skipped + engine.skipped, "");
+    EXPECT_EQ(all.order + engine.order, "sortedsorted");
+    EXPECT_EQ(all.way + engine.way, "alignedbulk");
+    EXPECT_EQ(engine.multiprocessors, 4u);
+    if (k < 10) EXPECT_EQ(all.requests, engine.requests) << all.label;
+    else EXPECT_LE(engine.requests, all.requests);  // rows that are asked for more than 127 times
+    EXPECT_LT(engine.requests, engine.ids * engine.batches * engine.row_bytes / 128 + 1);
+  }
+  EXPECT_EQ(f.rows[0].label, "512 B, 50 ids, aligned");
+  EXPECT_EQ(f.rows[7].label, "1024 B, 100 ids, bulk");
+  EXPECT_EQ(f.rows[11].label, "512 B, 8 x 100 ids, repeated, bulk");
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {

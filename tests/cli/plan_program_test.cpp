@@ -87,7 +87,7 @@ TEST(plan_program, refuses_what_no_device_holds) {
   outcome const o = at.shell("garner plan k.gnr --job bfs --device-memory 8K");
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
-  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise --device-memory or say --place host"),
+  EXPECT_NE(o.err.find("of device 0 and 8.0 KiB (8192 bytes) are allowed or free; raise its budget (--device-memory) or say --place host"),
             std::string::npos)
       << o.err;
   if (device::count() == 0) return;

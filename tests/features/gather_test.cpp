@@ -63,10 +63,7 @@ std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const
 std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged,  gather_way::naive,
                                    gather_way::shifted,   gather_way::aligned, gather_way::bulk};
 std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
-bool go_together(gather_way way, gather_order order) {
-  if (way == gather_way::staged) return order <= gather_order::none;
-  return way != gather_way::bulk || order != gather_order::bucketed;
-}
+bool go_together(gather_way way, gather_order order) { return way != gather_way::staged || order <= gather_order::none; }
 bool runs_at(place where, gather_way way) {
   return way != gather_way::bulk || where.kind != place_kind::device || has_bulk_copies(where.index);
 }
@@ -186,13 +183,24 @@ TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
 }
 
 TEST_P(gather, many_batches_each_to_its_own_place) {
-  table const data(500, 36);
-  tiered_options options;
-  options.where = where();
-  options.device_budget = 100 * 36;
-  tiered_tensor t(data.rows, options);
+  constexpr std::uint64_t wall = 16;  // behind the rows
   executor x(where());
-  for (gather_order order : orders)
+  // Rows that the copy engine moves whole and others; some kept near, and none.
+  for (auto const& [width, kept, way, order] : [] {
+         std::vector<std::tuple<std::uint64_t, std::uint64_t, gather_way, gather_order>> all;
+         for (std::uint64_t width : {36u, 48u})
+           for (std::uint64_t kept : {0u, 100u})
+             for (gather_way way : {gather_way::automatic, gather_way::bulk})
+               for (gather_order order : orders) all.emplace_back(width, kept, way, order);
+         return all;
+       }()) {
+    if (!runs_at(where(), way)) continue;
+    SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
+    table const data(500, width);
+    tiered_options options;
+    options.where = where();
+    options.device_budget = kept * width;
+    tiered_tensor t(data.rows, options);
     for (std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{64}, std::size_t{150}}) {
       std::vector<std::vector<std::int64_t>> ids;
       std::vector<buffer<std::int64_t>> near;
@@ -202,14 +210,18 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
       for (std::size_t b = 0; b < count; ++b) {
         ids.push_back(draw_ids(b * 7 % 50, 500, b, true));  // some are empty
         near.push_back(near_copy(x, ids.back()));
-        outs.push_back(near_copy(x, std::vector<std::uint8_t>(ids.back().size() * 36, 0xcd)));
+        outs.push_back(near_copy(x, std::vector<std::uint8_t>(ids.back().size() * width + wall, 0xcd)));
         batches.push_back({near.back().data(), ids.back().size(), 8});
         places.push_back(outs.back().data());
       }
       gather_options how;
-      how.order = order;
-      t.gather_many(batches, places, how);
-      for (std::size_t b = 0; b < count; ++b) EXPECT_EQ(host_copy(x, outs[b].data(), ids[b].size() * 36), serial(data, ids[b])) << b;
+      how.way = way, how.order = order;
+      EXPECT_EQ(t.gather_many(batches, places, how).way, way == gather_way::bulk ? way : gather_way::aligned);
+      for (std::size_t b = 0; b < count; ++b) {
+        auto right = serial(data, ids[b]);
+        right.insert(right.end(), wall, 0xcd);
+        EXPECT_EQ(host_copy(x, outs[b].data(), right.size()), right) << b;
+      }
       if (count == 150) {
         ids[101][3] = -1;
         near[101] = near_copy(x, ids[101]);
@@ -217,6 +229,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
         EXPECT_EQ(error_of([&] { t.gather_many(batches, places, how); }), "id -1 at position 3 of batch 101: this table has rows 0 to 499");
       }
     }
+  }
 }
 
 // --- conversion ---
@@ -297,6 +310,11 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
   gather_options how;
   how.to = element::bf16;
   EXPECT_EQ(error_of([&] { gathered(t, {1}, how); }), "rows of f32 cannot be written as bf16; f16, bf16 and i8 become f32 or bf16");
+  table const halves(3, 4, element::f16);
+  tiered_tensor h(halves.rows, options);
+  how.way = gather_way::bulk;
+  EXPECT_EQ(error_of([&] { gathered(h, {1}, how); }),
+            "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
 }
 
 // --- what crosses the link ---
@@ -340,6 +358,24 @@ TEST(traced_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
   std::vector<std::int64_t> const same(64, 7);
   EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::sorted).request_count(), 4u);
   EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::bucketed).request_count(), 4u * 64);
+  EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
+}
+TEST(traced_gather, several_batches_cross_once_by_the_copy_engine_too) {
+  table const data(4000, 512);
+  tiered_options options;
+  options.where = {place_kind::traced, 0};
+  options.device_budget = 100 * 512;
+  tiered_tensor t(data.rows, options);
+  std::vector<std::int64_t> const ids{5, 700, 3000, 700, 99, 3000};  // two far rows, twice each
+  std::vector<std::uint8_t> out(2 * ids.size() * 512);
+  std::vector<id_array> const batches{{ids.data(), ids.size(), 8}, {ids.data(), ids.size(), 8}};
+  std::vector<void*> const outs{out.data(), out.data() + ids.size() * 512};
+  gather_options how;
+  how.way = gather_way::bulk;
+  gather_run const run = t.gather_many(batches, outs, how);
+  EXPECT_EQ(run.order, gather_order::sorted);
+  EXPECT_EQ(run.link.request_count(), 2u * 4);
+  EXPECT_EQ(run.link.bytes_useful, 2u * 512);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where rows go: budgets, scores, peers; what a tensor tells of itself; unified tensors; the rule by which gathers are chosen.
+// Where rows go: budgets, scores, peers; what a tensor tells of itself; unified tensors.
 #include "garner/features.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,6 @@
 
 #include "child.hpp"
 #include "core/random.hpp"
-#include "features/choose.hpp"
 #include "features/place_rows.hpp"
 #include "memory/budget.hpp"
 #include "memory/peer_group.hpp"
@@ -175,6 +174,38 @@ TEST(tiers, on_a_device_a_stream_of_the_callers) {
       t.gather({near.data(), ids.size(), 8}, out.data(), how);
       auto const got = host_copy(*on, out.data(), out.size());
       for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 16]);
+    }
+}
+
+TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  constexpr std::uint64_t n = 200000, width = 64;
+  numbered_rows const data(n, width);
+  tiered_options o;
+  o.where = {place_kind::device, 0};
+  o.device_budget = 0;
+  tiered_tensor t(data.rows, o);
+  executor x(o.where);
+  auto const up = all_ids(n);
+  std::vector<std::int64_t> const down(up.rbegin(), up.rend());
+  auto const near_up = near_copy(x, up), near_down = near_copy(x, down);
+  buffer<std::int64_t> const out(tier::device, n * width, 0, "a test"), other(tier::device, n * width, 0, "a test");
+  for (gather_way way : {gather_way::aligned, gather_way::naive})
+    for (int round = 0; round < 4; ++round) {
+      gather_options how;
+      how.way = way, how.order = gather_order::sorted;
+      void* const first = how.stream = device::make_stream(0);
+      t.gather({near_up.data(), n, 8}, out.data(), how);
+      device::free_stream(0, first);  // returns at once; what was given still runs
+      void* const second = how.stream = device::make_stream(0);
+      t.gather({near_down.data(), n, 8}, other.data(), how);
+      device::wait(0, second);
+      device::free_stream(0, second);
+      auto const got = host_copy(x, out.data(), out.size()), got_other = host_copy(x, other.data(), other.size());
+      for (std::uint64_t k = 0; k < got.size(); ++k) {
+        ASSERT_EQ(got[k], up[k / width]) << (first == second ? "one address" : "two addresses");
+        ASSERT_EQ(got_other[k], down[k / width]);
+      }
     }
 }
 
@@ -528,52 +559,6 @@ TEST(unified, on_a_device_the_owner_lives_as_long_as_the_last_copy) {
   buffer<std::int64_t> const near(tier::device, 4096, 0, "a test");
   x.copy(near.data(), b.device_data(), 4096 * 8);
   EXPECT_EQ(host_copy(x, near.data(), 4096), *memory);
-}
-
-TEST(choice, follows_the_figures_of_the_machine) {
-  gather_figures const f = gather_figures::shipped();
-  auto const ask = [&](std::uint64_t ids, std::uint64_t row, std::uint64_t table_gib, gather_options o = {}) {
-    std::uint64_t const rows = (table_gib << 30) / row;
-    return choose({{place_kind::device, 0}, ids, row, rows, rows, true}, o, f);
-  };
-  gather_run const sorted = ask(300000, 512, 32);
-  EXPECT_EQ(sorted.way, gather_way::aligned);
-  EXPECT_EQ(sorted.order, gather_order::sorted);
-  EXPECT_THAT(sorted.why, HasSubstr("512 B rows of a 32.0 GiB table: 300,000 sorted ids share some translations; sorted 2"));
-  EXPECT_EQ(ask(300000, 512, 1).order, gather_order::none);    // within reach
-  EXPECT_EQ(ask(300000, 4096, 32).order, gather_order::none);  // the link is the bound
-  EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);     // too few
-  // Several mini-batches share rows, whatever the table; a device that is traced chooses as the device would, the host does not sort.
-  auto const window = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true}, {}, f).order; };
-  EXPECT_EQ(window(place_kind::device), gather_order::sorted);
-  EXPECT_EQ(window(place_kind::traced), gather_order::sorted);
-  EXPECT_EQ(window(place_kind::host), gather_order::none);
-  EXPECT_EQ(choose({{place_kind::traced, 0}, 300000, 512, 64u << 20, 64u << 20, true}, {}, f).order, gather_order::sorted);
-  gather_options few;
-  few.multiprocessors = 4;
-  EXPECT_EQ(ask(300000, 1024, 32, few).way, gather_way::bulk);
-  EXPECT_EQ(ask(300000, 1020, 32, few).way, gather_way::aligned);
-  gather_options given;
-  given.way = gather_way::naive, given.order = gather_order::bucketed;
-  EXPECT_EQ(ask(300000, 512, 32, given).way, gather_way::naive);
-  EXPECT_EQ(ask(300000, 512, 32, given).order, gather_order::bucketed);
-  given.way = gather_way::staged;
-  EXPECT_THAT(error_of([&] { ask(300000, 512, 32, given); }), HasSubstr("a staged gather takes ids as they come"));
-
-  // The model beside what was measured: GB/s of 512 B rows of 32 GiB.
-  auto const rate = [&](std::uint64_t n) { return static_cast<double>(n) * 512 / f.sorted_ms(n, 512, 32ull << 30) / 1e6; };
-  EXPECT_NEAR(rate(100000), 18, 3);
-  EXPECT_NEAR(rate(300000), 21.5, 3);
-  EXPECT_NEAR(rate(1000000), 39, 4);
-  EXPECT_NEAR(rate(2000000), 51.7, 3);
-
-  link_calibration link;
-  link.zero_copy_gbs = 20;
-  link.random_rows = {{128, 1ull << 30, 14}, {512, 1ull << 30, 19.9}, {1024, 1ull << 30, 19.8}};
-  gather_figures const mine = gather_figures::of(link);
-  EXPECT_TRUE(mine.measured);
-  EXPECT_EQ(mine.translations(1ull << 30), 0);              // the link is the bound there
-  EXPECT_NEAR(mine.translations(16ull << 30), 0.03, 0.01);  // larger than measured: as shipped
 }
 
 TEST(names, there_and_back) {

@@ -1,0 +1,147 @@
+// Which way and order a gather takes: the model beside what was measured on an H200 (docs/benchmarks/gather-h200.json), and when the copy
+// engine is never asked.
+#include "features/choose.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/fail.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+gather_figures const shipped = gather_figures::shipped();
+
+gather_question of_table(std::uint64_t ids, std::uint64_t row, std::uint64_t table_gib) {
+  std::uint64_t const rows = (table_gib << 30) / row;
+  return {{place_kind::device, 0}, ids, row, rows, rows, true, false, false};
+}
+gather_run ask(std::uint64_t ids, std::uint64_t row, std::uint64_t table_gib, gather_options const& o = {}) {
+  return choose(of_table(ids, row, table_gib), o, shipped);
+}
+gather_options asking(gather_way way, gather_order order = gather_order::automatic, unsigned multiprocessors = 0) {
+  gather_options o;
+  o.way = way, o.order = order, o.multiprocessors = multiprocessors;
+  return o;
+}
+
+TEST(choice_of_order, follows_the_figures_of_the_machine) {
+  EXPECT_THAT(ask(300000, 512, 32).why, HasSubstr("512 B rows of a 32.0 GiB table: 300,000 sorted ids share some translations; sorted 2"));
+  EXPECT_EQ(ask(300000, 512, 32).order, gather_order::sorted);
+  EXPECT_EQ(ask(300000, 512, 1).order, gather_order::none);    // within reach
+  EXPECT_EQ(ask(300000, 4096, 32).order, gather_order::none);  // the link is the bound
+  EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);     // too few
+  // Several mini-batches share rows, whatever the table; a device that is traced chooses as the device would, the host does not sort.
+  auto const window = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true, false}, {}, shipped).order; };
+  EXPECT_EQ(window(place_kind::device), gather_order::sorted);
+  EXPECT_EQ(window(place_kind::traced), gather_order::sorted);
+  EXPECT_EQ(window(place_kind::host), gather_order::none);
+  EXPECT_EQ(choose({{place_kind::traced, 0}, 300000, 512, 64u << 20, 64u << 20, true, false, false}, {}, shipped).order,
+            gather_order::sorted);
+  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+    EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::naive, order)).order, order);
+    EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::naive, order)).way, gather_way::naive);
+  }
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::staged, gather_order::none)).order, gather_order::none);
+  EXPECT_THAT(error_of([] { ask(300000, 512, 32, asking(gather_way::staged, gather_order::bucketed)); }),
+              HasSubstr("a staged gather takes ids as they come"));
+  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).order, gather_order::none);  // more than can be sorted
+}
+
+TEST(choice_of_way, the_copy_engine_in_order_where_it_was_measured_faster) {
+  // 32 GiB, 300,000 ids sorted: aligned 5.1, 10.0, 20.2, 39.8 GB/s of rows of 128 B to 1 KiB, bulk 6.2, 11.8, 24.5, 43.9; from 2 KiB on
+  // both are at the link.
+  for (std::uint64_t row : {128, 256, 512, 1024}) {
+    gather_run const run = ask(300000, row, 32);
+    EXPECT_EQ(run.way, gather_way::bulk) << row;
+    EXPECT_EQ(run.order, gather_order::sorted) << row;
+    EXPECT_THAT(run.why, HasSubstr("the copy engine of 4 multiprocessors has fewer rows on their way, which in order share more: "));
+  }
+  EXPECT_THAT(ask(300000, 512, 32).why, HasSubstr("share more: 24 GB/s"));
+  for (std::uint64_t row : {2048, 4096, 8192}) EXPECT_EQ(ask(300000, row, 32).way, gather_way::aligned) << row;
+  for (std::uint64_t ids : {1000, 1000000, 2000000, 2400000})  // too few to sort; denser than it was measured
+    EXPECT_EQ(ask(ids, 512, 32).way, gather_way::aligned) << ids;
+  EXPECT_EQ(ask(300000, 512, 1).way, gather_way::aligned);  // within reach
+  // The model beside the measured milliseconds, without the sort.
+  double const table = 32.0 * (1 << 30);
+  for (auto const& [row, ms] : {std::pair{128, 6.23}, {256, 6.50}, {512, 6.27}, {1024, 7.00}})
+    EXPECT_NEAR(shipped.engine_sorted_ms(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table)), ms, 0.12 * ms) << row;
+}
+
+TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) {
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::sorted)).way, gather_way::bulk);
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::none)).way, gather_way::aligned);
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::bucketed)).way, gather_way::aligned);
+  EXPECT_EQ(ask(300000, 500, 32).way, gather_way::aligned);  // rows that are not of whole 16 bytes
+  for (place_kind kind : {place_kind::host, place_kind::traced}) {
+    gather_question q = of_table(300000, 512, 32);
+    q.where.kind = kind;
+    EXPECT_EQ(choose(q, {}, shipped).way, gather_way::aligned);
+  }
+  for (unsigned few : {0u, 4u}) {
+    for (std::uint64_t row : {512, 1024}) {
+      gather_question q = of_table(300000, row, 32);
+      q.bulk_ready = false;
+      EXPECT_EQ(choose(q, asking(gather_way::automatic, gather_order::automatic, few), shipped).way, gather_way::aligned);
+      q = of_table(300000, row, 32);
+      q.converted = true;
+      EXPECT_EQ(choose(q, asking(gather_way::automatic, gather_order::automatic, few), shipped).way, gather_way::aligned);
+      EXPECT_EQ(error_of([&] { choose(q, asking(gather_way::bulk), shipped); }),
+                "the copy engine brings rows as they are and converts none; say aligned, or no conversion");
+      q = of_table(300000, row, 32);
+      q.far_rows = 0;
+      EXPECT_EQ(choose(q, asking(gather_way::automatic, gather_order::automatic, few), shipped).way, gather_way::aligned);
+    }
+  }
+  gather_options loads;
+  loads.load_bytes = 8;  // is about loads
+  EXPECT_EQ(ask(300000, 512, 32, loads).way, gather_way::aligned);
+  // A window of as many ids is as dense as one batch of them.
+  gather_question q = of_table(300000, 512, 32);
+  q.window = true;
+  EXPECT_EQ(choose(q, {}, shipped).way, gather_way::bulk);
+  // Where most rows are near, going over them apart costs what is won.
+  q = of_table(300000, 512, 64);
+  q.far_rows /= 2;
+  EXPECT_EQ(choose(q, {}, shipped).way, gather_way::aligned);
+  // On a link that 4 multiprocessors cannot fill.
+  gather_figures fast = shipped;
+  fast.zero_copy_gbs = 400;
+  for (gather_figures::reach& r : fast.tables) r.translations *= 8;
+  EXPECT_EQ(choose(of_table(300000, 512, 32), {}, fast).way, gather_way::aligned);
+}
+
+TEST(choice_of_way, on_few_multiprocessors) {
+  EXPECT_EQ(ask(300000, 1024, 32, asking(gather_way::automatic, gather_order::automatic, 4)).way, gather_way::bulk);
+  EXPECT_EQ(ask(300000, 1020, 32, asking(gather_way::automatic, gather_order::automatic, 4)).way, gather_way::aligned);
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::automatic, 4)).way, gather_way::bulk);
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::automatic, 2)).way, gather_way::aligned);
+  EXPECT_EQ(ask(300000, 1024, 32, asking(gather_way::automatic, gather_order::bucketed, 4)).order, gather_order::bucketed);
+  EXPECT_EQ(engine_share({}), 4u);
+  for (unsigned n : {1u, 4u, 7u}) EXPECT_EQ(engine_share(asking(gather_way::automatic, gather_order::automatic, n)), n);
+  EXPECT_EQ(engine_share(asking(gather_way::automatic, gather_order::automatic, 8)), 4u);
+  EXPECT_EQ(engine_share(asking(gather_way::bulk)), 4u);
+  EXPECT_EQ(engine_share(asking(gather_way::bulk, gather_order::automatic, 16)), 16u);
+}
+
+TEST(choice_model, beside_what_was_measured) {
+  // The model beside what was measured: GB/s of 512 B rows of 32 GiB.
+  auto const rate = [&](std::uint64_t n) { return static_cast<double>(n) * 512 / shipped.sorted_ms(n, 512, 32ull << 30) / 1e6; };
+  EXPECT_NEAR(rate(100000), 18, 3);
+  EXPECT_NEAR(rate(300000), 21.5, 3);
+  EXPECT_NEAR(rate(1000000), 39, 4);
+  EXPECT_NEAR(rate(2000000), 51.7, 3);
+
+  link_calibration link;
+  link.zero_copy_gbs = 20;
+  link.random_rows = {{128, 1ull << 30, 14}, {512, 1ull << 30, 19.9}, {1024, 1ull << 30, 19.8}};
+  gather_figures const mine = gather_figures::of(link);
+  EXPECT_TRUE(mine.measured);
+  EXPECT_EQ(mine.translations(1ull << 30), 0);              // the link is the bound there
+  EXPECT_NEAR(mine.translations(16ull << 30), 0.03, 0.01);  // larger than measured: as shipped
+}
+
+}  // namespace
+}  // namespace garner
