@@ -159,6 +159,12 @@ void show_progress(bool wanted) {
 void print_stats() {
   for (auto const& p : phase_totals()) fmt::print(stderr, "{:<28} {:>12.3f} s {:>10} x\n", p.name, p.seconds, p.times);
   for (auto const& c : counter_values()) fmt::print(stderr, "{:<28} {:>14}\n", c.name, grouped(c.value));
+  fmt::print(stderr, "{:<28} {:>14}\n", "memory.host_peak", grouped(host_budget().peak()));
+  for (int d = 0; d < 16; ++d)
+    if (std::uint64_t const peak = device_budget(d).peak()) {
+      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_peak", d), grouped(peak));
+      fmt::print(stderr, "{:<28} {:>14}\n", fmt::format("memory.device_{}_driver", d), grouped(device::most_taken(d)));
+    }
 }
 
 }  // namespace garner::cli

@@ -80,6 +80,6 @@ void check_outputs(std::string const& input, std::vector<std::pair<char const*, 
 
 // What drawing a bar takes: only on a terminal, never with --quiet.
 void show_progress(bool wanted);
-void print_stats();  // phases and counters, on stderr
+void print_stats();  // phases, counters and the most memory taken, on stderr
 
 }  // namespace garner::cli

@@ -79,7 +79,7 @@ int run(int argc, char** argv) {
   bool quiet = false, stats = false;
   for (CLI::App* verb : app.get_subcommands({})) {
     verb->add_flag("--quiet", quiet, "no progress bar");
-    verb->add_flag("--stats", stats, "phases and counters on stderr at the end");
+    verb->add_flag("--stats", stats, "phases, counters and peaks of memory on stderr at the end");
   }
   // Options are all parsed before the callback of a verb runs.
   for (CLI::App* verb : app.get_subcommands({})) verb->parse_complete_callback([&] { cli::show_progress(!quiet); });

@@ -8,17 +8,92 @@
 namespace garner {
 
 void traffic_model::warp(std::span<std::vector<far_read> const> teams) {
-  std::size_t steps = 0;
-  for (auto const& reads : teams) {
-    steps = std::max(steps, reads.size());
+  for (auto const& reads : teams)
     for (far_read const& r : reads) seen_.bytes_useful += r.last - r.first;
-  }
   if (how_ == access_mode::paged) {
     for (auto const& reads : teams)
       for (far_read const& r : reads)
         for (std::uint64_t page = r.first / 4096; page <= (r.last - 1) / 4096; ++page) seen_.pages += pages_.insert(page).second ? 1 : 0;
     return;
   }
+  if (teams.size() == 1) return join_block(teams[0]);
+  settle();
+  in_lock_step(teams);
+}
+
+// Which reads of the warp are under way together. A body's sweep goes through one list, or through two side by side, in steps of 32
+// elements: a read that begins where one of the two ended goes on with it, any other begins a sweep, or the second list of one. What
+// packed lists ask for are no such steps, but pieces of lines, each of which crosses once: a piece that is not whole ends no round.
+void traffic_model::join_block(std::vector<far_read> const& reads) {
+  if (warps_ == 0 && reads.empty()) return;
+  std::vector<timed_read>& mine = block_[warps_++];
+  mine.clear();
+  struct list {
+    std::uint64_t end = ~std::uint64_t{0}, length = 0;
+    std::uint32_t step = 0, round = 0;
+  } walked[2];
+  std::uint32_t rounds = 0;
+  bool one_begun = false;
+  for (far_read const& r : reads) {
+    list* at = r.first == walked[0].end ? &walked[0] : r.first == walked[1].end ? &walked[1] : nullptr;
+    if (at) {
+      one_begun = false;
+      if (at->step == 0 || at->length % 128 == 0) {
+        std::uint32_t const k = ++at->step % 4;
+        if (looks_up_ ? k != 1 : k == 0) ++at->round;
+      }
+    } else if (one_begun) {
+      one_begun = false;
+      at = &walked[1];
+      *at = {0, 0, 0, walked[0].round};
+    } else {
+      one_begun = true;
+      at = &walked[0];
+      *at = {0, 0, 0, rounds};
+      walked[1] = {};
+    }
+    at->end = r.last;
+    at->length = r.last - r.first;
+    rounds = std::max(rounds, at->round + 1);
+    mine.push_back({{r.first / 32, (r.last + 31) / 32}, at->round, at->step % 4 == 0});
+  }
+  if (warps_ == warps_a_block) settle();
+}
+
+void traffic_model::settle() {
+  std::size_t done[warps_a_block] = {};
+  bool more = warps_ > 0;
+  for (std::uint32_t round = 0; more; ++round) {
+    more = false;
+    under_way_.clear();
+    for (std::size_t w = 0; w < warps_; ++w) {
+      auto const& reads = block_[w];
+      std::size_t const begin = done[w];
+      std::size_t& end = done[w];
+      while (end < reads.size() && reads[end].round <= round) ++end;
+      for (bool first : {true, false}) {
+        now_.clear();
+        for (std::size_t i = begin; i < end; ++i)
+          if (reads[i].first == first) ask(reads[i].asked);
+        instruction();
+      }
+      more |= end < reads.size();
+    }
+  }
+  warps_ = 0;
+}
+
+void traffic_model::ask(sectors const& wanted) {
+  auto const meets = [&](sectors const& s) { return s.begin < wanted.end && wanted.begin < s.end; };
+  bool const some = std::any_of(under_way_.begin(), under_way_.end(), meets);
+  for (std::uint64_t s = wanted.begin; s < wanted.end; ++s)
+    if (!some || std::none_of(under_way_.begin(), under_way_.end(), [&](sectors const& u) { return u.has(s); })) now_.push_back(s);
+  under_way_.push_back(wanted);
+}
+
+void traffic_model::in_lock_step(std::span<std::vector<far_read> const> teams) {
+  std::size_t steps = 0;
+  for (auto const& reads : teams) steps = std::max(steps, reads.size());
   held_by_.assign(teams.size(), {});
   for (std::size_t step = 0; step < steps; ++step) {
     now_.clear();
@@ -70,7 +145,10 @@ std::uint32_t traffic_model::missing(std::uint64_t line, std::uint32_t sectors) 
   return sectors;
 }
 
-traffic traffic_model::take() { return std::exchange(seen_, {}); }
+traffic traffic_model::take() {
+  settle();
+  return std::exchange(seen_, {});
+}
 
 link_rates link_rates::of(double gbs) {
   link_rates r;

@@ -1,9 +1,12 @@
 // The traffic model: what a GPU would send over the link for what its warps ask. docs/traffic.md states it for users.
-//   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours;
-//   a team keeps the sectors of its last two reads, so whoever walks a list, with weights beside it, asks for each sector once;
-//   no other cache, or an L2 of a given size (least recently used lines, each with the sectors it holds);
+//   sector 32 B, line 128 B; the sectors that one warp instruction touches within a line make one request per stretch of neighbours.
+// A warp that is one team has four reads under way at a time, a *round*, and the warps of a block begin together:
+//   a sector that is under way is not asked for again by any warp of the block; what came in an earlier round is gone (it is streamed);
+//   the first read of a round leaves alone, the other three behind each other, so that a line in which two of them meet is one request.
+// A warp of several teams (a lane, or eight, a list) has one read under way, and each team keeps the sectors of its last two.
+//   no other cache, or one of a given size (least recently used lines, each with the sectors it holds);
 //   paged: each page of 4 KiB crosses once, when it is first touched (the read-mostly copy stays: no thrashing).
-// Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 20 ns a request, serial; with an L2 about 60 ns.
+// Stands in for the bus monitor of the dissertation (section 2.3.2). Cost: about 30 ns a request, serial; with a cache about 70 ns.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -24,21 +27,38 @@ class traffic_model : public request_sink {
   explicit traffic_model(access_mode how, std::uint64_t l2_bytes = 0) : how_(how), l2_lines_(l2_bytes / 128) {}
 
   void warp(std::span<std::vector<far_read> const> teams) override;
-  traffic const& seen() const { return seen_; }
-  traffic take();  // what was seen since the last take; the caches stay as they are
+  traffic take();  // what was seen since the last take, which ends a kernel; the caches stay as they are
+  // From here on something is looked up for each element before the next is read: of four reads of a warp the compiler then puts the first
+  // two under way together, and each of the others when the one before has come.
+  void look_up_between_reads() { looks_up_ = true; }
 
  private:
+  struct sectors {
+    std::uint64_t begin = 0, end = 0;
+    bool has(std::uint64_t s) const { return begin <= s && s < end; }
+  };
+  struct timed_read {
+    sectors asked;
+    std::uint32_t round;
+    bool first;  // of its round
+  };
+  static constexpr std::size_t warps_a_block = 8;  // of 256 threads, as kernels are launched unless told else
+
+  void join_block(std::vector<far_read> const& reads);               // of a warp that is one team
+  void settle();                                                     // counts what the block's warps ask for, round by round
+  void ask(sectors const& wanted);                                   // into now_ goes what is not under way in this round
+  void in_lock_step(std::span<std::vector<far_read> const> teams);   // a warp of several teams
   void instruction();                                                // the sectors in now_ are asked for by one instruction
   std::uint32_t missing(std::uint64_t line, std::uint32_t sectors);  // which of them the L2 does not hold; it holds them afterwards
 
   access_mode how_;
   std::uint64_t l2_lines_;
+  bool looks_up_ = false;
   traffic seen_;
+  std::vector<timed_read> block_[warps_a_block];
+  std::size_t warps_ = 0;           // of the block, so far
+  std::vector<sectors> under_way_;  // in this round
   std::vector<std::uint64_t> now_;
-  struct sectors {
-    std::uint64_t begin = 0, end = 0;
-    bool has(std::uint64_t s) const { return begin <= s && s < end; }
-  };
   std::vector<std::pair<sectors, sectors>> held_by_;  // what each team read last and before that
   std::unordered_set<std::uint64_t> pages_;
   struct cached {
@@ -50,7 +70,8 @@ class traffic_model : public request_sink {
 };
 
 // The same counts in closed form, for one run of elements [begin, end) of `size` bytes each on a line-aligned array, read by a team of 32
-// lanes (or by one lane, strided), no cache. `align`: the team starts on a line. Used where no trace is taken: on the device.
+// lanes (or by one lane, strided) that has the block to itself, no cache. `looks_up`: as traffic_model::look_up_between_reads. Used where
+// no trace is taken: on the device.
 struct run_traffic {
   std::uint64_t requests[4] = {};
   std::uint64_t useful = 0;
@@ -67,7 +88,7 @@ struct run_traffic {
 };
 
 namespace detail {
-// The requests of one instruction that asks for bytes [first, last): a stretch of sectors, cut at lines.
+// The requests for bytes [first, last), a stretch of sectors, cut at lines.
 GARNER_HD inline void add_stretch(run_traffic& t, std::uint64_t first, std::uint64_t last) {
   std::uint64_t const begin = first / 32, end = (last + 31) / 32;
   std::uint64_t const line_end = (begin / 4 + 1) * 4, head = line_end < end ? line_end : end;
@@ -75,9 +96,32 @@ GARNER_HD inline void add_stretch(run_traffic& t, std::uint64_t first, std::uint
   t.add(4, (end - head) / 4);
   t.add((end - head) % 4, 1);
 }
+// The requests of four steps of `step` bytes from `origin`, of which [first, last) is asked for. The first leaves alone, the others
+// together and without the sector that they share with it. `looks_up`: so does the second alone, and the others when it has come.
+GARNER_HD inline void add_round(run_traffic& t, std::uint64_t origin, std::uint64_t first, std::uint64_t last, std::uint64_t step,
+                                bool looks_up) {
+  std::uint64_t const second = origin + step, end = origin + 4 * step, then = looks_up ? second + step : end,
+                      rest = (second + 31) / 32 * 32;
+  add_stretch(t, first, last < second ? last : second);
+  if (rest < last) add_stretch(t, rest, last < then ? last : then);
+  for (std::uint64_t s = then; s < end && s < last; s += step) add_stretch(t, s, last < s + step ? last : s + step);
+}
+// The requests of a run in steps from `origin`, where 4 * step is a number of whole lines: all fours but the first and last are alike.
+GARNER_HD inline run_traffic in_steps(std::uint64_t origin, std::uint64_t first, std::uint64_t last, std::uint64_t step,
+                                      bool looks_up = false) {
+  std::uint64_t const four = 4 * step, whole = (last - origin) / four, left = origin + whole * four;
+  run_traffic t, one;
+  add_round(t, origin, first, last, step, looks_up);
+  if (whole > 1) add_round(one, origin + four, origin + four, last, step, looks_up);
+  for (int k = 0; k < 4; ++k) t.requests[k] += (whole - 1) * one.requests[k];
+  if (whole && left < last) add_round(t, left, left, last, step, looks_up);
+  t.useful = last - first;
+  return t;
+}
 }  // namespace detail
 
-GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t end, std::uint64_t size, access_mode how) {
+GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t end, std::uint64_t size, access_mode how,
+                                            bool looks_up = false) {
   run_traffic t;
   if (begin >= end) return t;
   t.useful = (end - begin) * size;
@@ -86,21 +130,9 @@ GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t e
     t.requests[0] = (last + 31) / 32 - first / 32;
     return t;
   }
-  std::uint64_t const step = 32 * size;  // bytes that a step of the team covers
-  if (how != access_mode::merged) {
-    // Steps end on lines, so no line is cut by a step: one stretch for the whole run. (A step of 8-byte elements covers two lines.)
-    detail::add_stretch(t, first, last);
-    return t;
-  }
-  // Merged: steps of 32 elements from `first`, all with the same offset in the line, then what is left. A sector that a step shares with
-  // the one before is held already.
-  std::uint64_t const whole = (last - first) / step, second = (first + step + 31) / 32 * 32, left = first + whole * step;
-  if (whole) detail::add_stretch(t, first, first + step);
-  run_traffic one;
-  if (whole > 1) detail::add_stretch(one, second, first + 2 * step);
-  for (int k = 0; k < 4; ++k) t.requests[k] += (whole - 1) * one.requests[k];
-  std::uint64_t const rest = whole ? (left + 31) / 32 * 32 : left;
-  if (rest < last) detail::add_stretch(t, rest, last);
+  if (how == access_mode::merged) return detail::in_steps(first, first, last, 32 * size, looks_up);
+  // Steps end on lines, so no line is cut by a step: one stretch for the whole run. (A step of 8-byte elements covers two lines.)
+  detail::add_stretch(t, first, last);
   return t;
 }
 

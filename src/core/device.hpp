@@ -37,6 +37,9 @@ memory_now memory(int index);
 
 // Memory. Pointers are valid on the host for mapped and managed memory (one address on both sides), never for allocate()'s.
 void* allocate(int index, std::size_t bytes);
+// The most by which allocate() saw the device's free memory shrink since its first call: the driver's own count, in its blocks, scratch
+// included; what other processes take meanwhile too. 0 where nothing was allocated.
+std::uint64_t most_taken(int index) noexcept;
 void release(int index, void* pointer) noexcept;
 void* allocate_managed(int index, std::size_t bytes);
 void release_managed(int index, void* pointer) noexcept;

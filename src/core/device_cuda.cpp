@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -111,9 +112,42 @@ memory_now memory(int index) {
   return {free_bytes, total};
 }
 
+namespace {
+struct free_seen {
+  std::atomic<std::uint64_t> first{0}, least{0};
+};
+constexpr int devices_watched = 16;
+free_seen watched[devices_watched];
+
+std::uint64_t free_now() {
+  std::size_t free_bytes = 0, total = 0;
+  if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) cudaGetLastError();
+  return free_bytes;
+}
+void watch_first(int index) {
+  std::uint64_t none = 0;
+  if (index < devices_watched && watched[index].first.load() == 0) {
+    std::uint64_t const now = free_now();
+    if (watched[index].first.compare_exchange_strong(none, now)) watched[index].least = now;
+  }
+}
+void watch_least(int index) {
+  if (index >= devices_watched) return;
+  std::uint64_t const now = free_now();
+  std::uint64_t least = watched[index].least.load();
+  while (now && now < least && !watched[index].least.compare_exchange_weak(least, now)) {
+  }
+}
+}  // namespace
+
+std::uint64_t most_taken(int index) noexcept {
+  return index >= 0 && index < devices_watched ? watched[index].first.load() - watched[index].least.load() : 0;
+}
+
 void* allocate(int index, std::size_t bytes) {
   require(index);
   use(index);
+  watch_first(index);
   void* p = nullptr;
   cudaError_t const status = cudaMalloc(&p, bytes);
   if (status != cudaSuccess) {
@@ -124,6 +158,7 @@ void* allocate(int index, std::size_t bytes) {
          "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget, --device-budget) or free some",
          index, bytes, cudaGetErrorString(status), free_bytes, total);
   }
+  watch_least(index);
   return p;
 }
 void release(int index, void* pointer) noexcept {

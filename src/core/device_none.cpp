@@ -16,6 +16,7 @@ void make_current(int) { refuse(); }
 void* driver_entry(char const*, int) noexcept { return nullptr; }
 properties describe(int) { refuse(); }
 memory_now memory(int) { refuse(); }
+std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }

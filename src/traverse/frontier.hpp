@@ -81,6 +81,7 @@ struct arc_costs {
   bool crosses = true, weighted = false;
   std::uint64_t kept = 0;
   packed_directory targets{}, weights{};  // no blocks: plain
+  bool looks_up = false;                  // as traffic_model::look_up_between_reads
 
   GARNER_HD static run_traffic of_blocks(packed_directory const& at, std::uint64_t begin, std::uint64_t end) {
     return traffic_of_run(at.word_of(begin / 32), at.word_of((end + 31) / 32), 4, access_mode::aligned);
@@ -88,12 +89,11 @@ struct arc_costs {
   // Steps of weights begin where those of the targets do, which for ids of 8 bytes may be in the middle of a line of weights.
   GARNER_HD run_traffic of_weights(std::uint64_t begin, std::uint64_t end) const {
     if (id_bytes == 4 || how == access_mode::strided || how == access_mode::merged) return traffic_of_run(begin, end, 4, how);
-    std::uint64_t const first_step_ends = smaller(end, begin / 16 * 16 + 32);
-    return traffic_of_run(begin, first_step_ends, 4, access_mode::merged) + traffic_of_run(first_step_ends, end, 4, access_mode::merged);
+    return detail::in_steps(begin / 16 * 64, begin * 4, end * 4, 128);
   }
   GARNER_HD run_traffic operator()(std::uint64_t begin, std::uint64_t end) const {
     if (begin >= end || end <= kept) return {};
-    run_traffic t = targets.blocks ? of_blocks(targets, begin, end) : traffic_of_run(begin, end, id_bytes, how);
+    run_traffic t = targets.blocks ? of_blocks(targets, begin, end) : traffic_of_run(begin, end, id_bytes, how, looks_up);
     if (weighted) t = t + (weights.blocks ? of_blocks(weights, begin, end) : of_weights(begin, end));
     return t;
   }

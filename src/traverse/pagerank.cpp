@@ -274,6 +274,8 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     in = job.template in_view<Id>();
     std::uint64_t const* const offsets = lists().offsets.data();
     arc_costs costs = job.costs(in);
+    costs.looks_up = true;  // of the ranks: sum_lists as it is compiled
+    if (!g.info.packed) job.model.look_up_between_reads();
     if (costs.targets.blocks) costs.targets = lists().packed_targets.view().at;  // counted here, by the host
     std::vector<std::uint64_t> first;
     std::vector<frontier_item<Id>> all_items;

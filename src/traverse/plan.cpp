@@ -64,24 +64,28 @@ class lists {
       return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
     });
   }
-  traffic by_words() const {  // those of 32 neighbouring vertices as one run
-    if (!offsets_ || how_ == access_mode::copied) return together();
+  traffic by_words(bool looks_up = false) const {  // those of 32 neighbouring vertices as one run
+    if (!offsets_ || how_ == access_mode::copied) return together(looks_up);
     return over((info_.vertices + 31) / 32,
-                [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)]); });
+                [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)], looks_up); });
   }
 
  private:
-  run_traffic run_of(std::uint64_t begin, std::uint64_t end) const {
-    if (!packed_) return arc_costs{how_, info_.id_bytes, true, weighted_}(begin, end);
+  run_traffic run_of(std::uint64_t begin, std::uint64_t end, bool looks_up = false) const {
+    if (!packed_) {
+      arc_costs costs{how_, info_.id_bytes, true, weighted_};
+      costs.looks_up = looks_up;
+      return costs(begin, end);
+    }
     // Codes are some part of what they stand for; where each block begins is not known before the directory is read.
     double const part = static_cast<double>(packed_) / static_cast<double>(info_.edges * 4);
     auto const word = [&](std::uint64_t i) { return static_cast<std::uint64_t>(static_cast<double>(i) * part); };
     return traffic_of_run(word(begin / 32 * 32), word((end + 31) / 32 * 32), 4, access_mode::aligned);
   }
-  traffic together() const {
+  traffic together(bool looks_up = false) const {
     if (how_ == access_mode::paged) return pages();
     if (how_ == access_mode::copied) return as_traffic(sent_in_blocks(info_.edges, info_.id_bytes, weighted_));
-    return as_traffic(run_of(0, info_.edges));
+    return as_traffic(run_of(0, info_.edges, looks_up));
   }
   traffic pages() const {  // each once
     traffic t;
@@ -170,7 +174,7 @@ void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
   p.iterations = o.iterations.value_or(1);
   p.iterations_known = o.iterations.has_value();
   std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
-  if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(), times});
+  if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(true), times});
   else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
 }
 

@@ -6,32 +6,12 @@
 #include "core/random.hpp"
 #include "memory/link.hpp"
 #include "support.hpp"
+#include "traced_runs.hpp"
 
 namespace garner {
 namespace {
 using namespace garner::testing;
 
-template <class Id>
-struct read_runs {
-  Id const* data;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> const* runs;
-  template <class Team>
-  void operator()(Team t, std::uint64_t i) const {
-    t.each(run<Id>{data, (*runs)[i].first, (*runs)[i].second}, [](Id) {});
-  }
-};
-using runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-template <int Width, class Id = std::uint32_t>
-traffic trace(runs const& all, access_mode how, std::uint64_t l2 = 0) {
-  traffic_model model(how, l2);
-  executor x({place_kind::traced, 0}, &model);
-  std::uint64_t most = 1;
-  for (auto [b, e] : all) most = std::max(most, e);
-  auto const far = far_copy(x, std::vector<Id>(most));
-  for_each_item<Width>(x, all.size(), read_runs<Id>{far.data(), &all}, how);
-  return model.take();
-}
 using counts = std::array<std::uint64_t, 4>;
 
 TEST(traffic, aligned_lines_go_whole) {
@@ -39,11 +19,33 @@ TEST(traffic, aligned_lines_go_whole) {
   EXPECT_EQ(trace<32>({{8, 128}}, access_mode::aligned).requests, (counts{0, 0, 1, 3}));
 }
 TEST(traffic, merged_but_off_by_a_sector_splits_every_line) {  // figure 2.4 (c): 96 B and 32 B
-  EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{4, 0, 4, 0}));
+  EXPECT_EQ(trace<32>({{8, 40}}, access_mode::merged).requests, (counts{1, 0, 1, 0}));
 }
-TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_share) {
-  EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{3, 0, 2, 1}));
-  EXPECT_EQ(trace<32>({{1, 33}, {33, 65}}, access_mode::merged).requests, (counts{2, 0, 0, 2}));  // two teams share nothing
+TEST(traffic, of_four_merged_steps_the_first_leaves_alone_and_the_others_together) {
+  EXPECT_EQ(trace<32>({{8, 136}}, access_mode::merged).requests, (counts{2, 0, 2, 2}));      // 96 32 | 96 128 128 32
+  EXPECT_EQ(trace<32>({{8, 8 + 512}}, access_mode::merged).requests, (counts{8, 0, 8, 8}));  // every four of them alike
+}
+TEST(traffic, merged_but_off_by_an_element_asks_once_for_the_sector_that_two_steps_of_a_round_share) {
+  EXPECT_EQ(trace<32>({{1, 97}}, access_mode::merged).requests, (counts{2, 0, 1, 2}));   // 128 32 | 96 128 32, of which 32 is shared
+  EXPECT_EQ(trace<32>({{1, 161}}, access_mode::merged).requests, (counts{3, 0, 1, 4}));  // ... the next round asks again
+}
+TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
+  EXPECT_EQ(trace<32>({{1, 33}, {33, 65}}, access_mode::merged).requests, (counts{2, 0, 1, 1}));
+  runs far_apart{{1, 33}};
+  for (std::uint64_t k = 1; k < 8; ++k) far_apart.push_back({k * 1000, k * 1000 + 1});
+  far_apart.push_back({33, 65});  // the first warp of the next block
+  EXPECT_EQ(trace<32>(far_apart, access_mode::merged).requests, (counts{2 + 7, 0, 0, 2}));
+  // By the time that the first list's end is asked for, the begin of the next has come and gone.
+  EXPECT_EQ(trace<32>({{1, 161}, {161, 193}}, access_mode::merged).requests, (counts{4, 0, 1, 5}));
+}
+TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
+  traffic_model model(access_mode::merged);
+  model.look_up_between_reads();
+  executor x({place_kind::traced, 0}, &model);
+  auto const far = far_copy(x, std::vector<std::uint32_t>(200));
+  runs const all{{1, 129}};
+  for_each_item<32>(x, 1, read_runs<std::uint32_t>{far.data(), &all}, access_mode::merged);
+  EXPECT_EQ(model.take().requests, (counts{4, 0, 1, 3}));  // 128 32 | 96 32 | 128 32 | 128 32
 }
 TEST(traffic, strided_asks_for_each_sector_once) {  // figure 2.4 (a): 32 lanes, 32 lists far apart
   runs lists;
@@ -77,20 +79,32 @@ TEST(traffic, figures) {
   EXPECT_DOUBLE_EQ(t.amplification(0), 0.0);
 }
 TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
+  auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each a kernel of its own
+    traffic_model model(access_mode::aligned, l2);
+    executor x({place_kind::traced, 0}, &model);
+    auto const far = far_copy(x, std::vector<std::uint32_t>(64));
+    traffic t;
+    for (auto const& one : all) {
+      runs const alone{one};
+      for_each_item<32>(x, 1, read_runs<std::uint32_t>{far.data(), &alone}, access_mode::aligned);
+      t += model.take();
+    }
+    return t;
+  };
   runs const twice{{0, 32}, {0, 32}, {32, 64}, {0, 32}};
-  EXPECT_EQ(trace<32>(twice, access_mode::aligned).request_count(), 4u);
-  EXPECT_EQ(trace<32>(twice, access_mode::aligned, 1 << 20).request_count(), 2u);
-  EXPECT_EQ(trace<32>(twice, access_mode::aligned, 128).request_count(), 3u);  // one line: the second list evicts the first
-  EXPECT_EQ(trace<32>({{0, 8}, {0, 32}}, access_mode::aligned, 1 << 20).requests, (counts{1, 0, 1, 0}));
+  EXPECT_EQ(in_turn(twice, 0).request_count(), 4u);
+  EXPECT_EQ(in_turn(twice, 1 << 20).request_count(), 2u);
+  EXPECT_EQ(in_turn(twice, 128).request_count(), 3u);  // one line: the second list evicts the first
+  EXPECT_EQ(in_turn({{0, 8}, {0, 32}}, 1 << 20).requests, (counts{1, 0, 1, 0}));
 }
 
 template <class Id>
-void closed_form_is_the_trace() {
+void closed_form_is_the_trace(bool looks_up) {
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned})
     for (std::uint64_t i = 0; i < 400; ++i) {
-      std::uint64_t const begin = random_bits(1, 0, i) % 70, end = begin + random_bits(1, 1, i) % 300;
-      traffic const t = how == access_mode::strided ? trace<1, Id>({{begin, end}}, how) : trace<32, Id>({{begin, end}}, how);
-      run_traffic const c = traffic_of_run(begin, end, sizeof(Id), how);
+      std::uint64_t const begin = random_bits(1, 0, i) % 70, end = begin + random_bits(1, 1, i) % 500;
+      traffic const t = how == access_mode::strided ? trace<1, Id>({{begin, end}}, how) : trace<32, Id>({{begin, end}}, how, 0, looks_up);
+      run_traffic const c = traffic_of_run(begin, end, sizeof(Id), how, looks_up);
       for (std::size_t k = 0; k < 4; ++k)
         EXPECT_EQ(c.requests[k], t.requests[k]) << to_string(how) << " " << begin << " " << end << " " << k;
       EXPECT_EQ(c.useful, t.bytes_useful);
@@ -98,8 +112,10 @@ void closed_form_is_the_trace() {
     }
 }
 TEST(traffic, closed_form_is_the_trace_of_a_run) {
-  closed_form_is_the_trace<std::uint32_t>();
-  closed_form_is_the_trace<std::uint64_t>();
+  for (bool looks_up : {false, true}) {
+    closed_form_is_the_trace<std::uint32_t>(looks_up);
+    closed_form_is_the_trace<std::uint64_t>(looks_up);
+  }
 }
 
 // The figures of the machine that the model was made for: whole lines 51 GB/s = 0.40 G/s, off by 32 B (half 32, half 96) 0.50 G/s and

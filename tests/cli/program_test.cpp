@@ -119,6 +119,8 @@ TEST(common, stats_and_quiet) {
   EXPECT_EQ(plain.err, "");
   EXPECT_NE(told.err.find("bfs.levels"), std::string::npos) << told.err;
   EXPECT_NE(told.err.find("bfs.arcs"), std::string::npos) << told.err;
+  EXPECT_NE(told.err.find("memory.host_peak"), std::string::npos) << told.err;
+  EXPECT_EQ(told.err.find("memory.device_"), std::string::npos) << told.err;  // none was taken
 }
 
 TEST(json, has_what_it_promises) {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The steps `traffic` and `peers` of tools/prove_gpu. `traffic` is rehearsed at place host with an ncu that counts what the model counts, but for the strided searches,
-# where it counts half as much again: the differences in traffic.json must be 0 there and a third here.
+# The steps `traffic`, `memory` and `peers` of tools/prove_gpu, rehearsed at place host. Traffic with an ncu that counts what the model counts, but for the
+# strided searches, where it counts half as much again: the differences in traffic.json must be 0 there and a third here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 garner=${GARNER_PROGRAM:-$PWD/garner}
@@ -55,12 +55,30 @@ for r in rows:
     assert m["sectors"] * 32 >= 0.7 * r["edge_list_bytes"], r
 PY
 grep -q "no counters: ==ERROR== no such mode" "$work/said"
-grep -q " 9 pagerank  strided " "$work/said"
+grep -qF '| 9, pagerank, `strided` | ' "$work/said"
+grep -q "traffic: 12 rows, 2 further apart than 5 % (strided 15 %): FAILED" "$work/said"
 [[ -z $(ls "$work/store") ]] || { echo "left behind: $(ls "$work/store")"; exit 1; }
 
 # Out of time it leaves out what is left, and says so.
 PATH=$work/path:$PATH STEPS=traffic TRAFFIC_SCALES=8 TRAFFIC_SECONDS=0 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/short" > "$work/said" 2>&1
 [[ $(grep -c "left out, no time" "$work/said") == 6 && $(cat "$work/short/traffic.json") == "[]" ]] || { cat "$work/said"; exit 1; }
+
+# Counters of an earlier run beside a new model, with no ncu at all: the same differences.
+STEPS=traffic TRAFFIC_SCALES="8 9" L2_SIZES="1MiB" COUNTED=$work/proof/traffic.json PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/again" > "$work/said" 2>&1
+python3 - "$work/proof/traffic.json" "$work/again/traffic.json" << 'PY' || { cat "$work/said"; exit 1; }
+import json, sys
+first, again = (sorted(json.load(open(f)), key=str) for f in sys.argv[1:])
+assert first == again and len(first) == 12
+PY
+
+STEPS=memory MEMORY_SCALE=14 PLACE=host STORE=$work/store "$root/tools/prove_gpu" "$work/bundle" "$work/memory" > "$work/said" 2>&1
+python3 - "$work/memory/memory.json" << 'PY' || { cat "$work/said"; exit 1; }
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert len({(r["job"], r["variant"], r["packed"]) for r in rows}) == len(rows) == 16, rows
+for r in rows: assert r["device_took"] == r["device_planned"] == 0 < r["host_took"], r
+PY
+grep -q "memory, packed: 8 runs, " "$work/said"
 
 # The step `peers`, with tests that pass, skip and fail, and a sanitizer that runs what it is given: all of it is counted and told.
 mkdir "$work/bundle/tests"
@@ -78,4 +96,4 @@ PATH=$work/path:$PATH STEPS=peers PEER_TABLE=1MiB PLACE=host STORE=$work/store "
 [[ $(grep -c ": exit 1: 1 passed, 1 skipped, 1 failed" "$work/said") == 3 && $(grep -c "1 needs two GPUs" "$work/said") == 3 ]] || { cat "$work/said"; exit 1; }
 grep -q "512 B rows of another device: NOT measured" "$work/said" || { cat "$work/said"; exit 1; }
 [[ $(grep -c memcheck "$work/said") == 3 && $(wc -l < "$work/bundle/tests/asked") == 6 ]] || { cat "$work/said"; exit 1; }
-echo "prove_gpu: the step traffic compares counters with the model; the step peers counts its tests"
+echo "prove_gpu: the step traffic compares counters with the model, memory what jobs take with their plan; peers counts its tests"
