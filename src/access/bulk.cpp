@@ -74,7 +74,7 @@ bulk_shape shape_of(bulk_rows const& w, bulk_options const& options, unsigned mu
       std::clamp<std::uint64_t>(options.stage_bytes ? options.stage_bytes : 4096, bulk_line, 16384) / bulk_line * bulk_line;
   s.stage_bytes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(span, bulk_line, most));
   std::size_t const room = std::min<std::size_t>(shared_bytes, 200u << 10);
-  s.warps = options.warps ? std::clamp(options.warps, 1u, 16u) : s.stage_bytes <= 640 ? 16 : 8;
+  s.warps = options.warps ? std::clamp(options.warps, 1u, 16u) : s.stage_bytes <= 1152 ? 16 : 8;
   auto const stages = [&] { return room / s.warps / s.stage_bytes; };
   while (s.warps > 1 && (stages() < 4 || s.shared_bytes() > room)) s.warps /= 2;
   auto const fits = [&](std::size_t n) { return s.warps * (256 + n * s.stage_bytes) <= room; };

@@ -108,7 +108,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
                       q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && options.load_bytes == 0 && sortable;
   bool const engine_on_few = engine && options.multiprocessors > 0 && options.multiprocessors < 8 && q.row_bytes >= 1024;
-  // A tenth, since it was measured at one density.
+  // A tenth: as much as the model may be wrong.
   bool const engine_in_order = engine && !engine_on_few &&
                                (options.multiprocessors == 0 || options.multiprocessors >= gather_figures::engine_multiprocessors) &&
                                by_engine < 0.9 * by_all;
