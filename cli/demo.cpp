@@ -102,6 +102,8 @@ void run_demo(settings const& s) {
       o.where = where;
       o.access = m.access;
       o.vertices_per_team = m.per_team;
+      o.variant = bfs_variant::levels;  // the same arcs in all modes, and nothing of them near
+      o.device_budget = 0;
       o.check_certificate = true;
       load_options load;
       bool const on_device = where.kind == place_kind::device;

@@ -89,6 +89,7 @@ job_ground job_arguments::load(job_ground ground) const {
   how.device = on_device ? ground.where.index : -1;
   how.in_lists = ground.needs.in_lists;
   how.weights = ground.needs.weights;
+  how.hints = ground.needs.hint_bytes > 0;
   how.check = ground.checked;
   ground.g = load_graph(file, how);
   return ground;
@@ -96,10 +97,11 @@ job_ground job_arguments::load(job_ground ground) const {
 
 job_ground::memory job_ground::bytes() const {
   memory all;
-  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info);
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.hint_bytes;
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.copy_bytes;
   if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
   else if (edges == garner::tier::device) all.device += far_bytes();
+  if (on_device() && in_device_memory(edges) && info.packed) all.host += far_bytes();  // on their way
   return all;
 }
 

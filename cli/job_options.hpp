@@ -41,6 +41,7 @@ struct job_needs {
   bool in_lists = false, weights = false;
   std::uint64_t state_bytes = 0;  // near the place that runs
   std::uint64_t copy_bytes = 0;   // copies of far data there, and what they may take
+  std::uint64_t hint_bytes = 0;   // of the file's hints, from which one is taken
   std::uint64_t device_budget = 0;
 };
 
@@ -119,7 +120,9 @@ struct job_arguments {
     job_ground ground{file, info, stored_in(file), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
     if (!o.device_budget) o.device_budget = affordable_copies(ground);
     ground.needs.device_budget = *o.device_budget;
-    for (planned_copy const& c : planned_copies(info, o, ground.in_file)) ground.needs.copy_bytes += c.bytes;
+    std::vector<planned_copy> const kept = planned_copies(info, o, ground.in_file);
+    for (planned_copy const& c : kept) ground.needs.copy_bytes += c.bytes;
+    ground.needs.hint_bytes = bytes_of_file_hints(kept);
     return load(std::move(ground));
   }
   bool wants_result() const { return !out.empty(); }

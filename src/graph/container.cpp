@@ -637,7 +637,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   for (auto const& s : layout(g.info, reader.header.words, reader.header.hints)) wanted += s.bytes;
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
-  if (reader.header.hints) g.hints = reader.read_hints(how.check), g.hints_per_vertex = reader.header.hints;
+  if (how.hints && reader.header.hints) g.hints = reader.read_hints(how.check), g.hints_per_vertex = reader.header.hints;
   if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);

@@ -15,6 +15,7 @@ struct load_options {
   bool in_lists =
       false;  // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
   bool weights = false;  // also load the weights (errc::input where there are none)
+  bool hints = true;     // and the hints, where the file keeps some
   bool check = true;     // checksums and padding of every section loaded, then the invariants of the CSR
 };
 

@@ -195,8 +195,10 @@ buffer<std::uint32_t> make_hints(job_setting& job, std::uint32_t per_vertex) {
   else find(std::false_type{});
   x.wait();
   job.model.take();
-  job.took(fmt::format("{} best neighbours of every vertex", per_vertex), hints.bytes(),
-           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  std::uint32_t const kept = job.g.hints_per_vertex;
+  job.took(fmt::format("{} best neighbours of every vertex{}", per_vertex,
+                       kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, hint_bytes(info, kept)) : ""),
+           hints.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   return hints;
 }
 

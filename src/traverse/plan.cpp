@@ -346,6 +346,13 @@ std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
 
 }  // namespace
 
+std::uint64_t bytes_of_file_hints(std::vector<planned_copy> const& kept) {
+  std::uint64_t bytes = 0;
+  for (planned_copy const& c : kept)
+    if (c.hints && !c.to_make) bytes += c.bytes;
+  return bytes;
+}
+
 job_plan make_plan(graph_info const& info, job_options const& asked, stored const& s_, std::uint64_t const* offsets,
                    std::uint64_t const* in_offsets) {
   job_options o = asked;
@@ -359,10 +366,11 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
 
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
   if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
-  if (info.id_map) p.rows.push_back({"ids", tier::host, info.vertices * 8});
+  if (std::uint64_t const ids = bytes_of_ids(info)) p.rows.push_back({"ids", tier::host, ids});
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
+  if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copies = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copies});
   p.rows.push_back({"state", near, state - std::min(state, copies)});
@@ -370,6 +378,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.kept = planned_copies(info, o, s_);
   for (planned_copy const& c : p.kept) p.hints += c.hints, p.hints_to_make |= c.to_make;
   for (planned_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
+  if (std::uint64_t const hints = bytes_of_file_hints(p.kept)) p.rows.push_back({"best neighbours, of the file", tier::host, hints});
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
   p.from_offsets = read && s.access != access_mode::paged;

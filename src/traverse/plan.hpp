@@ -56,6 +56,8 @@ struct stored {
 };
 // The copies that the job's device budget is spent on.
 std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s = {});
+// Host memory of the file's hints, where one of these copies is made of them.
+std::uint64_t bytes_of_file_hints(std::vector<planned_copy> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);

@@ -50,6 +50,30 @@ TEST(plan_program, its_json_has_these_keys) {
     }
 }
 
+// The ids of a reordered graph, hints that the file keeps and packed lists count too, in the plan and when the job runs.
+TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
+  folder const at;
+  outcome const made = at.shell(
+      "garner generate uniform --scale 13 --weights 1:9 k.gnr && garner reorder k.gnr r.gnr --by random --keep-hints 3 &&"
+      " garner reorder k.gnr p.gnr --by random --keep-hints 4 --compress");
+  ASSERT_EQ(made.code, 0) << made.err;
+  for (std::string const job : jobs)
+    for (std::string const file : {"k.gnr", "r.gnr", "p.gnr"})
+      for (std::string const place : {"host", "traced"}) {
+        SCOPED_TRACE(job + " " + file + " " + place);
+        auto const planned = run(at, "plan " + file + " --job " + job + " --place " + place).at("host_bytes").get<double>();
+        outcome const ran = at.shell("garner " + job + " " + file + " --place " + place + " --stats --quiet --host-budget " +
+                                     std::to_string(static_cast<std::uint64_t>(planned * 1.01 + 4096)));
+        ASSERT_EQ(ran.code, 0) << ran.err;
+        std::size_t const peak_at = ran.err.find("memory.host_peak");
+        ASSERT_NE(peak_at, std::string::npos) << ran.err;
+        std::string digits;
+        for (char c : ran.err.substr(peak_at + 16, ran.err.find('\n', peak_at) - peak_at - 16))
+          if (c >= '0' && c <= '9') digits += c;
+        EXPECT_NEAR(std::stod(digits), planned, 0.02 * planned + 4096);
+      }
+}
+
 TEST(plan_program, refuses_in_the_words_of_the_job) {
   folder const at;
   generate(at);
