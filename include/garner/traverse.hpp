@@ -24,8 +24,8 @@ struct bfs_options {
   // Bytes of copies of far data kept on the device: directories of packed lists, hints, the first arcs, in this order. Unset: a tenth of
   // the plain edge list. Place host keeps none.
   std::optional<std::uint64_t> device_budget;
-  std::optional<std::uint32_t> hints;  // direction: in-neighbours of highest degree of every vertex, kept near and asked first; at most 4;
-                                       // unset: as many as the budget allows
+  std::optional<std::uint32_t> hints;  // direction: in-neighbours kept near and asked first, at most 4; unset: as many as the budget
+                                       // allows, beside hubs 3 where 4 fit (4: the best of each class u % 4)
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;            // where the edge list lies; unset: host, managed for paged
   std::uint32_t vertices_per_team = 1;  // lists that one team walks one after the other; EMOGI's fastest program takes 8
