@@ -149,12 +149,14 @@ class tiered_tensor {
   std::uint64_t device_rows() const, peer_rows() const, host_rows() const;
   std::string about() const;  // one line: where the rows lie, and why
 
-  // out: count rows, as they are in the table or converted, at the place that gathers. errc::input names an id that is negative or too
+  // out: count rows, as they are in the table or converted, at the place that gathers, as are the ids (on a device pinned host
+  // memory will do; errc::usage for memory that it does not read). errc::input names an id that is negative or too
   // large, and its position; nothing outside the table is read, and out then holds nothing of use.
   gather_run gather(id_array ids, void* out, gather_options const& options = {});
   // The ids of several mini-batches at once: each far row is read once for all of them. outs[k] gets the rows of batches[k].
   gather_run gather_many(std::span<id_array const> batches, std::span<void* const> outs, gather_options const& options = {});
-  gather_run explain(std::uint64_t ids, gather_options const& options = {}) const;  // what would be chosen, and why
+  // What would be chosen, and why; `ids` of so many mini-batches in all.
+  gather_run explain(std::uint64_t ids, gather_options const& options = {}, std::uint64_t batches = 1) const;
   gather_hits hits(id_array ids) const;
 
  private:

@@ -254,12 +254,13 @@ class Tiered:
         return self._gather(_library(*batches), batches, outs, dtype, way=way, order=order, scales=scales,
                             multiprocessors=multiprocessors)
 
-    def explain(self, ids, *, way="automatic", order="automatic", dtype=None):
-        """What a gather of so many ids would choose, and why: a GatherRun."""
+    def explain(self, ids, batches=1, *, way="automatic", order="automatic", dtype=None, multiprocessors=0):
+        """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (window())."""
         count = operator.index(ids)
         if not 0 <= count < 1 << 64:
             raise UsageError(f"explain: {count} ids; say how many ids a gather has, 0 or more")
-        return self._table.explain(count, way=way, order=order, to=_conversion(dtype, self._table.kind)[0])
+        return self._table.explain(count, operator.index(batches), way=way, order=order, to=_conversion(dtype, self._table.kind)[0],
+                                   multiprocessors=multiprocessors)
 
     def hits(self, ids):
         """How many of the rows of ids lie on the device, on its peers, in host memory. A pass over the ids."""

@@ -254,15 +254,15 @@ void add_features(nb::module_& m) {
           "Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.")
       .def(
           "explain",
-          [](py_table const& t, std::uint64_t ids, nb::kwargs how) {
+          [](py_table const& t, std::uint64_t ids, std::uint64_t batches, nb::kwargs how) {
             keywords given("explain", std::move(how));
             asked const a = asked_of(given);
-            return released([&] { return t.tensor.explain(ids, a.options); });
+            return released([&] { return t.tensor.explain(ids, a.options, batches); });
           },
-          nb::arg("ids"), nb::arg("how"),
-          nb::sig(
-              "def explain(self, ids: int, *, way: str = 'automatic', order: str = 'automatic', to: str | None = None, scales: object = "
-              "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
+          nb::arg("ids"), nb::arg("batches") = 1, nb::arg("how"),
+          nb::sig("def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', to: str | None = "
+                  "None, scales: object = "
+                  "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
       .def(
           "hits",
           [](py_table const& t, id_address const& ids) {

@@ -71,6 +71,7 @@ class Tables(unittest.TestCase):
             self.assertEqual(sum(t.tiers), 500)
             self.assertEqual(sum(t.hits(ids)), 300)
             self.assertTrue(t.explain(1000).why)
+            self.assertEqual(t.explain(200, 2, multiprocessors=4).rows, 200)
             self.assertIn("rows", t.about())
             self.assertIn("(500, 33) float32", repr(t))
 

@@ -56,6 +56,7 @@ struct pin_answer {
 };
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
+bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
 // Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way: the driver's own of

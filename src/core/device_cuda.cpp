@@ -224,6 +224,18 @@ pin_answer pin(void* pages, std::size_t bytes, bool read_only) {
   return {pin_result::refused, fmt::format("{} ({})", cudaGetErrorString(status), cudaGetErrorName(status))};
 }
 
+bool reads(int index, void const* at) noexcept {
+  cudaPointerAttributes a{};
+  if (cudaPointerGetAttributes(&a, at) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  if (a.type == cudaMemoryTypeDevice) return a.device == index;
+  if (a.type != cudaMemoryTypeUnregistered) return true;
+  int pages = 0;
+  if (cudaDeviceGetAttribute(&pages, cudaDevAttrPageableMemoryAccess, index) != cudaSuccess) cudaGetLastError();
+  return pages != 0;
+}
 std::size_t pinned_from(void const* at) noexcept {
   cudaPointerAttributes a{};
   auto const pinned = [&a](void const* p) {

@@ -26,6 +26,7 @@ void evict_managed(int, void*, std::size_t) { refuse(); }
 void map_host(void*, std::size_t) { refuse(); }
 void unmap_host(void*) noexcept {}
 pin_answer pin(void*, std::size_t, bool) { refuse(); }
+bool reads(int, void const*) noexcept { return false; }
 std::size_t pinned_from(void const*) noexcept { return 0; }
 void const* seen_by(int, void const*) { refuse(); }
 memory_handle export_memory(int, void*) { refuse(); }

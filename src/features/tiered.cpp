@@ -438,20 +438,28 @@ struct tiered_tensor::parts {
       fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
     return to;
   }
-  gather_run explain(std::uint64_t n, gather_options const& o, std::span<void* const> outs = {}) const {
+  gather_run explain(std::uint64_t n, gather_options const& o, bool window, std::span<void* const> outs = {}) const {
     element const to = written(o);
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
     bool const engine = has_bulk && on_16(view.far) && std::all_of(outs.begin(), outs.end(), on_16);
     gather_run run =
-        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, outs.size() > 1, to != source.kind}, o, figures);
+        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, window, to != source.kind}, o, figures);
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }
-  static void require_ids(id_array const& ids) {
+  // A kernel that reads elsewhere ends the device's context.
+  void require_here(void const* at, char const* what) const {
+    if (x.on_device() && at && !device::reads(x.device(), at))
+      fail(errc::usage,
+           "{} lie in memory that {} does not read; give memory of that device, or host memory that is pinned (unified_tensor)", what,
+           to_string(x.where()));
+  }
+  void require_ids(id_array const& ids) const {
     if (ids.id_bytes != 4 && ids.id_bytes != 8) fail(errc::usage, "ids of {} bytes; say 4 or 8", ids.id_bytes);
     if (ids.count && !ids.data) fail(errc::usage, "{} ids and no data", ids.count);
     if (reinterpret_cast<std::uintptr_t>(ids.data) % ids.id_bytes != 0)
       fail(errc::usage, "ids of {} bytes that are not aligned to {}", ids.id_bytes, ids.id_bytes);
+    if (ids.count) require_here(ids.data, "ids");
   }
   // Names the id that stands at `position` of these batches, of which `before` others came before.
   [[noreturn]] void refuse(batch_list const& batches, std::uint64_t position, std::uint64_t before, bool many) {
@@ -544,12 +552,13 @@ struct tiered_tensor::parts {
       require_ids(batches[b]);
       n += batches[b].count;
       if (batches[b].count && source.width && !outs[b]) fail(errc::usage, "{} ids and no place for their rows", batches[b].count);
+      if (batches[b].count && row_bytes) require_here(outs[b], "places for rows");
       if (to != source.kind && reinterpret_cast<std::uintptr_t>(outs[b]) % bytes_of(to) != 0)
         fail(errc::usage, "a place for {} rows that is not aligned to {} bytes", to_string(to), bytes_of(to));
     }
     if (to != source.kind && reinterpret_cast<std::uintptr_t>(source.data) % bytes_of(source.kind) != 0)
       fail(errc::usage, "a table of {} that is not aligned to {} bytes", to_string(source.kind), bytes_of(source.kind));
-    gather_run run = explain(n, o, outs);
+    gather_run run = explain(n, o, batches.size() > 1, outs);
     if (n == 0) return run;
     require_peers();
     if (x.on_device()) {
@@ -647,7 +656,9 @@ gather_run tiered_tensor::gather(id_array ids, void* out, gather_options const& 
 gather_run tiered_tensor::gather_many(std::span<id_array const> batches, std::span<void* const> outs, gather_options const& options) {
   return parts_->gather(batches, outs, true, options);
 }
-gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& options) const { return parts_->explain(ids, options); }
+gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& options, std::uint64_t batches) const {
+  return parts_->explain(ids, options, batches > 1);
+}
 gather_hits tiered_tensor::hits(id_array ids) const { return parts_->hits(ids); }
 
 }  // namespace garner

@@ -156,6 +156,49 @@ TEST(tiers, on_a_device_rows_lie_in_any_mixture) {
       }
 }
 
+TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  auto* const plain = static_cast<std::int64_t*>(std::calloc(1000, 8));  // pageable memory of the host
+  if (device::reads(0, plain)) {
+    std::free(plain);
+    GTEST_SKIP() << "this device pages host memory";
+  }
+  numbered_rows const data(1000, 5);
+  tiered_options o;
+  o.where = {place_kind::device, 0};
+  tiered_tensor t(data.rows, o);
+  executor x(o.where);
+  buffer<std::int64_t> near(tier::device, 5000, 0, "a test"), pinned(tier::host, 10, 0, "a test");
+  x.fill(near.data(), 0, near.bytes());
+  x.wait();
+  errc code{};
+  EXPECT_NE(error_of(
+                [&] {
+                  t.gather({plain, 10, 8}, near.data());
+                },
+                &code)
+                .find("ids lie in memory that device 0 does not read"),
+            std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_NE(error_of([&] { t.gather({near.data(), 10, 8}, plain); }, &code).find("places for rows lie in memory"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  error_of([&] { t.hits({plain, 10, 8}); }, &code);
+  EXPECT_EQ(code, errc::usage);
+  t.gather({pinned.data(), 10, 8}, near.data());  // and the device is well
+  EXPECT_EQ(x.read(near.data() + 50), 0);
+  std::free(plain);
+}
+
+TEST(tiers, explain_tells_of_several_mini_batches) {
+  numbered_rows const data(1000, 64);
+  tiered_options o;
+  o.where = {place_kind::traced, 0};
+  o.device_budget = 0;
+  tiered_tensor const t(data.rows, o);
+  EXPECT_EQ(t.explain(200).order, gather_order::none);
+  EXPECT_EQ(t.explain(200, {}, 2).order, gather_order::sorted);
+}
+
 TEST(tiers, on_a_device_a_stream_of_the_callers) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   numbered_rows const data(5000, 16);

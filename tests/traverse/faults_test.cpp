@@ -32,7 +32,7 @@
 namespace {
 std::atomic<std::int64_t> news_left{-1};  // until one is refused; negative: none is
 
-void* allocate(std::size_t bytes) {
+[[maybe_unused]] void* allocate(std::size_t bytes) {
   if (news_left.load(std::memory_order_relaxed) >= 0 && news_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
   if (void* const p = std::malloc(bytes ? bytes : 1)) return p;
   throw std::bad_alloc();

@@ -342,7 +342,7 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
   std::filesystem::path const file = std::filesystem::temp_directory_path() / ("garner_peer_" + std::to_string(::getpid()) + ".gnr");
   generate_options made;
   made.scale = 12;
-  made.build.draw_weights.emplace();
+  made.build.draw_weights = build_options::random_weights{};
   save_graph(generate_graph(made), file);
   open_options near;
   near.where = where, near.edges = tier::peer;
