@@ -21,7 +21,7 @@ namespace garner {
 namespace {
 
 struct reorder_arguments {
-  std::string in, out, by = "degree", score, table, table_out, place = "host";
+  std::string in, out, by = "degree", score, table, table_out, map, place = "host";
   cli::sample_arguments training;
   bool no_check = false;
   reorder_options how;
@@ -54,13 +54,25 @@ void reorder_file(reorder_arguments& a) {
     fail(errc::usage, "--by bfs: is found by the host; say --place host");
   a.budgets.apply(where);
   bool const scored = a.how.by == vertex_order::score;
-  if (scored && a.score.empty()) fail(errc::usage, "--by score: say which one too: --score degree, rpr, wrpr, expected, or an .npy file");
   if (!scored && !a.score.empty()) fail(errc::usage, "--score {}: goes with --by score", a.score);
+  if (scored && a.score.empty()) a.score = "expected";
   if (!a.table_out.empty() && a.table.empty()) fail(errc::usage, "--table-out {}: say --table too", a.table_out);
   std::string const table_out = a.table_out.empty() ? a.table : a.table_out;
-  cli::check_outputs(a.in, {{"OUT", a.out}, {"--table-out", table_out}});
-  if (!a.table.empty()) check_table(a.table);
+  cli::check_outputs(a.in, {{"OUT", a.out}, {"--table-out", table_out}, {"--map", a.map}});
+  if (!a.map.empty() && !a.map.ends_with(".npy"))
+    fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
+  if (std::error_code unknown; std::filesystem::equivalent(a.map, a.table, unknown))
+    fail(errc::usage, "--map {}: is the table of --table, which is read after it; give it a name of its own", a.map);
   graph_info const info = read_header(a.in).info;
+  if (!a.table.empty()) {
+    // Its rows may have followed the vertices of the first reorder, or not: nothing in the file tells, and a guess garbles them.
+    if (info.order != vertex_order::natural)
+      fail(errc::usage,
+           "--table {}: {} is in {} order already, and whether the rows of the table are too is not known; reorder the graph as it was "
+           "converted (--by natural brings it back) with its table by ascending id",
+           a.table, a.in, to_string(info.order));
+    check_table(a.table, info.vertices, a.in);
+  }
   std::uint64_t const bytes = reorder_bytes(info);
   cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));
   cli::flush_out();
@@ -77,6 +89,10 @@ void reorder_file(reorder_arguments& a) {
   if (on_device) g = bring_to(graph_handle(std::move(g)), {}).take();
   a.pack.apply(g, {});
   save_graph(g, a.out);
+  if (!a.map.empty()) {
+    write_map(g, a.map);
+    cli::say("{}: which vertex stands where\n", a.map);
+  }
   if (!a.table.empty()) {
     permute_rows(g, a.table, table_out);
     cli::say("{}: its rows in the new order\n", table_out);
@@ -97,13 +113,18 @@ void add_reorder(CLI::App& app) {
                    "the user's ids")
       ->capture_default_str()
       ->type_name("ORDER");
-  verb->add_option("--score", a->score, "of --by score: degree, rpr, wrpr, expected (see garner score), or an .npy file by ascending id")
+  verb->add_option("--score", a->score,
+                   "of --by score: degree, rpr, wrpr, expected (see garner score; default: expected), or an .npy file by ascending id")
       ->type_name("SCORE");
   a->training.add_training(*verb, false);
   cli::add_number(*verb, "--seed", a->how.seed, "of random, and of a training set that is drawn")->capture_default_str();
   verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
       ->type_name("FILE");
   verb->add_option("--table-out", a->table_out, "where it goes (default: in its place)")->type_name("FILE");
+  verb->add_option("--map", a->map,
+                   "file to write (.npy, int64): for each place in the new order which of the ascending ids stands there; row k of the new "
+                   "table is row map[k] of the old")
+      ->type_name("FILE");
   verb->add_option("--place", a->place, "where scores are found and lists are sorted: host, or device")
       ->capture_default_str()
       ->type_name("PLACE");

@@ -17,3 +17,17 @@ __version__ = _garner.info()["version"]
 
 if hasattr(_garner, "Table"):
     from .tables import Tiered, Unified, shared, tiered, unified  # noqa: F401
+
+
+def __getattr__(name):
+    """garner.torch, once it is asked for: torch takes seconds to import, and is not needed otherwise."""
+    if name != "torch":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    try:
+        return importlib.import_module(".torch", __name__)
+    except ModuleNotFoundError as e:
+        if e.name != "torch":
+            raise
+        raise ImportError("garner.torch needs torch, which is not installed here", name="torch") from e

@@ -234,7 +234,7 @@ void add_features(nb::module_& m) {
       .def(
           "gather",
           [](py_table& t, std::vector<id_address> const& batches, std::vector<std::uint64_t> const& outs, nb::kwargs how) {
-            keywords given("gather", std::move(how));
+            keywords given("Tiered.gather", std::move(how));
             asked const a = asked_of(given);
             if (outs.size() != batches.size()) refuse(errc::usage, "as many outs as batches, please");
             std::vector<id_array> ids;
@@ -255,7 +255,7 @@ void add_features(nb::module_& m) {
       .def(
           "explain",
           [](py_table const& t, std::uint64_t ids, std::uint64_t batches, nb::kwargs how) {
-            keywords given("explain", std::move(how));
+            keywords given("Tiered.explain", std::move(how));
             asked const a = asked_of(given);
             return released([&] { return t.tensor.explain(ids, a.options, batches); });
           },

@@ -1,6 +1,7 @@
 """Unified and tiered tables with arrays of NumPy, against NumPy's own indexing."""
 import gc
 import pathlib
+import subprocess
 import sys
 import tempfile
 import types
@@ -27,6 +28,40 @@ def table(kind, rows=200, width=7):
     if np.dtype(kind).kind in "iu":
         return rng.integers(0, 100, (rows, width)).astype(kind)
     return rng.standard_normal((rows, width)).astype(kind)
+
+
+class Lazy(unittest.TestCase):
+    def run_python(self, code):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_import_garner_imports_no_torch(self):
+        self.run_python("import sys, garner; assert 'torch' not in sys.modules and 'garner.torch' not in sys.modules")
+
+    def test_torch_that_is_not_there_is_said(self):
+        self.run_python("""
+import sys
+sys.modules["torch"] = None  # as if it were not installed
+import garner
+try:
+    garner.torch.unified
+except ImportError as e:
+    assert "garner.torch needs torch" in str(e), e
+else:
+    raise AssertionError("no error")
+try:
+    garner.no_such_name
+except AttributeError as e:
+    assert "no_such_name" in str(e), e
+else:
+    raise AssertionError("no error")
+""")
+
+    def test_refusals_name_a_help_that_is_there(self):
+        t = garner.tiered(np.zeros((3, 2), np.float32), device="host")
+        with self.assertRaisesRegex(TypeError, r"help\(garner\.Tiered\.gather\)"):
+            t.gather(np.array([1]), multiprocessors=-1)
+        self.assertTrue(garner.Tiered.gather.__doc__)
 
 
 class Tables(unittest.TestCase):

@@ -1,4 +1,6 @@
 """Tables and graphs with tensors of torch."""
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -86,6 +88,11 @@ class Torch(unittest.TestCase):
         with self.assertWarnsRegex(RuntimeWarning, "not contiguous"):
             t = garner.tiered(features)
         self.same(t[torch.tensor([5])], features[5:6], "cpu")
+
+    def test_is_there_after_import_garner(self):
+        code = "import garner; assert callable(garner.torch.unified)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_unified(self):
         import garner.torch as garner_torch

@@ -80,18 +80,20 @@ class bench_of_gathers {
   }
 
   gather_file run() {
-    for (std::string const& figure : o_.figures) {
-      if (figure == "unaligned") unaligned();
-      else if (figure == "sizes") sizes();
-      else if (figure == "orders") orders();
-      else if (figure == "dense") dense();
-      else if (figure == "convert") convert();
-      else if (figure == "share") share();
-      else if (figure == "near") near();
-      else if (figure == "beside") beside();
-      else fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,convert,share,near,beside", figure);
-    }
+    for (std::string const& figure : o_.figures) (this->*measured_by(figure))();
     return std::move(file_);
+  }
+
+  // errc::usage where it is none.
+  using figure_of = void (bench_of_gathers::*)();
+  static figure_of measured_by(std::string const& figure) {
+    static constexpr std::pair<char const*, figure_of> all[] = {
+        {"unaligned", &bench_of_gathers::unaligned}, {"sizes", &bench_of_gathers::sizes},     {"orders", &bench_of_gathers::orders},
+        {"dense", &bench_of_gathers::dense},         {"convert", &bench_of_gathers::convert}, {"share", &bench_of_gathers::share},
+        {"near", &bench_of_gathers::near},           {"beside", &bench_of_gathers::beside}};
+    for (auto const& [name, run] : all)
+      if (figure == name) return run;
+    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,convert,share,near,beside", figure);
   }
 
  private:
@@ -109,11 +111,16 @@ class bench_of_gathers {
   }
   // From which size on a copy of its own a row is fair.
   void sizes() {
-    for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2048u, 2408u, 4096u, 8192u}) {
+    for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2048u, 2408u, 4096u, 8192u, 65536u, 131072u, 262144u, 524288u}) {
       question q{"sizes", fmt::format("{} B, a copy a row", row), row, on_device() ? std::min<std::uint64_t>(usual(), 20000) : usual()};
       q.by = question::by::copies;
       if (o_.where.kind != place_kind::traced) measure(q);
       q.by = question::by::gather, q.ids = usual();
+      if (row > 8192) {  // only where the curves meet is asked of these
+        q.how.way = gather_way::aligned, q.how.order = gather_order::none, q.label = fmt::format("{} B aligned", row);
+        measure(q);
+        continue;
+      }
       for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::automatic}) {
         q.how = {};
         q.how.way = way;
@@ -488,6 +495,7 @@ gather_file measure_gathers(gather_bench_options const& options, std::function<v
     fail(errc::usage, "a table of {} bytes is too small to measure; say 1MiB or more", options.table_bytes);
   if (options.ids.empty() || std::count(options.ids.begin(), options.ids.end(), 0u))
     fail(errc::usage, "a gather of no ids cannot be measured");
+  for (std::string const& figure : options.figures) bench_of_gathers::measured_by(figure);  // before the table is filled
   if (options.trials == 0) fail(errc::usage, "no trials, no figure; say 1 or more");
   return bench_of_gathers(options, told).run();
 }

@@ -54,7 +54,7 @@ class gather_pages {
 
   figure sizes() const {
     figure f{"",
-             "Rows of 128 B to 8 KiB",
+             "Rows of 128 B to 512 KiB",
              "",
              "",
              "From which size on a copy of its own a row is fair: where its curve meets the others.",
@@ -70,21 +70,28 @@ class gather_pages {
                  {1, 2, 4, 6, 8},
                  false,
                  !timed_};
+    line_chart large{"Rows of 8 KiB to 512 KiB by way", c.description, c.x_name, c.y_name, {}, {8, 64, 128, 256, 512}, false, !timed_};
     std::vector<gather_row const*> const rows = of("sizes");
     std::map<std::string, double> copies, best;
+    auto const add = [&](line_chart& to, gather_row const& r) {
+      auto at = std::find_if(to.curves.begin(), to.curves.end(), [&](curve const& l) { return l.name == name_of(r); });
+      if (at == to.curves.end()) {
+        if (to.curves.size() == 6) return;
+        at = to.curves.insert(to.curves.end(), {name_of(r), {}});
+      }
+      at->points.emplace_back(static_cast<double>(r.row_bytes) / 1024, value(r));
+    };
+    bool const beyond = std::any_of(rows.begin(), rows.end(), [](gather_row const* r) { return r->row_bytes > 8192; });
     for (gather_row const* r : rows) {
       f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), name_of(*r), r->order}, *r));
       std::string const key = grouped(r->row_bytes);
       (r->way == "copies" ? copies[key] : best[key]) = std::max(r->way == "copies" ? copies[key] : best[key], value(*r));
       if (r->label.ends_with("automatic") || (r->way == "bulk" && r->order == "none") || value(*r) <= 0) continue;
-      auto at = std::find_if(c.curves.begin(), c.curves.end(), [&](curve const& l) { return l.name == name_of(*r); });
-      if (at == c.curves.end()) {
-        if (c.curves.size() == 6) continue;
-        at = c.curves.insert(c.curves.end(), {name_of(*r), {}});
-      }
-      at->points.emplace_back(static_cast<double>(r->row_bytes) / 1024, value(*r));
+      if (r->row_bytes <= 8192) add(c, *r);
+      if (beyond && r->row_bytes >= 8192 && (r->way == "copies" || r->way == "aligned")) add(large, *r);
     }
     f.charts = draw(c);
+    if (beyond) f.charts += draw(large);
     for (gather_row const* r : rows)
       if (std::string const key = grouped(r->row_bytes);
           timed_ && copies.contains(key) && best[key] > 0 && copies[key] >= 0.8 * best[key]) {

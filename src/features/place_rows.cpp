@@ -41,11 +41,24 @@ std::uint32_t coldness(float score) {
 constexpr std::uint64_t grain = 1u << 20;
 }  // namespace
 
+void require_numbers(std::span<float const> scores) {
+  std::atomic<std::uint64_t> bad{~std::uint64_t{0}};
+  shared_crew().run(scores.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      if (std::isnan(scores[i])) {
+        std::uint64_t old = bad.load();
+        while (i < old && !bad.compare_exchange_weak(old, i)) {
+        }
+        return;
+      }
+  });
+  if (bad != ~std::uint64_t{0}) fail(errc::input, "the score of row {} is not a number", bad.load());
+}
+
 buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count) {
   std::uint64_t const n = scores.size();
   count = std::min(count, n);
   executor here(place{place_kind::host, 0});
-  std::atomic<std::uint64_t> bad{~std::uint64_t{0}};
   // The coldness of the last one kept, in two steps of 16 bits; `left` of its equals are kept.
   std::uint32_t last = 0;
   std::uint64_t left = count;
@@ -55,12 +68,6 @@ buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count
     here.threads().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
       std::vector<std::uint32_t> mine(65536, 0);
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (std::isnan(scores[i])) {
-          std::uint64_t old = bad.load();
-          while (i < old && !bad.compare_exchange_weak(old, i)) {
-          }
-          continue;
-        }
         std::uint32_t const c = coldness(scores[i]);
         if (step == 0) ++mine[c >> 16];
         else if (c >> 16 == last >> 16) ++mine[c & 0xffff];
@@ -68,7 +75,6 @@ buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count
       std::lock_guard const hold(adding);
       for (std::size_t k = 0; k < bins.size(); ++k) bins[k] += mine[k];
     });
-    if (bad != ~std::uint64_t{0}) fail(errc::input, "the score of row {} is not a number", bad.load());
     std::uint32_t bin = 0;
     while (bin < 65535 && left > bins[bin]) left -= bins[bin++];
     last |= step == 0 ? bin << 16 : bin;

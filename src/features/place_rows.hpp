@@ -34,7 +34,9 @@ struct rows_on_peers {
 };
 constexpr std::uint64_t rows_of_peer(std::uint64_t rows, std::uint64_t peers, std::uint64_t p) { return (rows + peers - 1 - p) / peers; }
 
-// The ids of the `count` highest scores, highest first, of equal ones the lowest id first. errc::input names a score that is no number.
+void require_numbers(std::span<float const> scores);  // errc::input names the first that is none
+
+// The ids of the `count` highest scores, which are numbers, highest first, of equal ones the lowest id first.
 buffer<std::uint64_t> hottest(std::span<float const> scores, std::uint64_t count);
 
 }  // namespace garner

@@ -152,6 +152,7 @@ struct tiered_tensor::parts {
     view.far = static_cast<char const*>(source.data);
     if (!o.scores.empty() && o.scores.size() != source.rows)
       fail(errc::usage, "{} scores for a table of {} rows; give one a row", o.scores.size(), source.rows);
+    require_numbers(o.scores);
     require_scales(o.scales, source.rows, source.kind);
     make_ready();
     if (!o.scales.empty()) {

@@ -204,6 +204,7 @@ void check_header(shared_header const& h, std::filesystem::path const& file, std
 
 shared_table shared_table::attach(std::string const& name, shared_options const& options) {
   std::filesystem::path const file = shared_file(name);
+  if (!(options.wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", options.wait_seconds);  // no number too
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_seconds);
   while (true) {
     check_interrupted();

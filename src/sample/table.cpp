@@ -4,6 +4,7 @@
 
 #include "core/crew.hpp"
 #include "core/fail.hpp"
+#include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
@@ -20,9 +21,27 @@ void widen(npy_file const& in, std::vector<float>& to) {
   std::transform(values.begin(), values.end(), to.begin(), [](T v) { return static_cast<float>(v); });
 }
 
+void require_row_each(npy_file const& in, std::uint64_t vertices, std::string const& graph) {
+  if (in.rows() != vertices)
+    fail(errc::input, "{}: has {} rows and {} has {} vertices; give each vertex one row, by ascending id", in.name(), in.rows(), graph,
+         vertices);
+}
+
+// At k which of the ascending user ids has internal id k.
+template <class T>
+std::vector<T> ranks_inside(graph const& g) {
+  std::vector<T> rank(g.info.vertices);
+  shared_crew().run(g.info.vertices, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t r = begin; r < end; ++r) rank[g.at_rank(r)] = static_cast<T>(r);
+  });
+  return rank;
+}
+
 }  // namespace
 
-void check_table(std::filesystem::path const& file) { npy_file const in(file); }
+void check_table(std::filesystem::path const& file, std::uint64_t vertices, std::string const& graph) {
+  require_row_each(npy_file(file), vertices, graph);
+}
 
 std::vector<float> read_score_file(std::filesystem::path const& file) {
   npy_file const in(file);
@@ -43,12 +62,8 @@ void permute_rows(graph const& g, std::filesystem::path const& table, std::files
   phase const timed{"sample.table"};
   npy_file const in(table);
   std::uint64_t const n = g.info.vertices, row = in.row_bytes(), data = in.head_bytes();
-  if (in.rows() != n)
-    fail(errc::input, "{}: has {} rows and {} has {} vertices; give each vertex one row, by ascending id", in.name(), in.rows(), g.name, n);
-  std::vector<std::uint64_t> from(n);
-  shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t r = begin; r < end; ++r) from[g.at_rank(r)] = r;
-  });
+  require_row_each(in, n, g.name);
+  std::vector<std::uint64_t> const from = ranks_inside<std::uint64_t>(g);
   pending_file to(out);
   {
     std::string head(data, ' ');
@@ -68,6 +83,15 @@ void permute_rows(graph const& g, std::filesystem::path const& table, std::files
     to.write_at(data + begin * row, piece.data(), piece.size());
     bar.advance(end - begin);
   });
+  to.commit();
+}
+
+void write_map(graph const& g, std::filesystem::path const& out) {
+  phase const timed{"sample.map"};
+  std::vector<std::int64_t> const rank = ranks_inside<std::int64_t>(g);
+  pending_file to(out);
+  to.write(npy_head("<i8", g.info.vertices));
+  to.write(rank.data(), rank.size() * sizeof(std::int64_t));
   to.commit();
 }
 

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "core/npy_head.hpp"
 #include "core/stats.hpp"
 #include "garner/traverse.hpp"
 #include "graph/formats.hpp"
@@ -80,19 +81,6 @@ template <>
 constexpr std::string_view npy_type<std::uint64_t> = "<u8";
 template <>
 constexpr std::string_view npy_type<float> = "<f4";
-
-// The head of a numpy array of one dimension, format 1.0: magic, version, the length of what follows, a Python dictionary, blanks up to a
-// multiple of 64 bytes.
-std::string npy_head(std::string_view type, std::uint64_t n) {
-  std::string words = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, n);
-  constexpr std::size_t before = 10;
-  words.append(63 - (before + words.size()) % 64, ' ');
-  words += '\n';
-  std::string head("\x93NUMPY\x01\x00", 8);
-  head += static_cast<char>(words.size() & 0xff);
-  head += static_cast<char>(words.size() >> 8);
-  return head + words;
-}
 
 // Arrays of one result, which appear together.
 class npy_files {

@@ -37,6 +37,10 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
   }
   EXPECT_EQ(at.shell("garner bench gather --table 1KiB --out x.json").code, 2);
   EXPECT_EQ(at.shell("garner bench gather --figures none --table 1MiB --place host --out x.json").code, 2);
+  outcome const misspelt = at.shell("garner bench gather --figures unaligned,foo --table 1MiB --place host --out x.json");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_EQ(misspelt.out.find("unaligned"), std::string::npos) << misspelt.out;  // nothing is measured first
+  EXPECT_NE(misspelt.err.find("'foo' is no figure"), std::string::npos) << misspelt.err;
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --place host --out x.json").code, 2);
   EXPECT_EQ(at.shell("ls").out, "host.json\ntraced.json\n");
   outcome const o = at.shell("garner report traced.json host.json --out page.html");

@@ -1,4 +1,5 @@
 // `garner score`, `garner trace`, `garner reorder --by score`, `garner bench tiering`: JSON, files, refusals.
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -53,6 +54,48 @@ TEST(sampling_program, traces_and_reorders_with_the_table) {
       "garner reorder k.gnr b.gnr --by score --score expected --fanout 5,5 --table t.npy && cmp a.gnr b.gnr && cmp a.npy t.npy");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find("in score order"), std::string::npos);
+  outcome const usual = at.shell("garner reorder k.gnr c.gnr --by score --fanout 5,5 --map m.npy && cmp a.gnr c.gnr");  // expected
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  // The map says which row of the old table each row of the new one is.
+  ASSERT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
+  auto const array = [&](char const* name, std::size_t each) {
+    std::string const all = read_text(at / name);
+    return all.substr(all.size() - 512 * each);
+  };
+  std::string const map = array("m.npy", 8), before = array("t.npy", 4), after = array("a.npy", 4);
+  std::vector<bool> met(512, false);
+  for (std::size_t k = 0; k < 512; ++k) {
+    std::int64_t from = -1;
+    std::memcpy(&from, map.data() + k * 8, 8);
+    ASSERT_TRUE(from >= 0 && from < 512 && !met[static_cast<std::size_t>(from)]) << k;
+    met[static_cast<std::size_t>(from)] = true;
+    EXPECT_EQ(after.substr(k * 4, 4), before.substr(static_cast<std::size_t>(from) * 4, 4)) << k;
+  }
+}
+
+TEST(sampling_program, refuses_tables_before_anything_is_written) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && garner generate kron --scale 7 s.gnr && garner trace s.gnr -o small.npy && "
+                     "garner trace k.gnr -o t.npy && garner reorder k.gnr d.gnr")
+                .code,
+            0);
+  std::string const table = read_text(at / "t.npy");
+  std::vector<std::string> const before = at.names();
+  auto const says = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+    EXPECT_EQ(at.names(), before) << line;
+  };
+  says("garner reorder k.gnr o.gnr --table small.npy", 1, "128 rows and k.gnr has 256 vertices");
+  says("garner reorder d.gnr o.gnr --by random --table t.npy", 2, "d.gnr is in degree order already");
+  says("garner reorder d.gnr o.gnr --by natural --table t.npy --table-out u.npy", 2, "as it was converted");
+  says("garner reorder k.gnr o.gnr --map m.txt", 2, ".npy");
+  says("garner reorder k.gnr o.gnr --table t.npy --map t.npy", 2, "--map");
+  says("garner reorder k.gnr o.gnr --table t.npy --table-out u.npy --map t.npy", 2, "--map t.npy");
+  says("garner reorder k.gnr o.gnr --map none/m.npy", 1, "none");
+  EXPECT_EQ(read_text(at / "t.npy"), table);
 }
 
 TEST(sampling_program, refuses) {
@@ -86,7 +129,6 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --access copied", 2, "copied");
-  says("garner reorder k.gnr o.gnr --by score", 2, "--score");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");

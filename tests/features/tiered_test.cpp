@@ -65,7 +65,16 @@ TEST(hottest, is_a_stable_sort_of_the_scores) {
     }
   std::vector<float> scores(10, 1.0f);
   scores[7] = NAN;
-  EXPECT_EQ(error_of([&] { hottest(scores, 3); }), "the score of row 7 is not a number");
+  EXPECT_EQ(error_of([&] { require_numbers(scores); }), "the score of row 7 is not a number");
+  numbered_rows const data(10, 5);
+  for (place const where : {place{}, place{place_kind::traced}})
+    for (std::uint64_t budget : {0, 100}) {  // whether or not the scores decide anything
+      tiered_options o;
+      o.where = where, o.device_budget = budget, o.scores = scores;
+      errc code{};
+      EXPECT_EQ(error_of([&] { tiered_tensor const t(data.rows, o); }, &code), "the score of row 7 is not a number") << to_string(where);
+      EXPECT_EQ(code, errc::input);
+    }
 }
 
 TEST(shares, of_budgets_and_of_what_is_free) {

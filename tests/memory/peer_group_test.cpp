@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "child.hpp"
@@ -142,6 +143,15 @@ TEST_F(peer_groups, who_does_not_come_is_named) {
             "of the 3 members of the group '" + name_ +
                 "' these have not come in 0.05 seconds: 0, 2; start a process for each of the peers, or wait longer (wait_seconds)");
   EXPECT_EQ(code, errc::io);
+}
+
+TEST_F(peer_groups, a_wait_that_is_no_time_is_refused) {
+  for (double seconds : {std::numeric_limits<double>::quiet_NaN(), -1.0}) {
+    errc code{};
+    EXPECT_NE(error_of([&] { meet(name_, 3, 1, 10, seconds); }, &code).find("say seconds, 0 or more"), std::string::npos);
+    EXPECT_EQ(code, errc::usage);
+  }
+  EXPECT_FALSE(fs::exists(file_));
 }
 
 TEST_F(peer_groups, what_they_do_not_agree_on_is_said) {

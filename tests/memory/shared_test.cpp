@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "child.hpp"
@@ -232,6 +233,16 @@ TEST_F(shared_tables, one_that_is_held_is_not_replaced) {
     EXPECT_NE(text.find("attach"), std::string::npos) << text;
   }
   EXPECT_TRUE(holds_words(shared_table::attach(name_)));
+}
+
+TEST_F(shared_tables, a_wait_that_is_no_time_is_refused) {
+  shared_table const t = make();
+  for (double seconds : {std::numeric_limits<double>::quiet_NaN(), -1.0}) {
+    errc code{};
+    std::string const text = error_of([&] { shared_table::attach(name_, {.wait_seconds = seconds}); }, &code);
+    EXPECT_EQ(code, errc::usage);
+    EXPECT_NE(text.find("say seconds, 0 or more"), std::string::npos) << text;
+  }
 }
 
 TEST_F(shared_tables, who_attaches_waits_until_it_is_filled) {

@@ -123,6 +123,27 @@ TEST(table, goes_with_its_vertices) {
   errc code{};
   EXPECT_NE(error_of([&] { permute_rows(g, f.path, f.path); }, &code).find("3 rows"), std::string::npos);
   EXPECT_EQ(code, errc::input);
+  EXPECT_NE(error_of([&] { check_table(f.path, 4, "k.gnr"); }, &code).find("3 rows and k.gnr has 4 vertices"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  EXPECT_NO_THROW(check_table(f.path, 3, "k.gnr"));
+}
+
+// Row k of a table that followed its vertices is row map[k] of the one before, and vertex ids()[map[k]] stands at k.
+TEST(table, tells_the_order_it_took) {
+  std::vector<arc> const arcs{{1, 0}, {5, 2}, {2, 5}, {2, 1}};
+  for (vertex_order by : {vertex_order::degree, vertex_order::random, vertex_order::natural}) {
+    graph const g = reorder(make_graph(arcs, true, 37), {by, 1});
+    file const f;
+    write_map(g, f.path);
+    std::string const got = f.read();
+    ASSERT_EQ(got.size() % 64, 37 * 8 % 64u);
+    EXPECT_NE(got.find("{'descr': '<i8', 'fortran_order': False, 'shape': (37,), }"), std::string::npos);
+    for (std::uint64_t k = 0; k < 37; ++k) {
+      std::int64_t rank = -1;
+      std::memcpy(&rank, got.data() + got.size() - (37 - k) * 8, 8);
+      EXPECT_EQ(static_cast<std::uint64_t>(rank), g.rank_of(g.user_id(k)));
+    }
+  }
 }
 
 }  // namespace
