@@ -10,9 +10,11 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/publish.hpp"
+#include "features/choose.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "memory/budget.hpp"
+#include "memory/link.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -32,6 +34,7 @@ struct bench_arguments {
   cli::budget_arguments budgets;
   bench::gather_bench_options rows;
   std::string table;
+  bool explain = false;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -90,6 +93,25 @@ void measure_gathers(bench_arguments& a) {
   cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
 }
 
+// What way automatic and order automatic would be for such gathers, and why; nothing is measured or taken.
+void explain_gathers(bench_arguments const& a) {
+  place const where = a.place.empty() ? place{place_kind::device, 0} : parse_place(a.place);
+  auto const link = where.kind == place_kind::device && where.index < device::count() ? known_link(where.index) : std::nullopt;
+  gather_figures const figures = link ? gather_figures::of(*link) : gather_figures::shipped();
+  std::uint64_t const table = a.table.empty() ? std::uint64_t{32} << 30 : parse_bytes(a.table);
+  if (table < 4096) fail(errc::usage, "--table {}: say 4 KiB or more", a.table);
+  cli::say("place {}, a table of {} in host memory, random ids, by {}\n", to_string(where), format_bytes(table),
+           figures.measured ? "this machine's link" : "the shipped figures (an H200 over PCIe 5)");
+  for (std::uint64_t const row : {128, 512, 1024, 2048, 4096})
+    for (std::uint64_t const ids : a.rows.ids)
+      for (std::uint64_t const batches : {1, 8}) {
+        gather_question const q{where, ids * batches, row, table / row, table / row, true, batches > 1, false};
+        gather_run const run = choose(q, {}, figures);
+        cli::say("{:>5} B {:>10} ids{:<13} {}, {}: {}\n", row, grouped(ids * batches),
+                 batches > 1 ? fmt::format(" in {} batches", batches) : "", to_string(run.way), to_string(run.order), run.why);
+      }
+}
+
 void measure_tiering(bench_arguments const& a, place where) {
   bench::tiering_options o;
   o.where = where;
@@ -107,6 +129,9 @@ void measure_tiering(bench_arguments const& a, place where) {
 }
 
 void measure(bench_arguments& a) {
+  if (a.explain && a.what != "gather") fail(errc::usage, "--explain goes with gather; leave it out");
+  if (a.explain) return explain_gathers(a);
+  if (a.out.empty()) fail(errc::usage, "--out is required; see garner bench --help");
   if (a.what == "gather") return measure_gathers(a);
   if (a.what != "traversal" && a.what != "tiering") fail(errc::usage, "'{}' is nothing to bench; say traversal, gather or tiering", a.what);
   bench::traversal_options& o = a.how;
@@ -147,7 +172,7 @@ void add_bench(CLI::App& app) {
                    "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
                    "way and order; tiering: which score keeps the rows that a training reads")
       ->required();
-  verb->add_option("--out", a->out, "file to write, for garner report")->required()->type_name("RUN.json");
+  verb->add_option("--out", a->out, "file to write, for garner report; required but for --explain")->type_name("RUN.json");
   verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
   cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 4 to 31")->capture_default_str();
   cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex")->capture_default_str();
@@ -182,6 +207,8 @@ void add_bench(CLI::App& app) {
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
+  verb->add_flag("--explain", a->explain,
+                 "gather: measure nothing, but say which way and order would be taken for --ids of --table, and why");
   a->budgets.add(*verb, true);
   verb->footer(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
