@@ -102,9 +102,10 @@ void explain_gathers(bench_arguments const& a) {
   if (table < 4096) fail(errc::usage, "--table {}: say 4 KiB or more", a.table);
   cli::say("place {}, a table of {} in host memory, random ids, by {}\n", to_string(where), format_bytes(table),
            figures.measured ? "this machine's link" : "the shipped figures (an H200 over PCIe 5)");
-  for (std::uint64_t const row : {128, 512, 1024, 2048, 4096})
+  static constexpr std::uint64_t rows[] = {128, 512, 1024, 2048, 4096}, windows[] = {1, 8};
+  for (std::uint64_t const row : rows)
     for (std::uint64_t const ids : a.rows.ids)
-      for (std::uint64_t const batches : {1, 8}) {
+      for (std::uint64_t const batches : windows) {
         gather_question const q{where, ids * batches, row, table / row, table / row, true, batches > 1, false};
         gather_run const run = choose(q, {}, figures);
         cli::say("{:>5} B {:>10} ids{:<13} {}, {}: {}\n", row, grouped(ids * batches),
