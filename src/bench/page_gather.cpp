@@ -81,7 +81,8 @@ class gather_pages {
       }
       at->points.emplace_back(static_cast<double>(r.row_bytes) / 1024, value(r));
     };
-    bool const beyond = std::any_of(rows.begin(), rows.end(), [](gather_row const* r) { return r->row_bytes > 8192; });
+    // Copies of their own are not traced.
+    bool const beyond = timed_ && std::any_of(rows.begin(), rows.end(), [](gather_row const* r) { return r->row_bytes > 8192; });
     for (gather_row const* r : rows) {
       f.numbers.rows.push_back(cells({fmt::format("{} B", grouped(r->row_bytes)), name_of(*r), r->order}, *r));
       std::string const key = grouped(r->row_bytes);
