@@ -9,6 +9,7 @@
 #include "core/publish.hpp"
 #include "core/stats.hpp"
 #include "features/npy.hpp"
+#include "graph/ranks.hpp"
 
 namespace garner {
 
@@ -25,16 +26,6 @@ void require_row_each(npy_file const& in, std::uint64_t vertices, std::string co
   if (in.rows() != vertices)
     fail(errc::input, "{}: has {} rows and {} has {} vertices; give each vertex one row, by ascending id", in.name(), in.rows(), graph,
          vertices);
-}
-
-// At k which of the ascending user ids has internal id k.
-template <class T>
-std::vector<T> ranks_inside(graph const& g) {
-  std::vector<T> rank(g.info.vertices);
-  shared_crew().run(g.info.vertices, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t r = begin; r < end; ++r) rank[g.at_rank(r)] = static_cast<T>(r);
-  });
-  return rank;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "core/publish.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "graph/ranks.hpp"
 #include "sample/lists.hpp"
 #include "sample/neighbour.hpp"
 
@@ -31,17 +32,6 @@ std::vector<std::uint64_t> shuffled(std::vector<std::uint64_t> const& train, std
   std::vector<std::uint64_t> order(train.size());
   for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
   return order;
-}
-
-// Internal id -> rank, where they differ.
-std::vector<std::uint64_t> ranks_of(graph const& g) {
-  std::vector<std::uint64_t> rank;
-  if (!g.by_id.bytes()) return rank;
-  rank.resize(g.info.vertices);
-  shared_crew().run(rank.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t r = begin; r < end; ++r) rank[g.at_rank(r)] = r;
-  });
-  return rank;
 }
 
 static_assert(std::endian::native == std::endian::little);
@@ -70,7 +60,8 @@ trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> 
   t.vertices = n, t.train = train.size(), t.epochs = o.epochs, t.batches = a_epoch * o.epochs;
   buffer<std::uint32_t> counts(x.near(), n, x.device(), "counts of rows");
   x.fill(counts.data(), 0, counts.bytes());
-  std::vector<std::uint64_t> const rank = o.keep_rows ? ranks_of(g) : std::vector<std::uint64_t>{};
+  bool const renamed = o.keep_rows && g.by_id.bytes() > 0;
+  std::vector<std::uint64_t> const rank = renamed ? ranks_inside<std::uint64_t>(g) : std::vector<std::uint64_t>{};
   if (o.keep_rows) t.offsets.push_back(0);
   progress bar("sampling", t.batches);
   auto const start = std::chrono::steady_clock::now();

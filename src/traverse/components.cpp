@@ -380,9 +380,9 @@ struct components_job::impl::over : components_job::impl {
     if (samples_first()) {
       hint_view const near(hints.data(), n, hints_per_vertex);
       // Of four each is the best of its class only, so all of them.
-      std::uint32_t const linked = near.narrow && !hints.empty() ? hints_per_vertex
-                                   : hints.empty()               ? options.first_neighbours
-                                                                 : std::min(options.first_neighbours, hints_per_vertex);
+      std::uint32_t const linked = hints.empty() ? options.first_neighbours
+                                   : near.narrow ? hints_per_vertex
+                                                 : std::min(options.first_neighbours, hints_per_vertex);
       if (!hints.empty()) for_each_item<1>(x, n, link_hints<Id>{near, linked, label.data()});
       else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
       else  // Whole warps, since the model of a traced run takes fewer than 32 teams for wide ones.
@@ -391,9 +391,8 @@ struct components_job::impl::over : components_job::impl {
       Id const largest = most_common();
       book(r, components_phase::kind::first_neighbours, first);
       check_interrupted();
-      for_each_item<32>(
-          x, active.size(),
-          flag_others<Id>{label.data(), largest, job.offsets(), n, near.narrow && !hints.empty() ? 0 : linked, active.data()});
+      for_each_item<32>(x, active.size(),
+                        flag_others<Id>{label.data(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
       front.gather(flagged{active.data()});
     } else {
       front.gather(every_vertex{n});
