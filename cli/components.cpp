@@ -84,6 +84,7 @@ void find(components_arguments& a) {
   a.resolve(o);
 
   graph_info const info = read_header(a.file).info;
+  components_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.state_bytes = components_job::state_bytes(info, o);
   job_ground const at = a.load(info, o, needs);

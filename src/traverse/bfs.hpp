@@ -2,6 +2,7 @@
 // What it gives: the depth of every vertex, and a parent on some shortest path.
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ class bfs_job {
   std::vector<std::uint32_t> depths();
   std::vector<std::uint64_t> parents();  // internal ids; the source is its own; ~0 where unreached
 
+  // errc::usage where options do not go together, errc::input where the graph lacks what they ask for: all that can be said of a job
+  // before its graph, `name`, is loaded.
+  static void require_runnable(std::string const& name, graph_info const& info, bfs_options const& options);
   static std::uint64_t state_bytes(graph_info const& info, bfs_options const& options);  // near memory, without copies of far data
   static bfs_variant default_variant(graph_info const& info, bfs_options const& options);
 

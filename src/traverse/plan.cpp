@@ -246,23 +246,16 @@ std::string_view variant_of(job_options const& o) {
 }
 
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
-  if (setting_of(o).access == access_mode::copied) {
-    if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-      fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
-    if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull)
-      fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return bfs_job::require_runnable(name, info, std::get<bfs_options>(o));
+    case job_kind::sssp:
+      return sssp_job::require_runnable(name, info, std::get<sssp_options>(o));
+    case job_kind::components:
+      return components_job::require_runnable(name, info, std::get<components_options>(o));
+    case job_kind::pagerank:
+      return pagerank_job::require_runnable(name, info, std::get<pagerank_options>(o));
   }
-  if (kind_of(o) == job_kind::sssp && info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
-         name);
-  if (!info.directed || info.in_lists) return;
-  if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-    fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", name);
-  if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull && info.edges)
-    fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
-         "emogi",
-         name);
 }
 
 bool reads_in_lists(graph_info const& info, job_options const& o) {

@@ -32,7 +32,8 @@ job_options default_options(job_kind kind);
 inline job_kind kind_of(job_options const& o) { return static_cast<job_kind>(o.index()); }
 void set_variant(job_options& o, std::string_view name);  // errc::usage with the choices otherwise
 std::string_view variant_of(job_options const& o);
-// errc::input where the graph lacks what the job needs: weights, in-lists.
+// What can be refused before the graph is loaded: errc::usage where the options do not go together, errc::input where the graph lacks what
+// the job needs (weights, in-lists).
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o);
 
 // One array, or all of a job's own state.

@@ -74,6 +74,37 @@ TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
       }
 }
 
+// What does not go together is a wrong usage, said before the file is loaded: this one would be refused as damaged.
+TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
+  folder const at;
+  generate(at);
+  std::string spoilt = read_text(at / "k.gnr");
+  spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
+  at.write("k.gnr", spoilt);
+  ASSERT_EQ(at.shell("garner bfs k.gnr").code, 1);
+  struct refused {
+    std::string job, options, word;
+    bool of_plan = true;
+  };
+  for (refused const& r : {refused{"bfs", "--access copied --variant direction", "bottom-up"},
+                           refused{"pagerank", "--access copied", "pull"}, refused{"pagerank", "--access copied --variant pull", "pull"},
+                           refused{"sssp", "--delta inf", "delta", false}, refused{"bfs", "--access copied --tier managed", "does not go"},
+                           refused{"components", "--access paged --tier host", "does not go"}}) {
+    SCOPED_TRACE(r.job + " " + r.options);
+    std::vector<std::string> lines{r.job + " k.gnr "};
+    if (r.of_plan) lines.push_back("plan k.gnr --job " + r.job + " ");
+    if (r.of_plan && r.options.find("--tier") == std::string::npos) lines.push_back("traffic " + r.job + " k.gnr ");
+    std::string first;
+    for (std::string const& line : lines) {
+      outcome const o = at.shell("garner " + line + r.options);
+      EXPECT_EQ(o.code, 2) << line << o.err;
+      EXPECT_NE(o.err.find(r.word), std::string::npos) << line << o.err;
+      expect_one_line(o.err);
+      if (first.empty()) first = o.err;
+    }
+  }
+}
+
 TEST(plan_program, refuses_in_the_words_of_the_job) {
   folder const at;
   generate(at);
