@@ -343,7 +343,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       }
       if (!current.empty())
-        bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > (unexplored - size.edges) / over_above;
+        bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
       if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
@@ -367,10 +367,6 @@ struct bfs_job::impl::over : bfs_job::impl {
     }
     return r;
   }
-
-  // The turning points: bottom-up once the frontier's arcs outweigh a part of those not looked at yet, back when it is small again.
-  // Measured on an H200: turning at 1 % instead of 1/15 costs 16 times as much on a uniform graph.
-  static constexpr std::uint64_t over_above = 15, back_below = 24;
 
   void gather(std::uint32_t level) {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());

@@ -65,7 +65,7 @@ std::uint64_t weight_bytes(graph_info const& info, stored const& s);
 
 // Something that crosses the link, in requests of the job's access.
 struct crossing {
-  enum class bound : std::uint8_t { exactly, at_most, at_least, usually_below } how = bound::at_most;
+  enum class bound : std::uint8_t { exactly, at_most, at_least, about, usually_below } how = bound::at_most;
   std::string what;
   traffic link;
   std::optional<std::uint64_t> times = 1;  // unset: so often in each iteration or round, whose count is not known
@@ -77,9 +77,12 @@ struct job_plan {
   std::vector<plan_row> rows;
   std::vector<planned_copy> kept;
   std::vector<crossing> crossings;
-  std::uint32_t hints = 0;        // so many best neighbours of every vertex are kept
-  bool hints_to_make = false;     // they are not in the file
-  bool from_offsets = false;      // the requests are those of the lists; else of one long list
+  std::uint32_t hints = 0;     // so many best neighbours of every vertex are kept
+  bool hints_to_make = false;  // they are not in the file
+  bool from_offsets = false;   // the requests are those of the lists; else of one long list
+  // Beside an estimate: every list once, the most that the search would read if it never turned round (variant levels). No bound of what it
+  // does read: bottom-up it may look at a list in several levels.
+  std::optional<traffic> levels_at_most;
   std::string_view per;           // what crosses "an iteration", "a round", or "a run"
   std::uint64_t iterations = 1;   // how often `per` was asked for
   bool iterations_known = false;  // false: the totals are those of one

@@ -30,9 +30,9 @@ TEST(plan_program, its_json_has_these_keys) {
       SCOPED_TRACE(job + " " + place);
       json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
       for (char const* key :
-           {"file",      "graph",        "vertices", "edges",  "id_bytes",   "job",          "variant",      "place",
-            "tier",      "access",       "memory",   "copies", "host_bytes", "host_allowed", "device_bytes", "device_allowed",
-            "crossings", "from_offsets", "per",      "bound",  "bytes_link", "ms",           "fits",         "why_not"})
+           {"file",   "graph",  "vertices",   "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
+            "access", "memory", "copies",     "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
+            "per",    "bound",  "bytes_link", "ms",         "fits",         "why_not",      "levels_at_most"})
         EXPECT_TRUE(j.contains(key)) << key;
       std::map<std::string, std::uint64_t> by_tier;
       for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();
@@ -103,6 +103,23 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
       if (first.empty()) first = o.err;
     }
   }
+}
+
+// A search that turns round: an estimate, and beside it what one that does not would read.
+TEST(plan_program, estimates_a_search_that_turns_round) {
+  folder const at;
+  generate(at);
+  json const turns = run(at, "plan k.gnr --job bfs"), levels = run(at, "plan k.gnr --job bfs --variant levels --device-budget 0");
+  EXPECT_EQ(turns.at("bound"), "about");
+  EXPECT_EQ(levels.at("bound"), "at most");
+  EXPECT_TRUE(levels.at("levels_at_most").is_null());
+  EXPECT_EQ(turns.at("levels_at_most").at("bytes_link"), levels.at("bytes_link"));
+  EXPECT_LT(turns.at("bytes_link").get<double>(), 0.5 * levels.at("bytes_link").get<double>());
+  EXPECT_LT(turns.at("ms").at("51"), turns.at("levels_at_most").at("ms").at("51"));
+  EXPECT_EQ(turns.at("levels_at_most").at("ms").at("51"), levels.at("ms").at("51"));
+  outcome const text = at.shell("garner plan k.gnr --job bfs");
+  EXPECT_NE(text.out.find("about"), std::string::npos);
+  EXPECT_NE(text.out.find("(--variant levels: at most"), std::string::npos);
 }
 
 TEST(plan_program, refuses_in_the_words_of_the_job) {
