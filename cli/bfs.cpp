@@ -89,6 +89,7 @@ void search(bfs_arguments& a) {
 
   graph_info const info = read_header(a.file).info;
   if (!o.variant) o.variant = bfs_job::default_variant(info, o);
+  bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;
   needs.state_bytes = bfs_job::state_bytes(info, o);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/container.hpp"
 #include "job_options.hpp"
@@ -83,6 +84,7 @@ void find(components_arguments& a) {
   a.resolve(o);
 
   graph_info const info = read_header(a.file).info;
+  components_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.state_bytes = components_job::state_bytes(info, o);
   job_ground const at = a.load(info, o, needs);
@@ -122,7 +124,7 @@ void find(components_arguments& a) {
   at.add_tail(all, cli::all_verified(runs));
   all["components"] = runs.back().components;
   all["largest"] = runs.back().largest;
-  all["ms_median"] = cli::median_of(cli::times_of(runs));
+  all["ms_median"] = median(cli::times_of(runs));
   all["runs"] = json::array();
   for (components_run const& r : runs) all["runs"].push_back(to_json(r, at));
   cli::say("{}\n", all.dump(2));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/median.hpp"
 #include "graph/container.hpp"
 #include "traverse/job.hpp"
 
@@ -198,13 +199,9 @@ void check_slice(std::uint32_t n) {
   if (n < 64 || n % 32) fail(errc::usage, "--slice {}: say a multiple of 32, 64 or more", n);
 }
 
-std::string spread_of(std::vector<double> ms) {
-  std::sort(ms.begin(), ms.end());
-  return fmt::format("ms least {:.3f}, median {:.3f}, most {:.3f}", ms.front(), ms[ms.size() / 2], ms.back());
-}
-double median_of(std::vector<double> ms) {
-  std::sort(ms.begin(), ms.end());
-  return ms[ms.size() / 2];
+std::string spread_of(std::vector<double> const& ms) {
+  auto const [least, most] = std::minmax_element(ms.begin(), ms.end());
+  return fmt::format("ms least {:.3f}, median {:.3f}, most {:.3f}", *least, median(ms), *most);
 }
 
 }  // namespace garner::cli

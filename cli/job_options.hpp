@@ -138,8 +138,7 @@ struct job_arguments {
 void check_vertices_per_team(std::uint32_t n);
 void check_slice(std::uint32_t n);
 
-std::string spread_of(std::vector<double> ms);  // "ms least 1.000, median 2.000, most 3.000"
-double median_of(std::vector<double> ms);
+std::string spread_of(std::vector<double> const& ms);  // "ms least 1.000, median 2.000, most 3.000"
 template <class Run>
 std::vector<double> times_of(std::vector<Run> const& runs) {
   std::vector<double> ms;

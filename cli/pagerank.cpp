@@ -113,11 +113,7 @@ void rank_vertices(pagerank_arguments& a) {
   if (!a.personal.empty()) o.personal = read_personal(a.personal);
 
   graph_info const info = read_header(a.file).info;
-  if (pulls && info.directed && !info.in_lists && info.edges)
-    fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
-         "emogi",
-         a.file);
+  pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = pulls && info.in_lists;
   needs.state_bytes = pagerank_job::state_bytes(info, o);

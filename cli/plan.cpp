@@ -132,6 +132,11 @@ json gather(plan_arguments const& a) {
     if (access == access_mode::paged && !r.paged_gbs) return std::nullopt;
     return p.ms(r);
   });
+  all["levels_at_most"] = nullptr;
+  if (p.levels_at_most)
+    all["levels_at_most"] = {
+        {"bytes_link", p.levels_at_most->bytes_link()},
+        {"ms", cli::times_of(here, [&](link_rates const& r) { return std::optional(predicted_ms(*p.levels_at_most, r)); })}};
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
   all["why_not"] = refusal.empty() ? json() : json(refusal);
@@ -164,10 +169,17 @@ void print(json const& all) {
       say("  {:<13} {:>11}  {}: {}\n", text(c["bound"]), bytes_of(c["bytes"]), times, text(c["what"]));
     }
     say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
+    json const &ms = all["ms"], &levels = all["levels_at_most"];
+    if (!levels.is_null()) say(" (--variant levels: at most {})", bytes_of(levels["bytes_link"]));
     say("; the link alone needs, in ms\n");
-    json const& ms = all["ms"];
-    say("  here {}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "");
-    for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}\n", l.name, cli::shown_ms(ms[l.name]));
+    auto const beside = [&](char const* link) {
+      return levels.is_null() || levels["ms"][link].is_null()
+                 ? ""
+                 : fmt::format(" (--variant levels: at most {})", cli::shown_ms(levels["ms"][link]));
+    };
+    say("  here {}{}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "",
+        beside("here"));
+    for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}{}\n", l.name, cli::shown_ms(ms[l.name]), beside(l.name));
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
                                                       ? "the host; of the device nothing is known (--device-memory says what it has)"

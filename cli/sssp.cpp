@@ -98,9 +98,7 @@ void search(sssp_arguments& a) {
     fail(errc::usage, "--variant emogi: has no delta and joins no lists; leave out {}", o.delta ? "--delta" : "--join");
   a.apply(o);
   graph_info const info = read_header(a.file).info;
-  if (info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", a.file,
-         a.file);
+  sssp_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.weights = true;
   needs.state_bytes = sssp_job::state_bytes(info, o);

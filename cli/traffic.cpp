@@ -116,9 +116,12 @@ json gather(traffic_arguments const& a) {
   a.budgets.apply(where);
 
   graph_info const info = read_header(a.file).info;
-  require_runnable(a.file, info, o);
-  job_plan const p = make_plan(info, o);
-  cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
+  for (access_mode const how : modes) {
+    std::visit([&](auto& job) { job.access = how; }, o);
+    require_runnable(a.file, info, o);
+    job_plan const p = make_plan(info, o);
+    cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
+  }
   load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;

@@ -1,6 +1,7 @@
 #include "access/matrix.hpp"
 
 #include "core/fail.hpp"
+#include "memory/tiers.hpp"
 
 namespace garner {
 
@@ -15,6 +16,22 @@ void require_combination(place where, tier edges, access_mode how) {
        "access {} does not go with tier {} at place {}; what goes: strided, merged, aligned with tier host (any place), device or peer "
        "(place device); paged with tier managed, copied with tier host (any place)",
        to_string(how), to_string(edges), to_string(where));
+}
+
+std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, place where) {
+  if (where.kind == place_kind::device)
+    return device == where.index
+               ? ""
+               : fmt::format("{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", name,
+                             to_string(where));
+  if (!in_device_memory(edges)) return "";
+  return fmt::format("{}: its edges lie on device {}{}; run the job at place device {}, or bring_to() the graph to place {}", name, owner,
+                     owner == device ? "" : fmt::format(", for device {} to read", device), device, to_string(where));
+}
+void require_readable_at(std::string const& name, memory_block const& edges, place where) {
+  if (edges.bytes() == 0) return;
+  int const device = edges.device(), owner = edges.where() == tier::peer ? peer_tier::owner(device) : device;
+  if (std::string const why = why_not_readable_at(name, edges.where(), device, owner, where); !why.empty()) fail(errc::usage, "{}", why);
 }
 
 }  // namespace garner

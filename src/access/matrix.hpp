@@ -7,11 +7,20 @@
 // The device tier needs a device; at the host and traced places far memory is host memory whatever is asked for, and every access gives
 // the same answer (only what a traced run counts differs), so there `managed` stands for the pages that a device would have moved.
 #pragma once
+#include <string>
+
 #include "garner/place.hpp"
 
 namespace garner {
 
+class memory_block;
+
 tier default_tier(place where, access_mode how);                     // host; managed for paged
 void require_combination(place where, tier edges, access_mode how);  // errc::usage with the matrix
+
+// errc::usage where the edges of graph `name` lie in memory that this place cannot read; anybody can read none.
+void require_readable_at(std::string const& name, memory_block const& edges, place where);
+// The refusal, or nothing. `device`: the one that the edges lie on or (host, managed, peer) that reads them; `owner`: that they lie on.
+std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, place where);
 
 }  // namespace garner

@@ -12,6 +12,7 @@
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/share.hpp"
@@ -31,11 +32,6 @@ struct question {
   enum class by { gather, copies } by = by::gather;
   tier from = tier::host;  // where all rows lie; peer: on another device than this one
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Moments on streams of a device.
 class moments {

@@ -16,6 +16,7 @@
 #include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
@@ -149,9 +150,7 @@ std::vector<pattern_row> measure_patterns(traversal_options const& o, std::funct
 
 double statistic(std::vector<double> values, bool mean) {
   if (mean) return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  std::sort(values.begin(), values.end());
-  std::size_t const n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  return median(std::move(values));
 }
 
 struct setting {

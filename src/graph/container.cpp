@@ -627,6 +627,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   graph g;
   g.name = reader.file.name();
   g.info = reader.header.info;
+  g.checked = how.check;
   if (how.in_lists && g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", g.name);
   if (how.weights && g.info.weights == weight_kind::none)

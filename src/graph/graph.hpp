@@ -67,6 +67,7 @@ struct graph {
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
   memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
   std::string name;           // of the file, for messages
+  bool checked = true;        // false: of a file whose checksums nobody compared
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
   // errc::input names a vertex that does not exist, and which do.

@@ -14,6 +14,7 @@
 
 #include "core/device.hpp"
 #include "core/exec.hpp"
+#include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "memory/budget.hpp"
@@ -94,8 +95,7 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
       ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       check();
     }
-    std::sort(ms.begin(), ms.end());
-    return ms[ms.size() / 2];
+    return median(ms);
   }
   clock_pair const clock(x.device());
   std::vector<double> ms;
@@ -109,8 +109,7 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
     check();
     if (i) ms.push_back(device::elapsed_ms(clock.first, clock.last));
   }
-  std::sort(ms.begin(), ms.end());
-  return ms[2];
+  return median(ms);
 }
 double gbs(std::uint64_t bytes, double ms) { return static_cast<double>(bytes) / std::max(ms, 1e-6) / 1e6; }
 

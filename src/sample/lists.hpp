@@ -19,12 +19,7 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));
   require_combination(where, t, how);
   if (lists.bytes() == 0) return t;
-  if (on_device && lists.device() != where.index)
-    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
-         to_string(where));
-  if (!on_device && in_device_memory(lists.where()))
-    fail(errc::usage, "{}: its edges lie on device {}; run there, or bring_to() the graph to place {}", g.name, lists.device(),
-         to_string(where));
+  require_readable_at(g.name, lists, where);
   if (on_device && lists.where() != t)
     fail(errc::usage, "{}: its edges lie in tier {}, not {}", g.name, to_string(lists.where()), to_string(t));
   return t;

@@ -343,7 +343,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       }
       if (!current.empty())
-        bottom_up = bottom_up ? size.vertices > g.info.vertices / back_below : size.edges > (unexplored - size.edges) / over_above;
+        bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
       if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
@@ -367,10 +367,6 @@ struct bfs_job::impl::over : bfs_job::impl {
     }
     return r;
   }
-
-  // The turning points: bottom-up once the frontier's arcs outweigh a part of those not looked at yet, back when it is small again.
-  // Measured on an H200: turning at 1 % instead of 1/15 costs 16 times as much on a uniform graph.
-  static constexpr std::uint64_t over_above = 15, back_below = 24;
 
   void gather(std::uint32_t level) {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());
@@ -426,17 +422,22 @@ struct bfs_job::impl::over : bfs_job::impl {
 };
 
 bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
+  require_runnable(g.name, g.info, asked);
   bfs_options o = asked;
   if (!o.variant) o.variant = default_variant(g.info, o);
+  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+}
+void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
   if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
-  if (o.variant == bfs_variant::direction && o.access == access_mode::copied)
+  bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
+  if (turns && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
-  if (o.variant == bfs_variant::direction && g.info.directed && !g.info.in_lists)
+  with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
+  if (turns && info.directed && !info.in_lists)
     fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
-         g.name);
-  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+         name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
   bool const can = !info.directed || info.in_lists, far_lists = o.access == access_mode::aligned || o.access == access_mode::merged;

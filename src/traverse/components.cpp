@@ -460,10 +460,14 @@ first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64
 }
 
 components_job::components_job(graph const& g, components_options const& o) {
+  require_runnable(g.name, g.info, o);
+  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+}
+void components_job::require_runnable(std::string const&, graph_info const& info, components_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
   if (o.first_neighbours > 64) fail(errc::usage, "{} first neighbours: say 0 to 64", o.first_neighbours);
-  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+  with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
 }
 components_job::~components_job() = default;
 components_job::components_job(components_job&&) noexcept = default;

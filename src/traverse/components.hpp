@@ -2,6 +2,7 @@
 // in EMOGI (PVLDB 14(2) 2020). What it gives: for every vertex the smallest internal id of its component, so both give the same bits.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -24,7 +25,8 @@ class components_job {
   job_setting const& setting() const;   // what is kept near, and what it took to make
   std::vector<std::uint64_t> labels();  // of the last run: internal ids, by internal id
 
-  static std::uint64_t state_bytes(graph_info const& info, components_options const& options);  // near memory
+  static void require_runnable(std::string const& name, graph_info const& info, components_options const& options);  // as bfs_job's
+  static std::uint64_t state_bytes(graph_info const& info, components_options const& options);                       // near memory
 
  private:
   struct impl;

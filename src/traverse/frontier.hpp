@@ -216,14 +216,18 @@ struct walk {
 template <class Id>
 class frontier {
  public:
+  // errc::usage where lists would be cut into more pieces than an item can count.
+  static void require_pieces(graph_info const& info, frontier_options const& o) {
+    constexpr std::uint64_t most = frontier_item<Id>::most_pieces;
+    if (o.split && info.edges / o.slice >= most)
+      fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", o.slice, info.edges, info.edges / most / 32 * 32 + 64);
+  }
   // `costs` of an arc are counted on the device, where they cross. `home`: the lists as the host reads them, for access copied.
   frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs,
            csr_view<Id> const& home = {})
       : x_(x), info_(info), offsets_(offsets), options_(options), costs_(costs), cut_(options, info.id_bytes) {
     costs_.crosses = costs.crosses && x.on_device() && options.access != access_mode::copied;
-    if (options.split && info.edges / options.slice >= frontier_item<Id>::most_pieces)
-      fail(errc::usage, "slice {}: too small for {} arcs; say {} or more", options.slice, info.edges,
-           info.edges / frontier_item<Id>::most_pieces / 32 * 32 + 64);
+    require_pieces(info, options);
     std::uint64_t const words = words_of(info.vertices);
     items_of_word_ = buffer<std::uint32_t>(x.near(), words, x.device(), "frontier counts");
     first_item_ = buffer<std::uint64_t>(x.near(), words + 1, x.device(), "frontier positions");

@@ -118,15 +118,20 @@ struct sum_squares {
 };
 
 // Whether the mean degree of a neighbour is less than twice that of a vertex. A graph of hubs is a hundred times over that.
+inline bool are_alike(double sum_of_squares, double vertices, double arcs) { return sum_of_squares * vertices < 2 * arcs * arcs; }
 inline bool degrees_alike(job_setting& job) {
+  phase const timed{"hints.degrees"};
   buffer<std::uint64_t> total(job.x.near(), 1, job.x.device(), "counters");
   job.x.fill(total.data(), 0, total.bytes());
   std::uint64_t const n = job.g.info.vertices;
   for_each_item<32>(job.x, (n + sum_squares::block - 1) / sum_squares::block, sum_squares{job.offsets(), n, total.data()});
-  double const edges = static_cast<double>(job.g.info.edges);
-  return static_cast<double>(job.x.read(total.data())) * static_cast<double>(n) < 2 * edges * edges;
+  return are_alike(static_cast<double>(job.x.read(total.data())), static_cast<double>(n), static_cast<double>(job.g.info.edges));
 }
-inline bool spreads(job_setting& job) { return !job.g.info.directed && degrees_alike(job); }
+// How many hints and which ones both depend on it: a job asks once.
+inline bool spreads(job_setting& job) {
+  if (!job.spreads_hints) job.spreads_hints = !job.g.info.directed && degrees_alike(job);
+  return *job.spreads_hints;
+}
 
 }  // namespace detail
 

@@ -35,6 +35,7 @@ struct job_setting {
   traffic_model model;  // hears a traced run
   executor x;
   std::vector<kept_copy> copies;
+  std::optional<bool> spreads_hints;  // once somebody asked (hints.hpp)
 
   // errc::usage where access, tier and place do not go together.
   job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,

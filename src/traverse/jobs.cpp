@@ -41,15 +41,8 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 template <class Options>
 Options resolved(graph const& g, Options o) {
   memory_block const& targets = g.out.targets;
-  bool const on_device = o.where.kind == place_kind::device;
-  if (targets.bytes() == 0) return o;
-  if (on_device && targets.device() != o.where.index)
-    fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
-         to_string(o.where));
-  if (!on_device && in_device_memory(targets.where()))
-    fail(errc::usage, "{}: its edges lie on device {}; run the job there, or bring_to() the graph to place {}", g.name, targets.device(),
-         to_string(o.where));
-  if (!on_device) return o;
+  require_readable_at(g.name, targets, o.where);
+  if (o.where.kind != place_kind::device || targets.bytes() == 0) return o;
   if (!o.edges) o.edges = targets.where();
   else if (*o.edges != targets.where())
     fail(errc::usage, "{}: its edges lie in tier {}, not {}; leave `edges` unset, or bring_to() the graph to that tier", g.name,

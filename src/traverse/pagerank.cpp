@@ -432,6 +432,14 @@ struct pagerank_job::impl::push : pagerank_job::impl {
 };
 
 pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
+  require_runnable(g.name, g.info, o);
+  with_id_type(g.info, [&](auto id) {
+    using id_type = decltype(id);
+    if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(g, o);
+    else impl_ = std::make_unique<impl::push<id_type>>(g, o);
+  });
+}
+void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
   if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
@@ -439,16 +447,11 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
   if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
   if (pulls && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
-  if (pulls && g.info.directed && !g.info.in_lists && g.info.edges)
+  if (pulls && info.directed && !info.in_lists && info.edges)
     fail(errc::input,
          "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "
          "--variant emogi",
-         g.name);
-  with_id_type(g.info, [&](auto id) {
-    using id_type = decltype(id);
-    if (pulls) impl_ = std::make_unique<impl::pull<id_type>>(g, o);
-    else impl_ = std::make_unique<impl::push<id_type>>(g, o);
-  });
+         name);
 }
 pagerank_job::~pagerank_job() = default;
 pagerank_job::pagerank_job(pagerank_job&&) noexcept = default;

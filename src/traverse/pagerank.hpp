@@ -1,6 +1,7 @@
 // PageRank over edges that lie far: power iteration by pulling, and the paper's residual push (chapter 2.4 of the dissertation).
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ class pagerank_job {
   pagerank_run run();
   std::vector<float> ranks();  // of the last run, by internal id
 
+  static void require_runnable(std::string const& name, graph_info const& info, pagerank_options const& options);  // as bfs_job's
   static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);  // near memory, at the most
 
  private:

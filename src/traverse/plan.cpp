@@ -13,6 +13,7 @@
 #include "traverse/hints.hpp"
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
+#include "traverse/search_model.hpp"
 #include "traverse/sssp.hpp"
 
 namespace garner {
@@ -69,6 +70,20 @@ class lists {
     return over((info_.vertices + 31) / 32,
                 [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)], looks_up); });
   }
+  // Where the lists were read by a device's requests.
+  std::optional<degree_classes> by_degree() const {
+    if (!offsets_ || how_ == access_mode::copied || how_ == access_mode::paged) return std::nullopt;
+    return gathered<degree_classes>(info_.vertices, [&](degree_classes& all, std::uint64_t v) {
+      std::uint64_t const begin = offsets_[v], end = offsets_[v + 1];
+      all.add(end - begin, run_of(begin, end));
+    });
+  }
+  std::uint64_t bytes() const { return packed_ ? packed_ : info_.edges * (info_.id_bytes + (weighted_ ? 4 : 0)); }
+  // How a bottom-up level walks a list: sectors, or where it is packed blocks of 32 codes, which begin anywhere.
+  probing steps() const {
+    if (!packed_) return {0, false, 32.0 / info_.id_bytes, 1};
+    return {0, false, 32, 4 * part() + 0.9};
+  }
 
  private:
   run_traffic run_of(std::uint64_t begin, std::uint64_t end, bool looks_up = false) const {
@@ -78,10 +93,10 @@ class lists {
       return costs(begin, end);
     }
     // Codes are some part of what they stand for; where each block begins is not known before the directory is read.
-    double const part = static_cast<double>(packed_) / static_cast<double>(info_.edges * 4);
-    auto const word = [&](std::uint64_t i) { return static_cast<std::uint64_t>(static_cast<double>(i) * part); };
+    auto const word = [&](std::uint64_t i) { return static_cast<std::uint64_t>(static_cast<double>(i) * part()); };
     return traffic_of_run(word(begin / 32 * 32), word((end + 31) / 32 * 32), 4, access_mode::aligned);
   }
+  double part() const { return static_cast<double>(packed_) / static_cast<double>(info_.edges * 4); }
   traffic together(bool looks_up = false) const {
     if (how_ == access_mode::paged) return pages();
     if (how_ == access_mode::copied) return as_traffic(sent_in_blocks(info_.edges, info_.id_bytes, weighted_));
@@ -96,15 +111,19 @@ class lists {
   template <class F>
   traffic over(std::uint64_t n, F f) const {
     if (how_ == access_mode::paged) return pages();
-    run_traffic all;
+    return as_traffic(gathered<run_traffic>(n, [&](run_traffic& all, std::uint64_t i) { all = all + f(i); }));
+  }
+  template <class Sum, class F>
+  static Sum gathered(std::uint64_t n, F f) {
+    Sum all;
     std::mutex mutex;
     shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
-      run_traffic mine;
-      for (std::uint64_t i = begin; i < end; ++i) mine = mine + f(i);
+      Sum mine;
+      for (std::uint64_t i = begin; i < end; ++i) f(mine, i);
       std::lock_guard const hold(mutex);
       all = all + mine;
     });
-    return as_traffic(all);
+    return all;
   }
 
   graph_info const& info_;
@@ -114,12 +133,33 @@ class lists {
   bool weighted_;
 };
 
-void plan_bfs(job_plan& p, bfs_options const& o, lists const& out) {
+void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists const& out) {
   p.per = "a run";
   p.iterations_known = true;
-  bool const turns = o.variant == bfs_variant::direction;  // what it looks at then is known to nobody; it turns where it hopes for less
-  p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", out.each()});
-  if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
+  bool const turns = o.variant == bfs_variant::direction;
+  traffic const once = out.each();
+  std::optional<degree_classes> degrees;
+  if (turns && !info.directed) degrees = out.by_degree();
+  if (!degrees) {
+    // What a search that turns round looks at is known to nobody; it turns where it hopes for less.
+    p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", once});
+  } else {
+    probing how = out.steps();
+    how.hints = p.hints;
+    // As default_hints chooses.
+    if (p.hints_to_make && !o.hints && hint_view::is_narrow(info.vertices, p.hints) && !degrees->alike()) --how.hints;
+    how.each_of_a_class = hint_view::is_narrow(info.vertices, how.hints);
+    traffic const found = model_search(*degrees, how);
+    p.crossings.push_back({bound::about, "what a search looks at if edges lead anywhere; in clustered graphs more", found});
+    p.levels_at_most = once;
+    // The first arcs spare it their part of what it would read.
+    for (planned_copy& c : p.kept) {
+      double const part =
+          std::min(1.0, static_cast<double>(c.bytes_saved_on_link) / static_cast<double>(std::max<std::uint64_t>(1, out.bytes())));
+      c.bytes_saved_on_link = static_cast<std::uint64_t>(static_cast<double>(found.bytes_link()) * part);
+    }
+  }
+  if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
 }
 
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
@@ -246,23 +286,16 @@ std::string_view variant_of(job_options const& o) {
 }
 
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
-  if (setting_of(o).access == access_mode::copied) {
-    if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-      fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
-    if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull)
-      fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return bfs_job::require_runnable(name, info, std::get<bfs_options>(o));
+    case job_kind::sssp:
+      return sssp_job::require_runnable(name, info, std::get<sssp_options>(o));
+    case job_kind::components:
+      return components_job::require_runnable(name, info, std::get<components_options>(o));
+    case job_kind::pagerank:
+      return pagerank_job::require_runnable(name, info, std::get<pagerank_options>(o));
   }
-  if (kind_of(o) == job_kind::sssp && info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
-         name);
-  if (!info.directed || info.in_lists) return;
-  if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-    fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", name);
-  if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull && info.edges)
-    fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
-         "emogi",
-         name);
 }
 
 bool reads_in_lists(graph_info const& info, job_options const& o) {
@@ -272,7 +305,11 @@ bool reads_in_lists(graph_info const& info, job_options const& o) {
 }
 
 std::string_view to_string(crossing::bound b) {
-  return b == bound::exactly ? "exactly" : b == bound::at_most ? "at most" : b == bound::at_least ? "at least" : "usually below";
+  return b == bound::exactly    ? "exactly"
+         : b == bound::at_most  ? "at most"
+         : b == bound::at_least ? "at least"
+         : b == bound::about    ? "about"
+                                : "usually below";
 }
 
 namespace {
@@ -386,7 +423,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
                   weighted);
   switch (kind) {
     case job_kind::bfs:
-      plan_bfs(p, std::get<bfs_options>(o), all);
+      plan_bfs(p, info, std::get<bfs_options>(o), all);
       break;
     case job_kind::sssp:
       plan_sssp(p, info, std::get<sssp_options>(o), all);
@@ -397,7 +434,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, std::get<pagerank_options>(o), all);
   }
-  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear();  // nothing crosses the link to the host
+  if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link
   return p;
 }
 

@@ -32,7 +32,8 @@ job_options default_options(job_kind kind);
 inline job_kind kind_of(job_options const& o) { return static_cast<job_kind>(o.index()); }
 void set_variant(job_options& o, std::string_view name);  // errc::usage with the choices otherwise
 std::string_view variant_of(job_options const& o);
-// errc::input where the graph lacks what the job needs: weights, in-lists.
+// What can be refused before the graph is loaded: errc::usage where the options do not go together, errc::input where the graph lacks what
+// the job needs (weights, in-lists).
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o);
 
 // One array, or all of a job's own state.
@@ -64,7 +65,7 @@ std::uint64_t weight_bytes(graph_info const& info, stored const& s);
 
 // Something that crosses the link, in requests of the job's access.
 struct crossing {
-  enum class bound : std::uint8_t { exactly, at_most, at_least, usually_below } how = bound::at_most;
+  enum class bound : std::uint8_t { exactly, at_most, at_least, about, usually_below } how = bound::at_most;
   std::string what;
   traffic link;
   std::optional<std::uint64_t> times = 1;  // unset: so often in each iteration or round, whose count is not known
@@ -76,9 +77,12 @@ struct job_plan {
   std::vector<plan_row> rows;
   std::vector<planned_copy> kept;
   std::vector<crossing> crossings;
-  std::uint32_t hints = 0;        // so many best neighbours of every vertex are kept
-  bool hints_to_make = false;     // they are not in the file
-  bool from_offsets = false;      // the requests are those of the lists; else of one long list
+  std::uint32_t hints = 0;     // so many best neighbours of every vertex are kept
+  bool hints_to_make = false;  // they are not in the file
+  bool from_offsets = false;   // the requests are those of the lists; else of one long list
+  // Beside an estimate: every list once, the most that the search would read if it never turned round (variant levels). No bound of what it
+  // does read: bottom-up it may look at a list in several levels.
+  std::optional<traffic> levels_at_most;
   std::string_view per;           // what crosses "an iteration", "a round", or "a run"
   std::uint64_t iterations = 1;   // how often `per` was asked for
   bool iterations_known = false;  // false: the totals are those of one

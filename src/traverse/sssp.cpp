@@ -441,18 +441,23 @@ struct sssp_job::impl::over : sssp_job::impl {
 };
 
 sssp_job::sssp_job(graph const& g, sssp_options const& o) {
-  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
-  if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
-  if (o.variant == sssp_variant::emogi && (o.delta || o.join_lists.value_or(false)))
-    fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
-  if (g.info.weights == weight_kind::none)
-    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert --weights 1:255", g.name);
+  require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     if (g.info.weights == weight_kind::u32) impl_ = std::make_unique<impl::over<Id, whole_distance>>(g, o);
     else impl_ = std::make_unique<impl::over<Id, real_distance>>(g, o);
   });
+}
+void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
+  if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
+  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
+  if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
+  if (o.variant == sssp_variant::emogi && (o.delta || o.join_lists.value_or(false)))
+    fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
+  with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
+  if (info.weights == weight_kind::none)
+    fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
+         name);
 }
 sssp_job::~sssp_job() = default;
 sssp_job::sssp_job(sssp_job&&) noexcept = default;

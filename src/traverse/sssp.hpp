@@ -2,6 +2,7 @@
 // the dissertation; EMOGI, PVLDB 14(2) 2020), or near and far piles (Davidson et al., IPDPS 2014).
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -30,9 +31,10 @@ class sssp_job {
   // edges.
   std::vector<std::uint64_t> parents();
 
-  double delta() const;                                                                   // of near_far, as given, or what it starts at
-  static bool joins_lists(sssp_options const&);                                           // as given or chosen
-  static std::uint64_t state_bytes(graph_info const& info, sssp_options const& options);  // near memory
+  double delta() const;                          // of near_far, as given, or what it starts at
+  static bool joins_lists(sssp_options const&);  // as given or chosen
+  static void require_runnable(std::string const& name, graph_info const& info, sssp_options const& options);  // as bfs_job's
+  static std::uint64_t state_bytes(graph_info const& info, sssp_options const& options);                       // near memory
 
  private:
   struct impl;

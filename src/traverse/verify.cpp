@@ -73,6 +73,14 @@ char const* words(fault f) {
 
 }  // namespace
 
+std::string what_to_do(graph const& g) {
+  if (g.checked) return "please report it";
+  return fmt::format(
+      "the file was loaded unchecked (--no-check) and may be damaged: load it checked, or say garner stats {} --check; if it is whole, "
+      "please report it",
+      g.name);
+}
+
 template <class Id>
 void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mode how) {
   phase const timed{"bfs.verify"};
@@ -85,8 +93,8 @@ void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mo
   for_each_item<1>(x, n, check_vertices<Id>{tree, confirmed.data(), first.data()});
   std::uint64_t const found = x.read(first.data());
   if (found == ~std::uint64_t{0}) return;
-  fail(errc::internal, "{}: BFS from {} at place {}, access {}: wrong at vertex {}: {}; please report it", g.name, g.user_id(tree.source),
-       to_string(x.where()), to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)));
+  fail(errc::internal, "{}: BFS from {} at place {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(tree.source),
+       to_string(x.where()), to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)), what_to_do(g));
 }
 
 template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode);

@@ -1,10 +1,15 @@
 // Certificates: a result is checked against the graph itself, in parallel, at the place that made it, with far reads where the edges are
 // far. Independent of how the result came about. The serial twins, which compute the answer again, live in the tests.
 #pragma once
+#include <string>
+
 #include "core/executor.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
+
+// What to do where a certificate fails, which ends the message: a wrong result is a defect of Garner, unless nobody checked the file.
+std::string what_to_do(graph const& g);
 
 // A BFS result, near memory of the executor's place.
 template <class Id>

@@ -4,6 +4,7 @@
 #include "core/fail.hpp"
 #include "core/stats.hpp"
 #include "memory/buffer.hpp"
+#include "traverse/verify.hpp"
 
 namespace garner {
 
@@ -154,19 +155,19 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
   for_each_item<1>(x, n, check_labels<Id>{label, n, above.data(), &near.data()->first_fault});
   for_each_item<32>(x, n, check_arcs<Id>{view, label, above.data(), &near.data()->first_fault}, how, true);
   if (std::uint64_t const first = x.read(&near.data()->first_fault); first != ~std::uint64_t{0})
-    fail(errc::internal, "{}: wrong at vertex {}: {}; please report it", where(), g.user_id(first >> 8),
-         words(static_cast<fault>(first & 0xff)));
+    fail(errc::internal, "{}: wrong at vertex {}: {}; {}", where(), g.user_id(first >> 8), words(static_cast<fault>(first & 0xff)),
+         what_to_do(g));
   // Labels are vertices from here on.
   for_each_item<32>(x, blocks, count_roots<Id>{label, n, above.data(), &near.data()->found});
   for_each_item<1>(x, n, add_size<Id>{label, above.data()});
   for_each_item<32>(x, blocks, greatest_size<Id>{above.data(), n, &near.data()->most});
   outcome const seen = x.read(near.data());
   if (seen.found.labels != seen.found.roots)
-    fail(errc::internal, "{}: {} labels, but a union-find over the edges finds {} components; please report it", where(), seen.found.labels,
-         seen.found.roots);
+    fail(errc::internal, "{}: {} labels, but a union-find over the edges finds {} components; {}", where(), seen.found.labels,
+         seen.found.roots, what_to_do(g));
   if (seen.found.labels != components || seen.most != largest)
-    fail(errc::internal, "{}: {} components, the largest of {} vertices, were told, but there are {}, the largest of {}; please report it",
-         where(), components, largest, seen.found.labels, seen.most);
+    fail(errc::internal, "{}: {} components, the largest of {} vertices, were told, but there are {}, the largest of {}; {}", where(),
+         components, largest, seen.found.labels, seen.most, what_to_do(g));
 }
 
 template void verify_components(executor&, csr_view<std::uint32_t>, std::uint32_t const*, std::uint64_t, std::uint64_t, graph const&,

@@ -5,6 +5,7 @@
 #include "core/progress.hpp"
 #include "core/stats.hpp"
 #include "traverse/frontier.hpp"
+#include "traverse/verify.hpp"
 
 namespace garner {
 
@@ -157,9 +158,8 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
   }
   std::uint64_t const fault_found = x.read(first_fault);
   if (fault_found == none) return;
-  fail(errc::internal, "{}: shortest paths from {} at place {}, access {}: wrong at vertex {}: {}; please report it", g.name,
-       g.user_id(result.source), to_string(x.where()), to_string(how), g.user_id(fault_found >> 8),
-       words(static_cast<fault>(fault_found & 0xff)));
+  fail(errc::internal, "{}: shortest paths from {} at place {}, access {}: wrong at vertex {}: {}; {}", g.name, g.user_id(result.source),
+       to_string(x.where()), to_string(how), g.user_id(fault_found >> 8), words(static_cast<fault>(fault_found & 0xff)), what_to_do(g));
 }
 
 GARNER_VERIFY_SSSP(std::uint32_t, whole_distance);

@@ -70,6 +70,12 @@ TEST(components_program, its_json_has_these_keys) {
                           "runs"})
     EXPECT_TRUE(j.contains(key)) << key;
   json const& r = j.at("runs").at(0);
+  // Of two runs the median is their mean.
+  outcome const twice = at.shell("garner components k.gnr --trials 2 --json");
+  ASSERT_EQ(twice.code, 0) << twice.err;
+  json const both = json::parse(twice.out);
+  double const first = both.at("runs").at(0).at("ms"), second = both.at("runs").at(1).at("ms");
+  EXPECT_DOUBLE_EQ(both.at("ms_median").get<double>(), (first + second) / 2);
   for (char const* key :
        {"components", "largest", "edges", "ms", "bytes_link", "amplification", "overfetch", "requests", "verified", "phases"})
     EXPECT_TRUE(r.contains(key)) << key;

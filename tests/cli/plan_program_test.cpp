@@ -30,9 +30,9 @@ TEST(plan_program, its_json_has_these_keys) {
       SCOPED_TRACE(job + " " + place);
       json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
       for (char const* key :
-           {"file",      "graph",        "vertices", "edges",  "id_bytes",   "job",          "variant",      "place",
-            "tier",      "access",       "memory",   "copies", "host_bytes", "host_allowed", "device_bytes", "device_allowed",
-            "crossings", "from_offsets", "per",      "bound",  "bytes_link", "ms",           "fits",         "why_not"})
+           {"file",   "graph",  "vertices",   "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
+            "access", "memory", "copies",     "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
+            "per",    "bound",  "bytes_link", "ms",         "fits",         "why_not",      "levels_at_most"})
         EXPECT_TRUE(j.contains(key)) << key;
       std::map<std::string, std::uint64_t> by_tier;
       for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();
@@ -72,6 +72,54 @@ TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
           if (c >= '0' && c <= '9') digits += c;
         EXPECT_NEAR(std::stod(digits), planned, 0.02 * planned + 4096);
       }
+}
+
+// What does not go together is a wrong usage, said before the file is loaded: this one would be refused as damaged.
+TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
+  folder const at;
+  generate(at);
+  std::string spoilt = read_text(at / "k.gnr");
+  spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
+  at.write("k.gnr", spoilt);
+  ASSERT_EQ(at.shell("garner bfs k.gnr").code, 1);
+  struct refused {
+    std::string job, options, word;
+    bool of_plan = true;
+  };
+  for (refused const& r : {refused{"bfs", "--access copied --variant direction", "bottom-up"},
+                           refused{"pagerank", "--access copied", "pull"}, refused{"pagerank", "--access copied --variant pull", "pull"},
+                           refused{"sssp", "--delta inf", "delta", false}, refused{"bfs", "--access copied --tier managed", "does not go"},
+                           refused{"components", "--access paged --tier host", "does not go"}}) {
+    SCOPED_TRACE(r.job + " " + r.options);
+    std::vector<std::string> lines{r.job + " k.gnr "};
+    if (r.of_plan) lines.push_back("plan k.gnr --job " + r.job + " ");
+    if (r.of_plan && r.options.find("--tier") == std::string::npos) lines.push_back("traffic " + r.job + " k.gnr ");
+    std::string first;
+    for (std::string const& line : lines) {
+      outcome const o = at.shell("garner " + line + r.options);
+      EXPECT_EQ(o.code, 2) << line << o.err;
+      EXPECT_NE(o.err.find(r.word), std::string::npos) << line << o.err;
+      expect_one_line(o.err);
+      if (first.empty()) first = o.err;
+    }
+  }
+}
+
+// A search that turns round: an estimate, and beside it what one that does not would read.
+TEST(plan_program, estimates_a_search_that_turns_round) {
+  folder const at;
+  generate(at);
+  json const turns = run(at, "plan k.gnr --job bfs"), levels = run(at, "plan k.gnr --job bfs --variant levels --device-budget 0");
+  EXPECT_EQ(turns.at("bound"), "about");
+  EXPECT_EQ(levels.at("bound"), "at most");
+  EXPECT_TRUE(levels.at("levels_at_most").is_null());
+  EXPECT_EQ(turns.at("levels_at_most").at("bytes_link"), levels.at("bytes_link"));
+  EXPECT_LT(turns.at("bytes_link").get<double>(), 0.5 * levels.at("bytes_link").get<double>());
+  EXPECT_LT(turns.at("ms").at("51"), turns.at("levels_at_most").at("ms").at("51"));
+  EXPECT_EQ(turns.at("levels_at_most").at("ms").at("51"), levels.at("ms").at("51"));
+  outcome const text = at.shell("garner plan k.gnr --job bfs");
+  EXPECT_NE(text.out.find("about"), std::string::npos);
+  EXPECT_NE(text.out.find("(--variant levels: at most"), std::string::npos);
 }
 
 TEST(plan_program, refuses_in_the_words_of_the_job) {

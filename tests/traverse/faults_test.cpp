@@ -474,6 +474,36 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
   EXPECT_GT(loaded, 5);
 }
 
+// A file whose edges go one way, where all say that they go both ways: nobody looks before the certificate does. It blames Garner only
+// where the file was checked.
+TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
+  graph g = open_graph(in.at / "g.gnr").take();
+  ASSERT_TRUE(g.checked);
+  auto* const targets = static_cast<std::uint32_t*>(g.out.targets.data());
+  for (std::uint64_t i = 0; i < g.info.edges; ++i) targets[i] = std::min(targets[i] + 1, static_cast<std::uint32_t>(g.info.vertices) - 1);
+  fs::path const bad = out.at / "bad.gnr";
+  save_graph(g, bad);
+  for (bool const check : {true, false}) {
+    open_options how;
+    how.check = check;
+    graph_handle const h = open_graph(bad, how);
+    EXPECT_EQ(h.inside().checked, check);
+    bfs_options o;
+    o.variant = bfs_variant::direction;
+    o.check_certificate = true;
+    std::string what;
+    errc code{};
+    for (std::uint64_t const source : pick_sources(h, 20)) {
+      what = told([&] { bfs(h, source, o); }, code);
+      if (!what.empty()) break;
+    }
+    ASSERT_NE(what.find("wrong at vertex"), std::string::npos) << what;
+    EXPECT_EQ(what.find("--no-check") != std::string::npos, !check) << what;
+    EXPECT_EQ(what.find("garner stats " + bad.string() + " --check") != std::string::npos, !check) << what;
+    EXPECT_NE(what.find("please report it"), std::string::npos) << what;
+  }
+}
+
 // What was loaded is Garner's own: a file that is spoilt, cut or gone afterwards changes nothing.
 TEST_F(files, a_container_spoilt_after_it_was_loaded) {
   graph_handle const g = open_graph(in.at / "g.gnr");

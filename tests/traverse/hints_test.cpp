@@ -200,6 +200,22 @@ TEST(hints, are_three_beside_hubs_and_four_elsewhere) {
   }
 }
 
+// How many and which: both go by the degrees, which are looked through once a job.
+TEST(hints, ask_once_whether_degrees_are_alike) {
+  for (generator kind : {generator::uniform, generator::kron}) {
+    graph const g = generated(kind, 10);
+    bfs_options o;
+    o.where = {place_kind::traced, 0};
+    o.variant = bfs_variant::direction;
+    o.device_budget = g.info.vertices * 12;
+    reset_stats();
+    bfs_job(g, o).hints();
+    std::uint64_t passes = 0;
+    for (phase_total const& p : phase_totals()) passes += p.name == "hints.degrees" ? p.times : 0;
+    EXPECT_EQ(passes, 1u);
+  }
+}
+
 TEST(hints, of_four_take_twelve_bytes_up_to_26_bits) {
   EXPECT_EQ(hint_view::words_of(std::uint64_t{1} << 26, 4), std::uint64_t{3} << 26);
   EXPECT_EQ(hint_view::words_of((std::uint64_t{1} << 26) + 1, 4), ((std::uint64_t{1} << 26) + 1) * 4);

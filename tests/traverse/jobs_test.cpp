@@ -364,6 +364,11 @@ TEST(contract, edges_lie_on_a_peer_of_device) {
       s.train = h.train = {1, 2, 3, 500};
       auto const score = scores(*g, at(s)).score, expected = scores(home, h).score;
       for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(score[k], expected[k], 1e-4 * (1 + expected[k]));
+      // Whose card they lie on: the owner's, not the reader's.
+      errc code{};
+      EXPECT_NE(error_of([&] { bfs(*g, 5); }, &code).find("lie on device 1, for device 0 to read"), std::string::npos);
+      EXPECT_EQ(code, errc::usage);
+      EXPECT_NE(error_of([&] { scores(*g, h); }).find("lie on device 1, for device 0 to read"), std::string::npos);
     }
 }
 

@@ -171,6 +171,10 @@ TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
             EXPECT_GE(seen, 0.95 * planned);
           } else if (bound == crossing::bound::exactly) {
             EXPECT_NEAR(seen, planned, 0.001 * planned);
+          } else if (bound == crossing::bound::about) {
+            EXPECT_LE(seen, 2.5 * planned + 8192);
+            EXPECT_GE(seen, planned / 2.5 - 8192);
+            EXPECT_LE(seen, 1.001 * static_cast<double>(p.levels_at_most->bytes_link()));
           } else {
             EXPECT_LE(seen, planned * 1.001 + 8192);
           }
@@ -179,6 +183,40 @@ TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
           }
         });
       }
+}
+
+// Of a search that turns round: told from the degrees where they are known, and no bound.
+TEST(plan, estimates_a_search_that_turns_round) {
+  graph const g = kron(12);
+  job_options o = default_options(job_kind::bfs);
+  auto& bfs = std::get<bfs_options>(o);
+  bfs.where = {place_kind::traced, 0};
+  auto const planned = [&](stored const& s = {}) { return make_plan(g.info, o, s, g.out.offsets.data()); };
+  auto const how = [](job_plan const& p) { return p.crossings.at(0).how; };
+  EXPECT_EQ(how(planned()), crossing::bound::about);
+  EXPECT_EQ(how(make_plan(g.info, o)), crossing::bound::usually_below);
+  EXPECT_FALSE(make_plan(g.info, o).levels_at_most);
+  // Hints spare it nearly all, those of the file too, which are not made.
+  bfs.device_budget = 0;
+  std::uint64_t const alone = planned().bytes_link();
+  bfs.device_budget = g.info.vertices * 12;
+  EXPECT_LT(planned().bytes_link() * 4, alone);
+  stored kept;
+  kept.hints = 3;
+  EXPECT_EQ(planned(kept).bytes_link(), planned().bytes_link());  // three of 3 or 4, since there are hubs
+  EXPECT_EQ(planned(kept).crossings.size(), 1u);
+  EXPECT_EQ(planned().crossings.size(), 2u);
+  // The first arcs spare it their part.
+  bfs.hints = 0;
+  bfs.device_budget = g.info.edges * 2;
+  EXPECT_NEAR(static_cast<double>(planned().bytes_link()), static_cast<double>(alone) / 2, 0.05 * static_cast<double>(alone));
+  EXPECT_EQ(planned().levels_at_most->bytes_link(), planned(kept).levels_at_most->bytes_link());
+  // The lists of a directed graph are other ones than those that it looks through bottom-up.
+  build_options in;
+  in.in_lists = true;
+  graph const directed = make_graph({{0, 1}, {1, 2}, {2, 0}, {2, 3}}, false, 4, in);
+  bfs.variant = bfs_variant::direction;
+  EXPECT_EQ(how(make_plan(directed.info, o, {}, directed.out.offsets.data())), crossing::bound::usually_below);
 }
 
 TEST(plan, without_offsets_it_is_one_long_list) {
