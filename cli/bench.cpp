@@ -108,8 +108,9 @@ void explain_gathers(bench_arguments const& a) {
       for (std::uint64_t const batches : windows) {
         gather_question const q{where, ids * batches, row, table / row, table / row, true, batches > 1, false};
         gather_run const run = choose(q, {}, figures);
-        cli::say("{:>5} B {:>10} ids{:<13} {}, {}: {}\n", row, grouped(ids * batches),
-                 batches > 1 ? fmt::format(" in {} batches", batches) : "", to_string(run.way), to_string(run.order), run.why);
+        cli::say("{:>5} B {:>10} ids{:<13} {}, {}, duplicates {}: {}\n", row, grouped(ids * batches),
+                 batches > 1 ? fmt::format(" in {} batches", batches) : "", to_string(run.way), to_string(run.order),
+                 to_string(run.duplicates), run.why);
       }
 }
 
@@ -204,12 +205,13 @@ void add_bench(CLI::App& app) {
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
-  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,dense,convert,share,near,beside")
+  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside")
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
   verb->add_flag("--explain", a->explain,
-                 "gather: measure nothing, but say which way and order would be taken for --ids of --table, and why");
+                 "gather: measure nothing, but say which way and order would be taken for --ids of --table, whether what repeats crosses "
+                 "once, and why");
   a->budgets.add(*verb, true);
   verb->footer(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"

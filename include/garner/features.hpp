@@ -91,10 +91,15 @@ enum class gather_way : std::uint8_t {
   bulk,     // the copy engine of a few multiprocessors
 };
 enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation window only
+// Ids that stand several times in a gather: their far rows cross the link once, or each position reads its own. automatic: once where rows
+// are far, in every order that is named; with order automatic not where even looking for them would show.
+enum class gather_duplicates : std::uint8_t { automatic, once, repeat };
 std::string_view to_string(gather_way);
 std::string_view to_string(gather_order);
+std::string_view to_string(gather_duplicates);
 gather_way parse_gather_way(std::string_view);
 gather_order parse_gather_order(std::string_view);
+gather_duplicates parse_gather_duplicates(std::string_view);
 
 // Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
 struct id_array {
@@ -106,6 +111,7 @@ struct id_array {
 struct gather_options {
   gather_way way = gather_way::automatic;
   gather_order order = gather_order::automatic;
+  gather_duplicates duplicates = gather_duplicates::automatic;
   std::optional<element> to;      // f32 or bf16 out of f16, bf16 or i8 rows; unset: as they are
   std::span<float const> scales;  // i8: other factors than the tensor's, in host memory; a device gets a copy of all of them at each call
   unsigned multiprocessors = 0;   // at most so many of the device; 0: all
@@ -119,6 +125,7 @@ struct gather_options {
 struct gather_run {
   gather_way way = gather_way::automatic;
   gather_order order = gather_order::automatic;
+  gather_duplicates duplicates = gather_duplicates::automatic;
   std::uint64_t rows = 0, row_bytes = 0;  // delivered
   std::string why;                        // how the way and the order were chosen
   traffic link;                           // traced: what reading the host's rows asks of the link

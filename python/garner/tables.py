@@ -231,19 +231,23 @@ class Tiered:
                 return self._gather(self._source, [np.array(row % len(self))])[0]
         return self.gather(ids)
 
-    def gather(self, ids, out=None, *, dtype=None, way="automatic", order="automatic", scales=None, multiprocessors=0):
+    def gather(self, ids, out=None, *, dtype=None, way="automatic", order="automatic", duplicates="automatic", scales=None,
+               multiprocessors=0):
         """The rows of ids, as table[ids] gives them for an array.
 
         out: an array of the library and on the device of ids, contiguous, of shape ids.shape + row shape; else a new one
         dtype: 'f32' or 'bf16' out of f16, bf16 and i8 rows; None: as they are. scales: i8: float32, one a row
         way: 'automatic', 'staged' (what frameworks do), 'naive', 'shifted' (Listing 3.2), 'aligned', 'bulk'
         order: 'automatic', 'none', 'sorted', 'bucketed'; multiprocessors: at most so many of the device, 0: all
+        duplicates: ids that repeat: 'once' (their far rows cross the link once), 'repeat' (each reads its own), 'automatic' (once in every
+        order that is named; where none is, unless even that would show)
         On a device the rows are there when the current stream of the library of ids has come so far.
         """
-        return self._gather(_library(ids, out), [ids], [out], dtype, way=way, order=order, scales=scales,
+        return self._gather(_library(ids, out), [ids], [out], dtype, way=way, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)[0]
 
-    def window(self, batches, outs=None, *, dtype=None, way="automatic", order="automatic", scales=None, multiprocessors=0):
+    def window(self, batches, outs=None, *, dtype=None, way="automatic", order="automatic", duplicates="automatic", scales=None,
+               multiprocessors=0):
         """The rows of several mini-batches at once, a list: each far row is read once for all of them. Otherwise as gather()."""
         batches = list(batches)
         outs = [None] * len(batches) if outs is None else list(outs)
@@ -251,16 +255,16 @@ class Tiered:
             raise UsageError(f"{len(outs)} outs for {len(batches)} mini-batches; give each one")
         if not batches:
             return []
-        return self._gather(_library(*batches), batches, outs, dtype, way=way, order=order, scales=scales,
+        return self._gather(_library(*batches), batches, outs, dtype, way=way, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)
 
-    def explain(self, ids, batches=1, *, way="automatic", order="automatic", dtype=None, multiprocessors=0):
+    def explain(self, ids, batches=1, *, way="automatic", order="automatic", duplicates="automatic", dtype=None, multiprocessors=0):
         """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (window())."""
         count = operator.index(ids)
         if not 0 <= count < 1 << 64:
             raise UsageError(f"explain: {count} ids; say how many ids a gather has, 0 or more")
-        return self._table.explain(count, operator.index(batches), way=way, order=order, to=_conversion(dtype, self._table.kind)[0],
-                                   multiprocessors=multiprocessors)
+        return self._table.explain(count, operator.index(batches), way=way, order=order, duplicates=duplicates,
+                                   to=_conversion(dtype, self._table.kind)[0], multiprocessors=multiprocessors)
 
     def hits(self, ids):
         """How many of the rows of ids lie on the device, on its peers, in host memory. A pass over the ids."""

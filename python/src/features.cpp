@@ -105,6 +105,9 @@ asked asked_of(keywords& given) {
   text = "automatic";
   given.take("order", text);
   a.options.order = parse_gather_order(text);
+  text = "automatic";
+  given.take("duplicates", text);
+  a.options.duplicates = parse_gather_duplicates(text);
   given.choose("to", a.options.to, conversions);
   nb::object scales = nb::none();
   given.take("scales", scales);
@@ -170,6 +173,7 @@ void add_features(nb::module_& m) {
   nb::class_<gather_run>(m, "GatherRun", "What a gather did, or would do.")
       .def_prop_ro("way", [](gather_run const& r) { return gather_name(r.way); })
       .def_prop_ro("order", [](gather_run const& r) { return std::string(to_string(r.order)); })
+      .def_prop_ro("duplicates", [](gather_run const& r) { return std::string(to_string(r.duplicates)); })
       .def_ro("rows", &gather_run::rows, "delivered")
       .def_ro("row_bytes", &gather_run::row_bytes)
       .def_ro("why", &gather_run::why, "how the way and the order were chosen")
@@ -249,7 +253,8 @@ void add_features(nb::module_& m) {
           nb::arg("batches"), nb::arg("outs"), nb::arg("how"),
           nb::sig(
               "def gather(self, batches: collections.abc.Sequence[tuple[int, int, int]], outs: collections.abc.Sequence[int], *, way: str "
-              "= 'automatic', order: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: "
+              "= 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, "
+              "multiprocessors: int = 0, stream: "
               "int = 0) -> GatherRun"),
           "Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.")
       .def(
@@ -260,7 +265,8 @@ void add_features(nb::module_& m) {
             return released([&] { return t.tensor.explain(ids, a.options, batches); });
           },
           nb::arg("ids"), nb::arg("batches") = 1, nb::arg("how"),
-          nb::sig("def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', to: str | None = "
+          nb::sig("def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', duplicates: str = "
+                  "'automatic', to: str | None = "
                   "None, scales: object = "
                   "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
       .def(

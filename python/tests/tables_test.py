@@ -194,6 +194,13 @@ class Tables(unittest.TestCase):
         t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="traced", device_budget=0)
         t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512))
+        ids = np.arange(200) % 50
+        for order in ("none", "sorted", "bucketed"):
+            for duplicates, rows in (("automatic", 50), ("once", 50), ("repeat", 200)):
+                np.testing.assert_array_equal(t.gather(ids, order=order, duplicates=duplicates), np.asarray(t)[ids])
+                self.assertEqual(t.last.duplicates, "repeat" if duplicates == "repeat" else "once")
+                self.assertEqual(t.last.link.bytes_useful, rows * 512)
+        self.assertEqual(t.explain(10, duplicates="once").duplicates, "once")
 
     def test_beside_each_other_they_share_peers(self):
         features, ids = table("f4"), rng.integers(0, 200, 50)
@@ -273,6 +280,7 @@ class Tables(unittest.TestCase):
         self.assertRaises(garner.UsageError, garner.tiered, t)
         self.assertRaises(garner.UsageError, t.gather, [1], way="fast")
         self.assertRaises(garner.UsageError, t.gather, [1], order="fast")
+        self.assertRaises(garner.UsageError, t.gather, [1], duplicates="twice")
         self.assertRaises(garner.UsageError, garner.tiered, np.float32(1))
         self.assertRaises(TypeError, garner.tiered, [["a"]])
 

@@ -29,6 +29,7 @@ struct question {
   element kind = element::u8;
   gather_options how = {};
   bool skewed = false;  // as sampled: few rows are asked for often
+  bool halved = false;  // the second half of the ids is the first again
   enum class by { gather, copies } by = by::gather;
   tier from = tier::host;  // where all rows lie; peer: on another device than this one
 };
@@ -84,24 +85,31 @@ class bench_of_gathers {
   using figure_of = void (bench_of_gathers::*)();
   static figure_of measured_by(std::string const& figure) {
     static constexpr std::pair<char const*, figure_of> all[] = {
-        {"unaligned", &bench_of_gathers::unaligned}, {"sizes", &bench_of_gathers::sizes},     {"orders", &bench_of_gathers::orders},
-        {"dense", &bench_of_gathers::dense},         {"convert", &bench_of_gathers::convert}, {"share", &bench_of_gathers::share},
-        {"near", &bench_of_gathers::near},           {"beside", &bench_of_gathers::beside}};
+        {"unaligned", &bench_of_gathers::unaligned},   {"sizes", &bench_of_gathers::sizes},
+        {"orders", &bench_of_gathers::orders},         {"dense", &bench_of_gathers::dense},
+        {"duplicates", &bench_of_gathers::duplicates}, {"convert", &bench_of_gathers::convert},
+        {"share", &bench_of_gathers::share},           {"near", &bench_of_gathers::near},
+        {"beside", &bench_of_gathers::beside}};
     for (auto const& [name, run] : all)
       if (figure == name) return run;
-    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,convert,share,near,beside", figure);
+    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside",
+         figure);
   }
 
  private:
   bool on_device() const { return x_.on_device(); }
   std::uint64_t usual() const { return o_.ids.size() > 1 ? o_.ids[1] : o_.ids[0]; }
 
+  // The ways of the dissertation and what is set beside them: each position reads its row.
+  static void as_given(gather_options& how, gather_way way) {
+    how.way = way, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
+  }
   // Figure 3.10: rows of 1,024 to 1,044 B.
   void unaligned() {
     for (std::uint64_t row = 1024; row <= 1044; row += 4)
       for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned}) {
         question q{"unaligned", fmt::format("{} B {}", row, to_string(way)), row, usual()};
-        q.how.way = way, q.how.order = gather_order::none;
+        as_given(q.how, way);
         measure(q);
       }
   }
@@ -113,14 +121,13 @@ class bench_of_gathers {
       if (o_.where.kind != place_kind::traced) measure(q);
       q.by = question::by::gather, q.ids = usual();
       if (row > 8192) {  // only where the curves meet is asked of these
-        q.how.way = gather_way::aligned, q.how.order = gather_order::none, q.label = fmt::format("{} B aligned", row);
+        as_given(q.how, gather_way::aligned), q.label = fmt::format("{} B aligned", row);
         measure(q);
         continue;
       }
       for (gather_way way : {gather_way::staged, gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::automatic}) {
         q.how = {};
-        q.how.way = way;
-        q.how.order = way == gather_way::automatic ? gather_order::automatic : gather_order::none;
+        if (way != gather_way::automatic) as_given(q.how, way);
         q.label = fmt::format("{} B {}", row, to_string(way));
         measure(q);
       }
@@ -172,6 +179,24 @@ class bench_of_gathers {
       both(q, fmt::format("8 x {} ids{}", usual(), skewed ? ", repeated" : ""));
     }
   }
+  // What looking for ids that repeat costs where none do and brings where half do: each order, and each position a read.
+  void duplicates() {
+    for (std::uint64_t row : {512u, 2408u})
+      for (bool halved : {false, true}) {
+        question q{"duplicates", "", row, usual()};
+        q.halved = halved;
+        auto const of = [&](std::string_view name, gather_options const& how) {
+          q.how = how, q.label = fmt::format("{} B, {}, {}", row, halved ? "each twice" : "random ids", name);
+          measure(q);
+        };
+        gather_options how;
+        of("automatic", how);
+        how.way = gather_way::aligned;
+        for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed})
+          how.order = order, of(to_string(order), how);
+        as_given(how, gather_way::aligned), of("each a read", how);
+      }
+  }
   // f32 rows beside f16 rows of as many elements, written as f32.
   void convert() {
     for (std::uint64_t width : {128u, 1024u}) {
@@ -192,12 +217,12 @@ class bench_of_gathers {
       if (sms > all) break;
       for (unsigned load : {4u, 8u, 16u}) {
         question q{"share", fmt::format("{} multiprocessors, loads of {} B", sms, load), 4096, usual()};
-        q.how.way = gather_way::aligned, q.how.order = gather_order::none, q.how.multiprocessors = sms, q.how.load_bytes = load;
+        as_given(q.how, gather_way::aligned), q.how.multiprocessors = sms, q.how.load_bytes = load;
         measure(q);
       }
       if (sms > 16) continue;
       question q{"share", fmt::format("{} multiprocessors, copy engine", sms), 4096, usual()};
-      q.how.way = gather_way::bulk, q.how.order = gather_order::none, q.how.multiprocessors = sms;
+      as_given(q.how, gather_way::bulk), q.how.multiprocessors = sms;
       measure(q);
     }
   }
@@ -251,7 +276,7 @@ class bench_of_gathers {
     std::vector<std::int64_t> ids(n);
     x_.threads().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        std::uint64_t const bits = random_bits(o_.seed, round, i);
+        std::uint64_t const bits = random_bits(o_.seed, round, q.halved ? i % ((n + 1) / 2) : i);
         double const u = static_cast<double>(bits >> 11) * 0x1p-53;
         // A tenth of the rows gets half of the accesses, scattered over the table.
         std::uint64_t const rank = q.skewed ? static_cast<std::uint64_t>(std::pow(u, 3.3) * static_cast<double>(rows)) : bits % rows;

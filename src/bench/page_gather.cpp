@@ -156,6 +156,26 @@ class gather_pages {
     return f;
   }
 
+  figure duplicates() const {
+    figure f{"", "Ids that repeat", "", "", "", "", {}, ""};
+    f.numbers.head = head({"<what", "<order"});
+    bar_chart c = chart("Random ids, and ids that each stand twice");
+    gather_row const *once = nullptr, *each = nullptr;  // of the last size, each twice
+    for (gather_row const* r : of("duplicates")) {
+      std::size_t const comma = r->label.rfind(", ");
+      std::string const name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
+      add(c, r->label.substr(0, comma), name, *r, name == "automatic");
+      if (name == "automatic") once = r;
+      if (name == "each a read") each = r;
+      f.numbers.rows.push_back(cells({r->label, r->order}, *r));
+    }
+    f.charts = draw(c);
+    if (timed_ && once && each)
+      f.finding = fmt::format("Rows of {} B that are each asked for twice: {} GB/s, {} where each position is a read.",
+                              grouped(once->row_bytes), number(value(*once)), number(value(*each)));
+    return f;
+  }
+
   figure share() const {
     figure f{"3.12, 3.13",
              "Share of the device and bytes a load, rows of 4 KiB",
@@ -321,7 +341,8 @@ std::string gather_sections(std::vector<named_gathers> const& runs) {
     out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"how it was measured\"><table class=\"facts\"><tbody>\n" +
            rows + "</tbody></table></div>\n</section>\n<section class=\"figures\">\n";
     gather_pages const p(r);
-    for (figure const& f : {p.unaligned(), p.sizes(), p.orders(), p.dense(), p.share(), p.beside(), p.others(), p.not_measured()})
+    for (figure const& f :
+         {p.unaligned(), p.sizes(), p.orders(), p.dense(), p.duplicates(), p.share(), p.beside(), p.others(), p.not_measured()})
       if (!f.charts.empty() || !f.numbers.rows.empty()) out += html_of(f, setting);
     out += "</section>\n";
   }

@@ -11,6 +11,7 @@ namespace garner {
 namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10, engine_granule = 128u << 10;
 constexpr std::uint64_t most_sorted = (std::uint64_t{1} << 32) - 1;
+constexpr double clearly = 0.97, worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
 
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
@@ -79,6 +80,8 @@ double gather_figures::engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes
   return std::max(moved, static_cast<double>(n) / engine_rows / 1e6);
 }
 double gather_figures::sort_ms(std::uint64_t n) { return 0.03 + 45e-9 * static_cast<double>(n); }
+// Not measured: three launches more than as given, and no more an id than the passes of a sort.
+double gather_figures::find_ms(std::uint64_t n) { return 0.02 + 45e-9 * static_cast<double>(n); }
 
 unsigned engine_share(gather_options const& o) {
   bool const told = o.multiprocessors > 0 && (o.way == gather_way::bulk || o.multiprocessors < 8);
@@ -94,6 +97,8 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   bool const staged = run.way == gather_way::staged, sortable = q.ids <= most_sorted;
   if (staged && run.order != gather_order::automatic && run.order != gather_order::none)
     fail(errc::usage, "a staged gather takes ids as they come; say order none or another way than staged");
+  if (staged && options.duplicates == gather_duplicates::once)
+    fail(errc::usage, "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
 
   // What the model says of the rows in host memory: of ids that ask for every row alike, so many are for these.
   std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;
@@ -101,6 +106,8 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
       q.rows ? static_cast<std::uint64_t>(static_cast<double>(q.ids) * static_cast<double>(q.far_rows) / static_cast<double>(q.rows)) : 0;
   double const as_given = figures.unsorted_ms(far, q.row_bytes, table), by_all = figures.sorted_ms(far, q.row_bytes, table),
                sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
+  double const find = figures.find_ms(q.ids);
+  bool const asked_once = options.duplicates == gather_duplicates::once, repeat = options.duplicates == gather_duplicates::repeat;
   auto const gbs = [&](double ms) { return bytes / std::max(ms, 1e-9); };
   // The copy engine waits until ids are checked, and for it rows near are another pass, at the rate of peers.
   double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table) + 0.02 +
@@ -123,18 +130,31 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order = "ids as they come, since nothing crosses a link";
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
-  } else if (q.window && sortable) {
+  } else if (q.window && sortable && !repeat) {
     run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
-    bool const pays = sortable && in_order < 0.97 * as_given;
-    run.order = pays ? gather_order::sorted : gather_order::none;
+    bool const pays = sortable && in_order < clearly * as_given,
+               insures = sortable && !repeat && in_order <= worth * (as_given + (asked_once ? find : 0));
+    run.order = pays || insures ? gather_order::sorted : gather_order::none;
     std::string const rates = far ? fmt::format("sorted {:.0f} GB/s with the sort, unsorted {:.0f} ({})", gbs(by_all + sort), gbs(as_given),
                                                 figures.measured ? "measured here" : "shipped figures")
                                   : std::string("too few to matter");
-    order = fmt::format("{}: {} sorted ids share {} translations; {}", rows_text(q), grouped(q.ids),
-                        pays ? "some" : "few or need none of these", rates);
+    order = fmt::format("{}: {} sorted ids share {} translations{}; {}", rows_text(q), grouped(q.ids),
+                        pays ? "some" : "few or need none of these",
+                        !pays && insures ? ", but what repeats crosses once for so short a sort" : "", rates);
   }
+  // Ids in another order than sorted: what repeats is looked for where rows cross a link, and where an order was named whatever it takes.
+  bool const crosses = q.where.kind != place_kind::host && q.far_rows > 0 && q.row_bytes > 0;
+  if (run.duplicates = options.duplicates; staged) {
+    run.duplicates = gather_duplicates::repeat;
+  } else if (run.duplicates == gather_duplicates::automatic) {
+    bool const looks = crosses && sortable && (options.order != gather_order::automatic || as_given + find <= worth * as_given);
+    run.duplicates = run.order == gather_order::sorted || looks ? gather_duplicates::once : gather_duplicates::repeat;
+  }
+  if (run.order != gather_order::sorted && run.duplicates == gather_duplicates::once)
+    order += "; ids that repeat are found by a hash table, so that their far rows cross once";
+  else if (run.duplicates == gather_duplicates::repeat && crosses && !staged) order += "; an id that repeats is fetched again";
 
   if (run.way != gather_way::automatic) {
     way = fmt::format("{} as asked", to_string(run.way));

@@ -6,6 +6,8 @@
 // The copy engine of 4 multiprocessors (way bulk) has few rows on their way at once; in order, these share translations as if the granule
 // were twice as long: 300,000 ids of 32 GiB, rows of 128 to 512 B, take 6.2 - 6.5 ms against 7.6. It was not seen to bring more than 73
 // million rows a second (512 B, from 1,000,000 ids on), so no more is expected of it, and dense gathers stay with all multiprocessors.
+// Ids that repeat: the model expects none, but a twentieth of the time is given for that their rows cross once; in sampled mini-batches
+// more than one id in twenty is there again.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -38,6 +40,7 @@ struct gather_figures {
   double sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const;
   double engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const;
   static double sort_ms(std::uint64_t n);
+  static double find_ms(std::uint64_t n);  // and for finding those that repeat, unsorted
 };
 
 struct gather_question {

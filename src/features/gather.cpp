@@ -3,7 +3,9 @@
 // four a lane in flight) and writes each word, converted or not, to every position that asked for the row. Ordered by id, the first team
 // of a group of equal ids serves all of it, up to 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same
 // behind it, so that nobody must know how long the group is.
-// Cost: a row crosses once; an order takes a sort of 12 bytes an id by as many bits as ids have.
+// Ids that are not sorted find their duplicates in a hash table of positions (open addressing, at most half full): who comes first to a
+// slot fetches the row, which one is left to chance; the others take it from where that one's has come, by as many teams as there are.
+// Cost: a row crosses once; an order takes a sort of 12 bytes an id by as many bits as ids have, the table 8 to 16 bytes an id.
 #include "features/gather.hpp"
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <cstring>
 
 #include "core/primitives.hpp"
+#include "core/random.hpp"
 #include "features/convert.hpp"
 
 namespace garner {
@@ -19,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t window_bits = 21;  // of bytes: 2 MiB share a translation or lie next to who does
 constexpr std::uint64_t group_cut = 64;
+constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 // --- what is written of a word that was read -----------------------------------------------------------------------------------------
 struct as_is {
@@ -143,10 +147,68 @@ struct look_at_ids {
     if (!there) atomic_min(bad, i), id = from.rows;
     if (!keys) return;
     std::uint64_t window = id * from.row_bytes >> window_bits;
-    if (split && there && from[id].where == tier::host) id += from.rows, window += (from.rows * from.row_bytes >> window_bits) + 1;
+    if (split && there && from[id].where == tier::host) id += from.rows + 1, window += (from.rows * from.row_bytes >> window_bits) + 1;
     keys[i] = shift ? id << shift | window : id;
-    positions[i] = static_cast<std::uint32_t>(i);
+    if (positions) positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
+  }
+};
+
+// Invariant: the key of a position that stands in the table stays as it is; only who is left out changes its own, to an id that no row has.
+struct find_repeats {
+  row_tiers from;
+  std::uint64_t* keys;
+  std::uint64_t far_from, mask;
+  std::uint32_t shift;
+  std::uint32_t* firsts;
+  std::uint64_t *repeats, *count;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t const id = keys[i] >> shift;
+    if (far_from ? id < far_from : id >= from.rows || from[id].where != tier::host) return;
+    for (std::uint64_t slot = mix(id) & mask;; slot = (slot + 1) & mask) {
+      std::uint32_t first = atomic_load(firsts + slot);  // looks before it locks: of a row that all ask for the slot is taken
+      if (first == nobody) first = atomic_cas(firsts + slot, nobody, static_cast<std::uint32_t>(i));
+      if (first == nobody) return;
+      if (keys[first] >> shift != id) continue;
+      keys[i] = from.rows << shift | (keys[i] & ((std::uint64_t{1} << shift) - 1));
+      repeats[atomic_add(count, std::uint64_t{1})] = std::uint64_t{first} << 32 | i;
+      return;
+    }
+  }
+};
+struct copy_row {
+  using full_blocks = void;
+  id_order order;
+  char* out;
+  std::uint64_t row_bytes;
+  std::uint32_t word;
+
+  GARNER_HD char* place(std::uint64_t position) const { return order.places ? order.places[position] : out + position * row_bytes; }
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    char const* const from = place(order.repeats[k] >> 32);
+    char* const to = place(order.repeats[k] & nobody);
+    switch (word) {
+      case 16:
+        return copy<lanes::wide_word>(t, from, to);
+      case 8:
+        return copy<std::uint64_t>(t, from, to);
+      case 4:
+        return copy<std::int32_t>(t, from, to);
+      case 2:
+        return copy<std::uint16_t>(t, from, to);
+      default:
+        return copy<std::uint8_t>(t, from, to);
+    }
+  }
+  template <class Word, class Team>
+  GARNER_HD void copy(Team t, char const* from, char* to) const {
+    auto const at = reinterpret_cast<std::uintptr_t>(from);
+    std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
+    t.pieces(
+        run<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + row_bytes / sizeof(Word), true},
+        [&](Word const* words, auto n, auto offset) { as_is::put(to, offset, words, n, 1.0f); });
   }
 };
 
@@ -215,31 +277,43 @@ id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, s
 }
 
 id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
-                   bool split, id_sorter& room, std::uint64_t* bad) {
+                   bool split, bool once, id_sorter& room, std::uint64_t* bad) {
   std::uint64_t const n = batches.total();
-  auto const at_least = [&](auto& b, char const* what) {
-    if (b.size() >= n) return;
+  auto const of_size = [&](auto& b, std::uint64_t least, std::uint64_t size, char const* what) {
+    if (b.size() >= least) return;
     x.wait();  // an earlier gather may still use the old one
     b = {};
-    b = {x.near(), n + n / 4, x.device(), what};
+    b = {x.near(), size, x.device(), what};
   };
-  bool const sorts = order != gather_order::none, windows = order == gather_order::bucketed;
+  auto const at_least = [&](auto& b, char const* what) { of_size(b, n, n + n / 4, what); };
+  bool const sorts = order != gather_order::none, windows = order == gather_order::bucketed, finds = once && order != gather_order::sorted;
+  std::uint64_t const slots = std::bit_ceil(2 * n);
   at_least(room.keys, "ids of a gather, to be sorted");
-  at_least(room.positions, "positions of a gather, to be sorted");
   if (sorts)
-    at_least(room.spare_keys, "ids of a gather, to be sorted"), at_least(room.spare_positions, "positions of a gather, to be sorted");
+    at_least(room.positions, "positions of a gather, to be sorted"), at_least(room.spare_keys, "ids of a gather, to be sorted"),
+        at_least(room.spare_positions, "positions of a gather, to be sorted");
+  if (finds) {
+    of_size(room.firsts, slots, slots, "a table of the ids of a gather");
+    at_least(room.repeats, "positions of repeated ids of a gather");
+  }
   if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
   std::uint64_t const last_window = from.rows * from.row_bytes >> window_bits;
   int const bits = std::max<int>(1, std::bit_width(windows ? last_window + (split ? last_window + 1 : 0) : from.rows << split));
   id_order made;
   made.shift = static_cast<std::uint32_t>(windows ? bits : 0);
-  made.groups = order == gather_order::sorted;
-  made.far_from = split ? from.rows : 0;
+  made.groups = once && order == gather_order::sorted;
+  made.far_from = split ? from.rows + 1 : 0;
   made.keys = room.keys.data();
   if (batches.count > 1) made.places = room.places.data();
   for_each_item<1>(x, n,
-                   look_at_ids{batches, from, out_row_bytes, bad, room.keys.data(), room.positions.data(),
+                   look_at_ids{batches, from, out_row_bytes, bad, room.keys.data(), sorts ? room.positions.data() : nullptr,
                                batches.count > 1 ? room.places.data() : nullptr, made.shift, split});
+  if (finds) {
+    made.repeats = room.repeats.data();
+    x.fill(room.firsts.data(), 0xff, slots * sizeof(std::uint32_t));
+    for_each_item<1>(
+        x, n, find_repeats{from, room.keys.data(), made.far_from, slots - 1, made.shift, room.firsts.data(), room.repeats.data(), bad + 1});
+  }
   if (!sorts) return made;
   std::span<std::uint32_t> positions = room.positions.span().first(n);
   made.keys =
@@ -268,6 +342,13 @@ void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_or
     default:
       fail(errc::internal, "a gather from {} to {}", to_string(how.kind), to_string(how.to));
   }
+}
+
+void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes) {
+  if (n == 0 || out_row_bytes == 0) return;
+  std::uint64_t bits = out_row_bytes | 16;
+  for (std::uint32_t b = 0; b < to.count; ++b) bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
+  for_each_item<32>(x, n, copy_row{order, to.outs[0], out_row_bytes, static_cast<std::uint32_t>(bits & (~bits + 1))});
 }
 
 void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts) {

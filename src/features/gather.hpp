@@ -84,6 +84,7 @@ struct id_order {
   std::uint32_t shift = 0;
   std::uint64_t far_from = 0;  // not 0: keys from here on are ids of rows in host memory, so much larger; gather_rows leaves them out
   bool groups = false;         // equal ids stand together: each group is read once
+  std::uint64_t const* repeats = nullptr;  // position of the first << 32 | position, of keys that are left out; null: none are
 
   GARNER_HD std::uint64_t id(std::uint64_t i) const {
     if (keys) return keys[i] >> shift;
@@ -95,7 +96,8 @@ struct id_order {
 // What order_ids works in, near the place that gathers; grows with the largest gather.
 struct id_sorter {
   buffer<std::uint64_t> keys, spare_keys;
-  buffer<std::uint32_t> positions, spare_positions;
+  buffer<std::uint32_t> positions, spare_positions, firsts;
+  buffer<std::uint64_t> repeats;
   buffer<char*> places;
 };
 
@@ -109,11 +111,14 @@ struct gather_how {
 // Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
 // The same of any number of batches, and the order: none, sorted by id, or by translation window (2 MiB of the table) only. Fewer than
-// 2^32 ids. `split`: rows in host memory are left to another (far_from).
+// 2^32 ids. `split`: rows in host memory are left to another (far_from). `once`: sorted ids are in groups; of others the positions that ask
+// for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
 id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
-                   bool split, id_sorter& room, std::uint64_t* bad);
+                   bool split, bool once, id_sorter& room, std::uint64_t* bad);
 // Each row to its place.
 void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how);
+// The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
+void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
 // counts[0 to 2]: how many rows lie near, at peers, in host memory. Adds to what is there.
 void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts);
 

@@ -138,7 +138,7 @@ struct tiered_tensor::parts {
   std::string about;
   gather_figures figures = gather_figures::shipped();
   id_sorter room;
-  buffer<std::uint64_t> bad, bad_here, counts;
+  buffer<std::uint64_t> bad, bad_here, counts;  // bad: the first position with a bad id, how many were left out to be copied
   event checked, done;
   bool has_bulk = false;
   bool pending = false;  // the last gather may still run
@@ -205,10 +205,10 @@ struct tiered_tensor::parts {
     tell(note);
   }
   void make_ready() {
-    bad = {x.near(), 1, x.device(), "the status of gathers"};
+    bad = {x.near(), 2, x.device(), "the status of gathers"};
     counts = {x.near(), 3, x.device(), "hits of a gather"};
     if (x.on_device()) {
-      bad_here = {tier::host, 1, x.device(), "the status of gathers"};
+      bad_here = {tier::host, 2, x.device(), "the status of gathers"};
       checked.make(x.device());
       done.make(x.device());
       has_bulk = has_bulk_copies(x.device());
@@ -512,10 +512,12 @@ struct tiered_tensor::parts {
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
     id_order order;
     bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view.peer_end;
-    bool const split = bulk && view.peer_end > 0;
-    if (run.order != gather_order::none || batches.count > 1 || split) {
+    bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
+    bool const split = bulk && (view.peer_end > 0 || finds);  // so that the copy engine knows what is left out
+    if (run.order != gather_order::none || batches.count > 1 || split || finds) {
+      if (finds) x.fill(bad.data() + 1, 0, sizeof(std::uint64_t));
       if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
-      order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, split, room, bad.data());
+      order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, split, once, room, bad.data());
     } else {
       order = check_ids(x, batches, source.rows, bad.data());
     }
@@ -523,7 +525,7 @@ struct tiered_tensor::parts {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       model.take();  // ids are near
     } else {
-      x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
+      x.copy(bad_here.data(), bad.data(), (finds ? 2 : 1) * sizeof(std::uint64_t));
       device::record(x.device(), x.stream(), checked.at);
     }
     auto const refuse_bad = [&] {
@@ -534,11 +536,14 @@ struct tiered_tensor::parts {
     };
     if (bulk) {  // the copy engine takes what it is given
       if (x.on_device()) refuse_bad();
-      return bulk_rows_of(x, view, batches, order, how, engine_share(o));
+      bulk_rows_of(x, view, batches, order, how, engine_share(o));
+    } else {
+      if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+      gather_rows(x, view, batches, order, how);
+      if (x.on_device()) refuse_bad();  // while the rows come
     }
-    if (how.way == gather_way::bulk) how.way = gather_way::aligned;
-    gather_rows(x, view, batches, order, how);
-    if (x.on_device()) refuse_bad();  // while the rows come
+    // What crosses for the first of a row crosses for all of them; how many others there are came with what was wrong.
+    if (finds) copy_repeats(x, batches, order, x.on_device() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
   }
 
   gather_run gather(std::span<id_array const> batches, std::span<void* const> outs, bool many, gather_options const& o) {

@@ -19,10 +19,12 @@ TEST(bench_program, explains_what_a_gather_would_choose) {
   EXPECT_EQ(std::count(o.out.begin(), o.out.end(), '\n'), 1 + 5 * 2 * 2);
   EXPECT_NE(o.out.find("place device 0, a table of 32.0 GiB"), std::string::npos) << o.out;
   if (device::count() == 0) {
-    EXPECT_NE(o.out.find("  512 B    300,000 ids              bulk, sorted: 512 B rows of a 32.0 GiB table"), std::string::npos) << o.out;
-    EXPECT_NE(o.out.find("  512 B  2,000,000 ids              aligned, sorted: "), std::string::npos) << o.out;
-    EXPECT_NE(o.out.find(" 4096 B    300,000 ids              aligned, none: "), std::string::npos) << o.out;
-    EXPECT_NE(o.out.find(" ids in 8 batches aligned, sorted: "), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find("  512 B    300,000 ids              bulk, sorted, duplicates once: 512 B rows of a 32.0 GiB table"),
+              std::string::npos)
+        << o.out;
+    EXPECT_NE(o.out.find("  512 B  2,000,000 ids              aligned, sorted, duplicates once: "), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find(" 4096 B    300,000 ids              aligned, sorted, duplicates once: "), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find(" ids in 8 batches aligned, sorted, duplicates once: "), std::string::npos) << o.out;
   }
   EXPECT_NE(at.shell("garner bench gather --explain --place host").out.find("at the host a row is one copy"), std::string::npos);
   EXPECT_EQ(at.shell("garner bench traversal --explain").code, 2);

@@ -30,9 +30,17 @@ gather_options asking(gather_way way, gather_order order = gather_order::automat
 TEST(choice_of_order, follows_the_figures_of_the_machine) {
   EXPECT_THAT(ask(300000, 512, 32).why, HasSubstr("512 B rows of a 32.0 GiB table: 300,000 sorted ids share some translations; sorted 2"));
   EXPECT_EQ(ask(300000, 512, 32).order, gather_order::sorted);
-  EXPECT_EQ(ask(300000, 512, 1).order, gather_order::none);    // within reach
-  EXPECT_EQ(ask(300000, 4096, 32).order, gather_order::none);  // the link is the bound
-  EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);     // too few
+  EXPECT_EQ(ask(1000, 512, 32).order, gather_order::none);  // too few
+  // No translations to share, within reach or where the link is the bound; but what repeats is to cross once.
+  for (auto const& [row, table] : {std::pair{512, 1}, {2048, 32}, {2408, 32}, {4096, 32}}) {
+    gather_run const run = ask(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table));
+    EXPECT_EQ(run.order, gather_order::sorted) << row;
+    EXPECT_EQ(run.way, gather_way::aligned) << row;
+    EXPECT_THAT(run.why, HasSubstr("few or need none of these translations, but what repeats crosses once for so short a sort; sorted "));
+    gather_options o;
+    o.duplicates = gather_duplicates::repeat;
+    EXPECT_EQ(ask(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table), o).order, gather_order::none) << row;
+  }
   // Several mini-batches share rows, whatever the table; a device that is traced chooses as the device would, the host does not sort.
   auto const window = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true, false}, {}, shipped).order; };
   EXPECT_EQ(window(place_kind::device), gather_order::sorted);
@@ -48,6 +56,53 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
   EXPECT_THAT(error_of([] { ask(300000, 512, 32, asking(gather_way::staged, gather_order::bucketed)); }),
               HasSubstr("a staged gather takes ids as they come"));
   EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).order, gather_order::none);  // more than can be sorted
+}
+
+TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_that_is_named) {
+  auto const asking_for = [](gather_duplicates d, gather_order order = gather_order::automatic) {
+    gather_options o;
+    o.duplicates = d, o.order = order;
+    return o;
+  };
+  using enum gather_duplicates;
+  EXPECT_EQ(ask(300000, 512, 32).duplicates, once);
+  EXPECT_EQ(ask(300000, 512, 1).duplicates, once);
+  // Between what a sort may cost and what nothing may: the hash table.
+  EXPECT_EQ(ask(40000, 512, 1).order, gather_order::none);
+  EXPECT_EQ(ask(40000, 512, 1).duplicates, repeat);
+  EXPECT_EQ(ask(56000, 512, 1).order, gather_order::none);
+  EXPECT_EQ(ask(56000, 512, 1).duplicates, once);
+  EXPECT_THAT(ask(56000, 512, 1).why, HasSubstr("; ids that repeat are found by a hash table, so that their far rows cross once; "));
+  EXPECT_EQ(ask(1000, 512, 32).duplicates, repeat);
+  EXPECT_THAT(ask(1000, 512, 32).why, HasSubstr("; an id that repeats is fetched again; "));
+  EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).duplicates, repeat);  // more than can be sorted or found
+  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+    EXPECT_EQ(ask(10, 512, 1, asking(gather_way::bulk, order)).duplicates, once) << to_string(order);
+    EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat, order)).duplicates, repeat) << to_string(order);
+    EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat, order)).order, order);
+  }
+  EXPECT_EQ(ask(10, 512, 32, asking_for(once)).order, gather_order::none);  // of the two the shorter
+  EXPECT_EQ(ask(10, 512, 32, asking_for(once)).duplicates, once);
+  EXPECT_EQ(ask(300000, 512, 1, asking_for(once)).order, gather_order::sorted);
+  EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat)).order, gather_order::sorted);  // for its translations
+  gather_question q = of_table(300000, 512, 1);
+  q.window = true;
+  EXPECT_EQ(choose(q, asking_for(repeat), shipped).order, gather_order::none);
+  // Nothing crosses, so nothing is looked for.
+  q = of_table(300000, 512, 32), q.far_rows = 0;
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, repeat);
+  EXPECT_EQ(choose(q, asking(gather_way::naive, gather_order::bucketed), shipped).duplicates, repeat);
+  q = of_table(300000, 512, 32), q.where.kind = place_kind::host;
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, repeat);
+  EXPECT_EQ(choose(q, asking_for(once, gather_order::none), shipped).duplicates, once);
+  EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::staged)).duplicates, repeat);
+  gather_options o = asking_for(once);
+  o.way = gather_way::staged;
+  EXPECT_EQ(error_of([&] { ask(300000, 512, 32, o); }),
+            "a staged gather sends a row for each id; say duplicates repeat or another way than staged");
+  EXPECT_EQ(parse_gather_duplicates("once"), once);
+  EXPECT_EQ(error_of([] { parse_gather_duplicates("twice"); }),
+            "'twice' is no treatment of duplicates; say one of automatic, once, repeat");
 }
 
 TEST(choice_of_way, the_copy_engine_in_order_where_it_was_measured_faster) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <set>
 
+#include <gmock/gmock.h>
+
 #include "access/bulk.hpp"
 #include "core/random.hpp"
 #include "garner/features.hpp"
@@ -63,6 +65,10 @@ std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const
 std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged,  gather_way::naive,
                                    gather_way::shifted,   gather_way::aligned, gather_way::bulk};
 std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
+std::vector<gather_duplicates> const all_duplicates{gather_duplicates::automatic, gather_duplicates::once, gather_duplicates::repeat};
+bool go_together(gather_way way, gather_duplicates duplicates) {
+  return way != gather_way::staged || duplicates != gather_duplicates::once;
+}
 bool go_together(gather_way way, gather_order order) { return way != gather_way::staged || order <= gather_order::none; }
 bool runs_at(place where, gather_way way) {
   return way != gather_way::bulk || where.kind != place_kind::device || has_bulk_copies(where.index);
@@ -88,10 +94,15 @@ TEST_P(gather, all_ways_orders_and_sizes_of_rows_give_the_serial_rows) {
           if (!go_together(way, order) || !runs_at(where(), way)) continue;
           gather_options how;
           how.way = way, how.order = order;
-          for (bool repeated : {false, true}) {
-            auto const ids = draw_ids(width > 4096 ? 90 : 700, rows, width, repeated);
-            EXPECT_EQ(gathered(t, ids, how, repeated), serial(data, ids))
-                << width << " bytes, " << to_string(way) << " " << to_string(order) << (repeated ? " repeated, " : ", ") << t.about();
+          for (gather_duplicates duplicates : all_duplicates) {
+            if (!go_together(way, duplicates)) continue;
+            how.duplicates = duplicates;
+            for (bool repeated : {false, true}) {
+              auto const ids = draw_ids(width > 4096 ? 90 : 700, rows, width, repeated);
+              EXPECT_EQ(gathered(t, ids, how, repeated), serial(data, ids))
+                  << width << " bytes, " << to_string(way) << " " << to_string(order) << " " << to_string(duplicates)
+                  << (repeated ? " repeated, " : ", ") << t.about();
+            }
           }
         }
     }
@@ -110,10 +121,13 @@ TEST_P(gather, tables_and_places_for_rows_may_lie_off_a_line) {
       for (gather_way way : ways)
         for (std::uint64_t out_offset : {std::uint64_t{0}, offset, std::uint64_t{3}}) {
           if (!runs_at(where(), way)) continue;
-          gather_options how;
-          how.way = way;
-          EXPECT_EQ(gathered(t, ids, how, false, nullptr, out_offset), serial(data, ids))
-              << offset << " " << width << " " << to_string(way);
+          for (gather_duplicates duplicates : all_duplicates) {
+            if (!go_together(way, duplicates)) continue;
+            gather_options how;
+            how.way = way, how.duplicates = duplicates;
+            EXPECT_EQ(gathered(t, ids, how, false, nullptr, out_offset), serial(data, ids))
+                << offset << " " << width << " " << to_string(way) << " " << to_string(duplicates);
+          }
         }
     }
 }
@@ -125,14 +139,36 @@ TEST_P(gather, a_row_repeated_any_number_of_times) {
   options.device_budget = 0;
   tiered_tensor t(data.rows, options);
   gather_options how;
-  how.order = gather_order::sorted;
-  for (std::uint64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1000})
-    for (std::uint64_t before : {0, 1, 63, 64, 100}) {
-      std::vector<std::int64_t> ids(before, 2);
-      ids.insert(ids.end(), n, 5);
-      ids.insert(ids.end(), 7, 9);
-      EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << n << " after " << before;
-    }
+  how.duplicates = gather_duplicates::once;
+  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed})
+    for (std::uint64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1000})
+      for (std::uint64_t before : {0, 1, 63, 64, 100}) {
+        std::vector<std::int64_t> ids(before, 2);
+        ids.insert(ids.end(), n, 5);
+        ids.insert(ids.end(), 7, 9);
+        how.order = order;
+        EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << to_string(order) << " " << n << " after " << before;
+      }
+}
+
+TEST_P(gather, many_ids_that_repeat_and_collide) {
+  // Enough for all threads and teams to meet in the table of ids, at its fullest (n a power of two, few repeated), and with hubs.
+  table const data(200000, 16);
+  tiered_options options;
+  options.where = where();
+  options.device_budget = 20000 * 16;
+  tiered_tensor t(data.rows, options);
+  for (gather_way way : {gather_way::aligned, gather_way::bulk})
+    for (gather_order order : {gather_order::none, gather_order::bucketed})
+      for (bool repeated : {false, true}) {
+        if (!runs_at(where(), way)) continue;
+        gather_options how;
+        how.way = way, how.order = order, how.duplicates = gather_duplicates::once;
+        auto const ids = draw_ids(1u << 17, 200000, 5, repeated);
+        EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << to_string(way) << " " << to_string(order) << repeated;
+        auto const few = draw_ids(3000, 200000, 6, repeated);  // in the room of the others
+        EXPECT_EQ(gathered(t, few, how), serial(data, few)) << to_string(way) << " " << to_string(order) << repeated;
+      }
 }
 
 TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
@@ -146,6 +182,7 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
       if (!go_together(way, order) || !runs_at(where(), way)) continue;
       gather_options how;
       how.way = way, how.order = order;
+      if (way != gather_way::staged) how.duplicates = gather_duplicates::once;
       std::vector<std::int64_t> ids = draw_ids(5000, 100, 1, false);
       ids[4321] = 100, ids[17] = -3;
       errc code{};
@@ -215,12 +252,15 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
         places.push_back(outs.back().data());
       }
       gather_options how;
-      how.way = way, how.order = order;
-      EXPECT_EQ(t.gather_many(batches, places, how).way, way == gather_way::bulk ? way : gather_way::aligned);
-      for (std::size_t b = 0; b < count; ++b) {
-        auto right = serial(data, ids[b]);
-        right.insert(right.end(), wall, 0xcd);
-        EXPECT_EQ(host_copy(x, outs[b].data(), right.size()), right) << b;
+      for (gather_duplicates duplicates : all_duplicates) {
+        how.way = way, how.order = order, how.duplicates = duplicates;
+        EXPECT_EQ(t.gather_many(batches, places, how).way, way == gather_way::bulk ? way : gather_way::aligned);
+        for (std::size_t b = 0; b < count; ++b) {
+          auto right = serial(data, ids[b]);
+          right.insert(right.end(), wall, 0xcd);
+          EXPECT_EQ(host_copy(x, outs[b].data(), right.size()), right) << b << " " << to_string(duplicates);
+          if (!ids[b].empty()) x.fill(outs[b].data(), 0, ids[b].size() * width);
+        }
       }
       if (count == 150) {
         ids[101][3] = -1;
@@ -278,6 +318,14 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
             how.way = way, how.to = to;
             if (!own) how.scales = others;
             auto const got = gathered(t, ids, how);
+            if (way != gather_way::staged && own) {  // each row twice, the second copied from the first as it was written
+              how.order = gather_order::none, how.duplicates = gather_duplicates::once;
+              auto twice = ids;
+              twice.insert(twice.end(), ids.begin(), ids.end());
+              auto right = got;
+              right.insert(right.end(), got.begin(), got.end());
+              EXPECT_EQ(gathered(t, twice, how), right) << to_string(kind) << " to " << to_string(to) << ", " << width;
+            }
             std::uint64_t wrong = 0;
             for (std::uint64_t k = 0; k < rows * width; ++k) {
               std::uint64_t const id = rows - 1 - k / width, at = id * width + k % width;
@@ -319,14 +367,14 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
 
 // --- what crosses the link ---
 traffic traced(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_way way, std::uint64_t kept = 0,
-               gather_order order = gather_order::none) {
+               gather_order order = gather_order::none, gather_duplicates duplicates = gather_duplicates::automatic) {
   table const data(4000, width);
   tiered_options options;
   options.where = {place_kind::traced, 0};
   options.device_budget = kept * width;
   tiered_tensor t(data.rows, options);
   gather_options how;
-  how.way = way, how.order = order;
+  how.way = way, how.order = order, how.duplicates = duplicates;
   gather_run run;
   EXPECT_EQ(gathered(t, ids, how, false, &run), serial(data, ids));
   EXPECT_EQ(run.way, way);
@@ -358,9 +406,62 @@ TEST(traced_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
   EXPECT_EQ(traced(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
   EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
   std::vector<std::int64_t> const same(64, 7);
-  EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::sorted).request_count(), 4u);
-  EXPECT_EQ(traced(512, same, gather_way::aligned, 0, gather_order::bucketed).request_count(), 4u * 64 / 8);  // a block's warps share
+  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+    EXPECT_EQ(traced(512, same, gather_way::aligned, 0, order).request_count(), 4u) << to_string(order);
+    EXPECT_EQ(traced(512, same, gather_way::aligned, 0, order, gather_duplicates::repeat).request_count(), 4u * 64 / 8)
+        << to_string(order);  // a block's warps share
+  }
   EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
+}
+TEST(traced_gather, reads_each_far_row_once_in_every_way_and_order) {
+  // Rows of whole units of the copy engine, so that what is read is the rows and nothing beside them. No group is so long that it is cut.
+  for (std::uint64_t width : {16, 48, 128, 512, 2416})
+    for (std::uint64_t kept : {0, 1000}) {
+      std::vector<std::int64_t> ids = draw_ids(1500, 4000, width, false), again = draw_ids(1500, 200, width + 1, false);
+      for (std::int64_t id : again) ids.push_back(id * 20);
+      std::uint64_t asked = 0;
+      std::set<std::int64_t> distinct;
+      for (std::int64_t id : ids)
+        if (static_cast<std::uint64_t>(id) >= kept) ++asked, distinct.insert(id);
+      for (gather_way way : ways) {
+        if (way == gather_way::staged || way == gather_way::automatic) continue;
+        for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+          SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
+          std::uint64_t const read = traced(width, ids, way, kept, order).bytes_useful;
+          if (way == gather_way::bulk && order == gather_order::sorted)  // which cuts groups at each 1,024th position
+            EXPECT_THAT(read, ::testing::AllOf(::testing::Ge(distinct.size() * width),
+                                               ::testing::Le((distinct.size() + ids.size() / 1024) * width)));
+          else EXPECT_EQ(read, distinct.size() * width);
+          std::uint64_t const apart = traced(width, ids, way, kept, order, gather_duplicates::repeat).bytes_useful;
+          if (way == gather_way::bulk) EXPECT_GE(apart, distinct.size() * width);  // the engine sees who stands together
+          else EXPECT_EQ(apart, asked * width);
+        }
+      }
+    }
+}
+TEST(traced_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
+  // 40 MB of rows: a table within reach, where no order is needed for translations. 200 KB: even a launch more would show.
+  for (auto const& [n, once] : {std::pair{10000, true}, {50, false}}) {
+    table const data(3000, 4096);
+    tiered_options options;
+    options.where = {place_kind::traced, 0};
+    options.device_budget = 0;
+    tiered_tensor t(data.rows, options);
+    auto ids = draw_ids(static_cast<std::uint64_t>(n) / 2, 3000, 1, false);
+    ids.insert(ids.end(), ids.begin(), ids.end());
+    std::set<std::int64_t> const distinct(ids.begin(), ids.end());
+    gather_run run;
+    EXPECT_EQ(gathered(t, ids, {}, false, &run), serial(data, ids));
+    EXPECT_EQ(run.duplicates, once ? gather_duplicates::once : gather_duplicates::repeat) << run.why;
+    EXPECT_EQ(run.link.bytes_useful, (once ? distinct.size() : ids.size()) * 4096) << run.why;
+    gather_options how;
+    how.duplicates = gather_duplicates::once;
+    EXPECT_EQ(gathered(t, ids, how, false, &run), serial(data, ids));
+    EXPECT_EQ(run.link.bytes_useful, distinct.size() * 4096) << run.why;
+    how.duplicates = gather_duplicates::repeat;
+    EXPECT_EQ(gathered(t, ids, how, false, &run), serial(data, ids));
+    EXPECT_EQ(run.link.bytes_useful, ids.size() * 4096) << run.why;
+  }
 }
 TEST(traced_gather, several_batches_cross_once_by_the_copy_engine_too) {
   table const data(4000, 512);
