@@ -11,6 +11,11 @@ namespace garner::cli {
 
 void tiering_arguments::add(CLI::App& verb) {
   training.add_training(verb, false);
+  verb.add_option("--presample", presample,
+                  "of tiering: epochs that the score sampled counts beforehand; of several numbers a curve each (at depths of 4.10: one)")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->capture_default_str();
   add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
   add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
   add_number(verb, "--ceiling", ceiling,
@@ -48,12 +53,15 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
   o.sampling.seed = seed;
   if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
   if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
+  for (std::uint64_t const k : presample)
+    if (k < 1 || k > 1u << 16) fail(errc::usage, "--presample {}: say 1 to 65,536 epochs", k);
   if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
   o.epochs = epochs;
   o.row_bytes = row_bytes;
   o.deeper = !no_deeper;
   o.gathers = !no_gathers;
   o.ceiling = ceiling;
+  o.presample = presample;
   o.train = training.train;
   o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
   say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,

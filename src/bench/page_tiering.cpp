@@ -17,6 +17,7 @@ std::string label_of(std::string const& score) {
   return score == "rpr"        ? "reverse PageRank"
          : score == "wrpr"     ? "weighted reverse PageRank"
          : score == "expected" ? "expected accesses"
+         : score == "sampled"  ? "expected and sampled"
                                : score;
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }

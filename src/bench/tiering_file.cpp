@@ -39,6 +39,7 @@ std::string to_json(tiering_run const& run) {
            {"seed", run.seed},
            {"row_bytes", run.row_bytes},
            {"ceiling", run.ceiling},
+           {"presample", run.presample},
            {"kept", run.kept},
            {"graphs", json::array()}};
   for (tiering_graph const& g : run.graphs) {
@@ -104,6 +105,8 @@ tiering_run parse_tiering(std::string const& text, std::string const& name) {
   run.seed = f["seed"].count();
   run.row_bytes = f["row_bytes"].count();
   run.ceiling = f["ceiling"].count();
+  if (all.contains("presample"))
+    for (field const& k : f["presample"].items()) run.presample.push_back(k.count());
   for (field const& k : f["kept"].items()) run.kept.push_back(k.number());
   if (run.kept.size() < 2 || !std::is_sorted(run.kept.begin(), run.kept.end())) f["kept"].wrong("two shares or more, ascending");
   auto const numbers = [&](field const& list) {

@@ -234,8 +234,7 @@ TEST(scores, say_what_is_wrong) {
   EXPECT_EQ(code, errc::usage);
   EXPECT_EQ(draw_training_set(h, 1).size(), h.info().vertices);
   EXPECT_EQ(draw_training_set(h, 1e-9).size(), 1u);
-  for (score_kind k : {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
-    EXPECT_EQ(parse_score(to_string(k)), k);
+  for (score_kind const k : all_scores) EXPECT_EQ(parse_score(to_string(k)), k);
   EXPECT_NE(error_of([] { parse_score("size"); }, &code).find("wrpr"), std::string::npos);
 }
 
