@@ -67,7 +67,7 @@ void blend(std::vector<float>& score, std::vector<float> const& weighted, std::v
   // The prediction, corrected for its level.
   auto const chance = [&](std::uint64_t v) {
     double const times = (read.a[level[v]] + accesses_taken_on_trust) / (read.b[level[v]] + accesses_taken_on_trust);
-    return std::min(1 - 1e-6, expected(v) * times);
+    return std::min(1.0, expected(v) * times);
   };
   sums const scatter = add_up(n, [&](sums& s, std::uint64_t v) {
     double const p = chance(v), off = static_cast<double>(counts[v]) - sampled * p;
