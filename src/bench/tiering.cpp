@@ -55,11 +55,11 @@ struct setting {
     how.train = train;
     how.sampling = o.sampling;
     how.sampling.fanouts = fanouts;
-    how.epochs = o.epochs;
+    how.epochs = main ? o.epochs : o.deeper_epochs;
     how.keep_rows = main && o.gathers;
     how.keep_batches = 20;
     trace const t = record_trace(g, how);
-    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.ms, {}, 0, {}};
+    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.epochs, t.ms, {}, 0, {}};
     if (main && !o.gathers) row.no_gathers = "left out (--no-gathers)";
     std::optional<tier_gathers> table;
     auto const add = [&](std::string name, std::vector<std::uint64_t> const& order, std::vector<float> const& score) {

@@ -18,9 +18,9 @@ struct tier_curve {
   // The counts of a training with another seed: as a prediction of the trace, which is luck too; and what their own rows answer of that
   // training, more than any prediction can be expected to (the best rows were chosen knowing it).
   static constexpr char const *another = "another training", *ceiling = "ceiling";
-  // The first of several is "sampled".
+  // The first is "sampled", others say their epochs: "sampled 32".
   static std::string sampled(std::uint64_t epochs, std::vector<std::uint64_t> const& all) {
-    return epochs == all.front() ? "sampled" : "sampled, " + std::to_string(epochs) + (epochs == 1 ? " epoch" : " epochs");
+    return epochs == all.front() ? "sampled" : "sampled " + std::to_string(epochs);
   }
   std::string score;  // "oracle": the trace itself
   std::vector<double> hits;
@@ -28,7 +28,7 @@ struct tier_curve {
 };
 struct tier_trace {
   std::vector<std::uint64_t> fanouts;
-  std::uint64_t batches = 0, accesses = 0, sampled = 0;
+  std::uint64_t batches = 0, accesses = 0, sampled = 0, epochs = 1;
   double ms = 0;
   std::vector<tier_curve> curves;  // the oracle; another, ceiling; the scores
   std::uint64_t gathered = 0;      // mini-batches
