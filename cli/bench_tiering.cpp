@@ -11,11 +11,17 @@ namespace garner::cli {
 
 void tiering_arguments::add(CLI::App& verb) {
   training.add_training(verb, false);
+  verb.add_option("--presample", presample,
+                  "of tiering: epochs that the score sampled counts beforehand; of several numbers a curve each (at depths of 4.10: one)")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->capture_default_str();
   add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
   add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
   add_number(verb, "--ceiling", ceiling,
              "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told")
       ->capture_default_str();
+  add_number(verb, "--deeper-epochs", deeper_epochs, "of tiering: the same, for the depths of figure 4.10")->capture_default_str();
   verb.add_flag("--no-gathers", no_gathers, "of tiering: leave out the gathers of figure 4.11 from a table in host memory");
   verb.add_flag("--no-deeper", no_deeper, "of tiering: leave out the depths of figure 4.10");
 }
@@ -46,14 +52,19 @@ void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
 void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const {
   o.sampling = training.sampling();
   o.sampling.seed = seed;
+  if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: say 1 to 1,048,576", deeper_epochs);
   if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
   if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
+  for (std::uint64_t const k : presample)
+    if (k < 1 || k > 1u << 16) fail(errc::usage, "--presample {}: say 1 to 65,536 epochs", k);
   if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
   o.epochs = epochs;
+  o.deeper_epochs = deeper_epochs;
   o.row_bytes = row_bytes;
   o.deeper = !no_deeper;
   o.gathers = !no_gathers;
   o.ceiling = ceiling;
+  o.presample = presample;
   o.train = training.train;
   o.training = [&](graph_handle const& g) { return training_set(g, training.train, seed); };
   say("place {}, fanouts {}, training vertices {}, mini-batches of {}\n", to_string(o.where), training.fanout, training.train,

@@ -1,6 +1,7 @@
 // `garner bench tiering`: what it has beside the options that all benches share.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "bench/tiering.hpp"
 #include "sample_options.hpp"
@@ -9,8 +10,9 @@ namespace garner::cli {
 
 struct tiering_arguments {
   sample_arguments training;
-  std::uint64_t epochs = 1, row_bytes = 512;
+  std::uint64_t epochs = 1, deeper_epochs = 1, row_bytes = 512;
   std::uint64_t ceiling = 8;
+  std::vector<std::uint64_t> presample{8};
   bool no_deeper = false, no_gathers = false;
   void add(CLI::App& verb);
   // `o` has the place, the graphs and the command; writes the file.

@@ -37,8 +37,8 @@ std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) 
   o.where = where;
   o.sampling = a.training.sampling();
   graph_handle home(std::move(g));
-  if (o.by == score_kind::expected || o.by == score_kind::weighted_reverse_pagerank)
-    o.train = cli::training_set(home, a.training.train, a.how.seed);
+  o.presample = a.training.presample;
+  if (needs_training(o.by)) o.train = cli::training_set(home, a.training.train, a.how.seed);
   score_result const r = scores(home, o);
   g = home.take();
   return r.score;
@@ -113,10 +113,12 @@ void add_reorder(CLI::App& app) {
                    "the user's ids")
       ->capture_default_str()
       ->type_name("ORDER");
-  verb->add_option("--score", a->score,
-                   "of --by score: degree, rpr, wrpr, expected (see garner score; default: expected), or an .npy file by ascending id")
+  verb->add_option(
+          "--score", a->score,
+          "of --by score: degree, rpr, wrpr, expected, sampled (see garner score; default: expected), or an .npy file by ascending id")
       ->type_name("SCORE");
   a->training.add_training(*verb, false);
+  a->training.add_presample(*verb, "of --score sampled");
   cli::add_number(*verb, "--seed", a->how.seed, "of random, and of a training set that is drawn")->capture_default_str();
   verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
       ->type_name("FILE");

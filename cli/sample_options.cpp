@@ -32,6 +32,10 @@ void sample_arguments::add_training(CLI::App& verb, bool with_seed) {
   add_number(verb, "--batch", batch, "training vertices of a mini-batch")->capture_default_str();
   if (with_seed) add_number(verb, "--seed", seed, "of training set, order and samples")->capture_default_str();
 }
+void sample_arguments::add_presample(CLI::App& verb, char const* of) {
+  add_number(verb, "--presample", presample, fmt::format("{}: epochs sampled beforehand, by a seed of their own", of))
+      ->capture_default_str();
+}
 void sample_arguments::add_rest(CLI::App& verb) {
   verb.add_flag("--json", json, "print one JSON object");
   verb.add_flag("--no-check", no_check, "do not check the checksums of the container");

@@ -10,13 +10,14 @@ namespace garner::cli {
 
 struct sample_arguments {
   std::string file, place = "host", access = "aligned", tier, fanout = "12,12,12", rule = "all", train = "1%";
-  std::uint64_t batch = 1000, seed = 1;
+  std::uint64_t batch = 1000, seed = 1, presample = 8;
   bool json = false, no_check = false;
   budget_arguments budgets;
 
   void add_file(CLI::App& verb);
   void add_place(CLI::App& verb);
   void add_training(CLI::App& verb, bool with_seed = true);
+  void add_presample(CLI::App& verb, char const* of);
   void add_rest(CLI::App& verb);
 
   garner::place where() const { return parse_place(place); }

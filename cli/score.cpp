@@ -33,10 +33,11 @@ void score_file(score_arguments& a) {
   o.damping = a.damping;
   o.tolerance = a.tolerance;
   o.sampling = a.sampling();
+  o.presample = a.presample;
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
   graph_info const info = read_header(a.file).info;
-  graph_handle const g = a.load(false, score_bytes(info, o));
-  bool const trains = o.by == score_kind::weighted_reverse_pagerank || o.by == score_kind::expected;
+  bool const trains = needs_training(o.by), samples = needs_sampling(o.by), counts = o.by == score_kind::sampled;
+  graph_handle const g = a.load(counts, score_bytes(info, o));
   if (trains) o.train = cli::training_set(g, a.train, a.seed);
   score_result const r = scores(g, o);
   if (!a.out.empty()) write_scores(g.inside(), {a.out, result_format_of(a.out)}, r.score);
@@ -55,8 +56,9 @@ void score_file(score_arguments& a) {
              {"tier", to_string(*o.edges)},
              {"by", to_string(o.by)},
              {"training_vertices", trains ? json(o.train.size()) : json(nullptr)},
-             {"fanouts", o.by == score_kind::expected ? json(o.sampling.fanouts) : json(nullptr)},
-             {"batch", o.by == score_kind::expected ? json(o.sampling.batch) : json(nullptr)},
+             {"fanouts", samples ? json(o.sampling.fanouts) : json(nullptr)},
+             {"batch", samples ? json(o.sampling.batch) : json(nullptr)},
+             {"presample", counts ? json(o.presample) : json(nullptr)},
              {"iterations", r.iterations},
              {"converged", r.converged},
              {"ms", r.ms},
@@ -83,10 +85,11 @@ void add_score(CLI::App& app) {
   a->add_file(*verb);
   verb->add_option("--by", a->by,
                    "degree: out-edges; rpr: reverse PageRank; wrpr: weighted by the training set, five iterations; expected: accesses an "
-                   "epoch, from fanouts and training set")
+                   "epoch, from fanouts and training set; sampled: the same, corrected by epochs that are sampled beforehand")
       ->capture_default_str()
       ->type_name("SCORE");
   a->add_training(*verb);
+  a->add_presample(*verb, "of sampled");
   verb->add_option("--damping", a->damping, "of rpr and wrpr")->capture_default_str()->type_name("D");
   verb->add_option("--tolerance", a->tolerance, "rpr stops at this L1 change of an iteration")->capture_default_str()->type_name("T");
   a->add_place(*verb);

@@ -41,7 +41,13 @@ enum class score_kind : std::uint8_t {
   reverse_pagerank,           // to convergence: a vertex gives damping / in-degree of its score to each in-neighbour
   weighted_reverse_pagerank,  // five iterations, begun with vertices / training vertices as much at these (Algorithm 2)
   expected,                   // accesses an epoch, predicted from fanouts, training set and mini-batch
+  sampled,                    // the same, corrected by mini-batches that are sampled beforehand and counted
 };
+inline constexpr score_kind all_scores[] = {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
+                                            score_kind::expected, score_kind::sampled};
+// Whether it asks for a training set, and whether for fanouts, rule and mini-batch too.
+constexpr bool needs_training(score_kind k) { return k != score_kind::degree && k != score_kind::reverse_pagerank; }
+constexpr bool needs_sampling(score_kind k) { return k == score_kind::expected || k == score_kind::sampled; }
 struct score_options {
   place where;
   access_mode access = access_mode::aligned;
@@ -50,8 +56,9 @@ struct score_options {
   double damping = 0.85;                 // both PageRanks
   double tolerance = 1e-6;               // reverse_pagerank: of the L1 change of an iteration; scores sum to 1 or less
   std::uint64_t most_iterations = 1000;  // reverse_pagerank
-  vertex_set train;                      // weighted_reverse_pagerank, expected
-  sample_options sampling;               // expected
+  std::uint64_t presample = 8;           // sampled: so many epochs are sampled beforehand, 1 to 65,536
+  vertex_set train;                      // weighted_reverse_pagerank, expected, sampled
+  sample_options sampling;               // expected, sampled; its seed goes into no score (`sampled` draws from a stream of its own)
 };
 struct score_result {
   std::vector<float> score;  // entry k: of the vertex graph.ids()[k]
@@ -61,7 +68,8 @@ struct score_result {
   double ms = 0;          // state is made before the clock starts
   traffic link;           // traced: counted; elsewhere nothing
 };
-// errc::usage for options out of range, errc::input for a training vertex that does not exist or a training set that is empty.
+// errc::usage for options out of range, errc::input for a training vertex that does not exist or a training set that is empty;
+// sampled: also where a directed graph has no in-lists.
 score_result scores(graph_handle const& g, score_options const& options = {});
 
 std::vector<float> read_scores(std::filesystem::path const& file);  // an .npy of one number a vertex, by ascending id: f4, f8, whole ones
@@ -69,7 +77,7 @@ std::vector<float> read_scores(std::filesystem::path const& file);  // an .npy o
 // inside. `out` may be the table itself. errc::input where it has not a row a vertex.
 void permute_table(graph_handle const& g, std::filesystem::path const& table, std::filesystem::path const& out);
 
-std::string_view to_string(score_kind kind);                      // "degree", "rpr", "wrpr", "expected"
+std::string_view to_string(score_kind kind);                      // "degree", "rpr", "wrpr", "expected", "sampled"
 score_kind parse_score(std::string_view text);                    // these, or the names in full; errc::usage otherwise
 std::string_view to_string(hop_rule rule);                        // "all", "last"
 hop_rule parse_hop_rule(std::string_view text);                   // errc::usage otherwise

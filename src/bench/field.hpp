@@ -32,6 +32,7 @@ class field {
     if (at == value_.end()) fail(errc::input, "{}: '{}' is missing; write the file anew with garner bench {}", file_, name, bench_);
     return {*at, name, file_, bench_};
   }
+  bool has(char const* key) const { return value_.is_object() && value_.contains(key); }  // for keys that older files lack
   std::vector<field> items() const {
     if (!value_.is_array()) wrong("a list");
     std::vector<field> all;

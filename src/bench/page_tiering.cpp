@@ -17,6 +17,7 @@ std::string label_of(std::string const& score) {
   return score == "rpr"        ? "reverse PageRank"
          : score == "wrpr"     ? "weighted reverse PageRank"
          : score == "expected" ? "expected accesses"
+         : score == "sampled"  ? "expected, sampled"
                                : score;
 }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
@@ -83,8 +84,7 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
            of_graph(g, "link bytes saved with 10 % kept, of what the oracle saves"),
            "",
            "",
-           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one."
-           "seed, do.",
+           "The oracle knows the trace, chance included. The ceiling is what the best rows of another training answer of that one.",
            "",
            {},
            ""};
@@ -95,7 +95,8 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
     if (s.score == "oracle") continue;
     double const share = 100 * r.of_oracle(t, s);
     if (s.score == tier_curve::ceiling) c.marks.push_back({share, "the ceiling of predictions"});
-    if (is_score(s)) c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected"});
+    if (is_score(s))
+      c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected" || s.score.starts_with("sampled")});
     auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
     f.numbers.rows.push_back({label_of(s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
                               cost == g.scores.end() ? "-" : short_number(cost->ms)});
@@ -115,7 +116,7 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
            {},
            ""};
   f.numbers.head = {"<score", "<fanouts", "10 %", "25 %", "of the oracle at 10 %"};
-  for (std::string const score : {"expected", "wrpr", "degree"}) {
+  for (std::string const score : {"sampled", "expected", "wrpr", "degree"}) {
     line_chart c{"Figure 4.10: " + label_of(score),
                  "hit rate against the share of rows kept, a curve a depth",
                  "% of the rows kept",

@@ -14,9 +14,6 @@ namespace garner::bench {
 
 namespace {
 
-constexpr score_kind all_scores[] = {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
-                                     score_kind::expected};
-
 // Finer where the curves bend: each per cent up to 10, each five up to 100.
 std::vector<double> shares() {
   std::vector<double> all;
@@ -41,11 +38,12 @@ struct setting {
   tiering_options const& o;
   vertex_set train;
 
-  score_result score(score_kind by, std::vector<std::uint32_t> const& fanouts) const {
+  score_result score(score_kind by, std::vector<std::uint32_t> const& fanouts, std::uint64_t presample = 1) const {
     score_options s;
     s.where = o.where;
     s.by = by;
     s.train = train;
+    s.presample = presample;
     s.sampling = o.sampling;
     s.sampling.fanouts = fanouts;
     return scores(g, s);
@@ -57,11 +55,11 @@ struct setting {
     how.train = train;
     how.sampling = o.sampling;
     how.sampling.fanouts = fanouts;
-    how.epochs = o.epochs;
+    how.epochs = main ? o.epochs : o.deeper_epochs;
     how.keep_rows = main && o.gathers;
     how.keep_batches = 20;
     trace const t = record_trace(g, how);
-    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.ms, {}, 0, {}};
+    tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.epochs, t.ms, {}, 0, {}};
     if (main && !o.gathers) row.no_gathers = "left out (--no-gathers)";
     std::optional<tier_gathers> table;
     auto const add = [&](std::string name, std::vector<std::uint64_t> const& order, std::vector<float> const& score) {
@@ -86,11 +84,17 @@ struct setting {
       row.curves.push_back(curve_of(tier_curve::another, t, order, kept));
       row.curves.push_back(curve_of(tier_curve::ceiling, again, order, kept));
     }
-    for (score_kind const by : all_scores) {
-      score_result const r = score(by, fanouts);
-      add(std::string(to_string(by)), rows_by_score(r.score), r.score);
-      if (main) main->scores.push_back({std::string(to_string(by)), r.iterations, r.ms});
-    }
+    auto const add_score = [&](std::string const& name, score_result const& r) {
+      add(name, rows_by_score(r.score), r.score);
+      if (main) main->scores.push_back({name, r.iterations, r.ms});
+    };
+    for (score_kind const by : all_scores)
+      if (by != score_kind::sampled) add_score(std::string(to_string(by)), score(by, fanouts));
+    // Depths of 4.10 cost as much as their trace each time they are sampled: one epoch.
+    if (!main) add_score("sampled", score(score_kind::sampled, fanouts));
+    else
+      for (std::uint64_t const epochs : o.presample)
+        add_score(tier_curve::sampled(epochs, o.presample), score(score_kind::sampled, fanouts, epochs));
     return row;
   }
 };
@@ -112,6 +116,7 @@ tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering
   run.seed = o.sampling.seed;
   run.row_bytes = o.row_bytes;
   run.ceiling = o.ceiling;
+  run.presample = o.presample;
   run.kept = shares();
   auto const measure = [&](std::string name, graph_handle const& g) {
     setting const s{g, o, o.training(g)};

@@ -22,10 +22,12 @@ struct tiering_options {
   std::uint64_t edge_factor = 16;
   sample_options sampling;  // its seed is also that of graphs and training sets
   std::uint64_t epochs = 1, row_bytes = 512;
-  bool deeper = true;         // figure 4.10 too
-  bool gathers = true;        // of figure 4.11: measured, of up to 20 mini-batches
-  std::uint64_t ceiling = 8;  // what a prediction can reach, by another training of so many times `epochs`; 0: not told
-  std::string train;          // as it was said; for the file
+  std::uint64_t deeper_epochs = 1;          // of the depths of figure 4.10
+  bool deeper = true;                       // figure 4.10 too
+  bool gathers = true;                      // of figure 4.11: measured, of up to 20 mini-batches
+  std::uint64_t ceiling = 8;                // what a prediction can reach, by another training of so many times `epochs`; 0: not told
+  std::vector<std::uint64_t> presample{8};  // epochs that `sampled` counts, a curve each; at the depths of 4.10 one
+  std::string train;                        // as it was said; for the file
   std::function<vertex_set(graph_handle const&)> training;
   std::string command;
 };

@@ -20,7 +20,7 @@ double tiering_run::of_oracle(tier_trace const& t, tier_curve const& c, double s
 }
 double tiering_run::link_bytes(tier_trace const& t, tier_curve const& c, std::size_t i) const {
   return static_cast<double>(t.accesses) * (1 - c.hits[i]) * static_cast<double>(row_bytes) /
-         static_cast<double>(std::max<std::uint64_t>(epochs, 1));
+         static_cast<double>(std::max<std::uint64_t>(t.epochs, 1));
 }
 
 std::string to_json(tiering_run const& run) {
@@ -39,6 +39,7 @@ std::string to_json(tiering_run const& run) {
            {"seed", run.seed},
            {"row_bytes", run.row_bytes},
            {"ceiling", run.ceiling},
+           {"presample", run.presample},
            {"kept", run.kept},
            {"graphs", json::array()}};
   for (tiering_graph const& g : run.graphs) {
@@ -58,6 +59,7 @@ std::string to_json(tiering_run const& run) {
                           {"gathers", std::move(gathers)}});
       }
       traces.push_back({{"fanouts", t.fanouts},
+                        {"epochs", t.epochs},
                         {"batches", t.batches},
                         {"accesses", t.accesses},
                         {"sampled", t.sampled},
@@ -104,6 +106,8 @@ tiering_run parse_tiering(std::string const& text, std::string const& name) {
   run.seed = f["seed"].count();
   run.row_bytes = f["row_bytes"].count();
   run.ceiling = f["ceiling"].count();
+  if (f.has("presample"))
+    for (field const& k : f["presample"].items()) run.presample.push_back(k.count());
   for (field const& k : f["kept"].items()) run.kept.push_back(k.number());
   if (run.kept.size() < 2 || !std::is_sorted(run.kept.begin(), run.kept.end())) f["kept"].wrong("two shares or more, ascending");
   auto const numbers = [&](field const& list) {
@@ -123,6 +127,7 @@ tiering_run parse_tiering(std::string const& text, std::string const& name) {
     for (field const& t : g["traces"].items()) {
       tier_trace trace;
       for (field const& x : t["fanouts"].items()) trace.fanouts.push_back(x.count());
+      trace.epochs = t.has("epochs") ? t["epochs"].count() : run.epochs;
       trace.batches = t["batches"].count();
       trace.accesses = t["accesses"].count();
       trace.sampled = t["sampled"].count();

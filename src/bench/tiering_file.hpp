@@ -18,13 +18,17 @@ struct tier_curve {
   // The counts of a training with another seed: as a prediction of the trace, which is luck too; and what their own rows answer of that
   // training, more than any prediction can be expected to (the best rows were chosen knowing it).
   static constexpr char const *another = "another training", *ceiling = "ceiling";
+  // The first is "sampled", others say their epochs: "sampled 32".
+  static std::string sampled(std::uint64_t epochs, std::vector<std::uint64_t> const& all) {
+    return epochs == all.front() ? "sampled" : "sampled " + std::to_string(epochs);
+  }
   std::string score;  // "oracle": the trace itself
   std::vector<double> hits;
   std::vector<tier_gather> gathers;  // kept ascends; empty where none ran
 };
 struct tier_trace {
   std::vector<std::uint64_t> fanouts;
-  std::uint64_t batches = 0, accesses = 0, sampled = 0;
+  std::uint64_t batches = 0, accesses = 0, sampled = 0, epochs = 1;
   double ms = 0;
   std::vector<tier_curve> curves;  // the oracle; another, ceiling; the scores
   std::uint64_t gathered = 0;      // mini-batches
@@ -56,8 +60,9 @@ struct tiering_run {
   std::uint64_t threads = 0;
   std::string rule, train;  // train: as it was asked for
   std::uint64_t batch = 0, epochs = 0, seed = 0, row_bytes = 0;
-  std::uint64_t ceiling = 0;  // epochs of the other training, for each of `epochs`; 0: there is none
-  std::vector<double> kept;   // shares of the rows, ascending from 0 to 1
+  std::uint64_t ceiling = 0;             // epochs of the other training, for each of `epochs`; 0: there is none
+  std::vector<std::uint64_t> presample;  // epochs that the scores `sampled` counted; empty in files of before there were any
+  std::vector<double> kept;              // shares of the rows, ascending from 0 to 1
   std::vector<tiering_graph> graphs;
 
   std::size_t at(double share) const;  // the index of the first of kept that is not smaller

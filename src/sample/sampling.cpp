@@ -64,8 +64,8 @@ vertex_set draw_training_set(graph_handle const& handle, double share, std::uint
 score_result scores(graph_handle const& handle, score_options const& o) {
   return as_error([&] {
     graph const& g = handle.inside();
-    bool const trains = o.by == score_kind::expected || o.by == score_kind::weighted_reverse_pagerank;
-    score_result r = score_vertices(g, o, trains && g.info.vertices ? training_ids(g, o.train) : std::vector<std::uint64_t>{});
+    score_result r =
+        score_vertices(g, o, needs_training(o.by) && g.info.vertices ? training_ids(g, o.train) : std::vector<std::uint64_t>{});
     if (g.info.order == vertex_order::natural) return r;
     std::vector<float> sorted(r.score.size());
     shared_crew().run(sorted.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
@@ -130,6 +130,8 @@ std::string_view to_string(score_kind kind) {
       return "rpr";
     case score_kind::weighted_reverse_pagerank:
       return "wrpr";
+    case score_kind::sampled:
+      return "sampled";
     case score_kind::expected:
       break;
   }
@@ -138,9 +140,9 @@ std::string_view to_string(score_kind kind) {
 score_kind parse_score(std::string_view text) {
   if (text == "reverse_pagerank") return score_kind::reverse_pagerank;
   if (text == "weighted_reverse_pagerank") return score_kind::weighted_reverse_pagerank;
-  for (score_kind k : {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
+  for (score_kind const k : all_scores)
     if (text == to_string(k)) return k;
-  fail(errc::usage, "score '{}': say degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank) or expected", text);
+  fail(errc::usage, "score '{}': say degree, rpr (reverse PageRank), wrpr (weighted reverse PageRank), expected or sampled", text);
 }
 std::string_view to_string(hop_rule rule) { return rule == hop_rule::all ? "all" : "last"; }
 hop_rule parse_hop_rule(std::string_view text) {

@@ -9,6 +9,7 @@
 // is there without u: of P(v) that is 1 - (1 - P(v)) / (1 - R(u)); to first order R(v) loses h(u) R(v) (1 - P(v)) / P(v), h = R / (1 - R).
 // So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of
 // many neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
+// sampled: `expected`, and how often rows were read by mini-batches of a few epochs beforehand, blended (sample/blend.hpp).
 // Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. 36 bytes a vertex near.
 #include "sample/score.hpp"
 
@@ -19,7 +20,9 @@
 #include "core/exec.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "sample/blend.hpp"
 #include "sample/lists.hpp"
+#include "sample/trace.hpp"
 
 namespace garner {
 
@@ -280,8 +283,7 @@ class rounds {
     return degree;
   }
 
-  void rank(score_result& r, std::vector<std::uint64_t> const& train) {
-    bool const weighted = o_.by == score_kind::weighted_reverse_pagerank;
+  void rank(score_result& r, std::vector<std::uint64_t> const& train, bool weighted) {
     auto const degree = in_degrees();
     auto const chosen = near_values(x, weighted ? train : std::vector<std::uint64_t>{}, "training set");
     std::uint64_t const blocks = blocks_of(n);
@@ -342,16 +344,41 @@ class rounds {
     for_each_item<1>(x, n, times{score.data(), static_cast<float>(batches)});
   }
 
+  // Both predictions; then mini-batches beforehand, counted.
+  void presample(score_result& r, std::vector<std::uint64_t> const& train) {
+    rank(r, train, true);
+    std::vector<float> const weighted = fetched(score);
+    score_result hops;
+    expect(hops, train);
+    r.iterations += hops.iterations;
+    sample_options s = o_.sampling;
+    s.seed = presampling_seed;
+    r.score = fetched(score);
+    neighbour_sampler sampler(g_, o_.where, o_.access, o_.edges, s);
+    auto const counts = near<std::uint32_t>("counts of rows");
+    x.fill(counts.data(), 0, counts.bytes());
+    x.wait();
+    sample_epochs(sampler, s, train, o_.presample, [&](std::uint64_t) { sampler.count_rows(counts.data()); });
+    sampler.at().wait();
+    r.link += sampler.take_traffic();
+    blend(r.score, weighted, fetched(counts), (train.size() + s.batch - 1) / s.batch, o_.presample);
+  }
+
   void finish(score_result& r, clock::time_point start) {
     x.wait();
     r.ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
-    r.link = model_.take();
-    r.score.resize(n);
-    x.copy(r.score.data(), score.data(), score.bytes());
-    x.wait();
+    r.link += model_.take();
+    if (r.score.empty()) r.score = fetched(score);
   }
 
  private:
+  template <class T>
+  std::vector<T> fetched(buffer<T> const& from) {
+    std::vector<T> to(from.size());
+    if (!to.empty()) x.copy(to.data(), from.data(), from.bytes());
+    x.wait();
+    return to;
+  }
   template <class Body>
   void each_list(std::uint64_t items, Body const& body) {
     if (o_.access == access_mode::strided) for_each_item<1>(x, items, body, o_.access);
@@ -395,6 +422,8 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", o.tolerance);
   if (o.most_iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   check_sampling(o.sampling);
+  if (o.presample == 0 || o.presample > 1u << 16) fail(errc::usage, "{} epochs sampled beforehand: say 1 to 65,536", o.presample);
+  if (o.by == score_kind::sampled) pulled_lists(g);
   score_options how = o;
   how.edges = require_readable(g, o.where, o.access, o.edges);
   if (o.where.kind == place_kind::device) self_test(o.where.index);
@@ -411,8 +440,11 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
       case score_kind::expected:
         job.expect(r, train);
         break;
+      case score_kind::sampled:
+        job.presample(r, train);
+        break;
       default:
-        job.rank(r, train);
+        job.rank(r, train, o.by == score_kind::weighted_reverse_pagerank);
     }
     job.finish(r, start);
   });
@@ -422,8 +454,9 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
 std::uint64_t score_bytes(graph_info const& info, score_options const& o) {
   bool const on_device = o.where.kind == place_kind::device;
   std::uint64_t const long_lists = info.edges / slice;  // a list has at most one slice more than its full ones, and is a full one long
-  return info.vertices * (o.by == score_kind::expected ? 48 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
-         2 * long_lists * (sizeof(long_slice) + 8) + long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
+  return info.vertices * (needs_sampling(o.by) ? 48 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
+         (o.by == score_kind::sampled ? info.vertices * (on_device ? 24 : 16) : 0) + 2 * long_lists * (sizeof(long_slice) + 8) +
+         long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
 }
 
 }  // namespace garner

@@ -49,6 +49,20 @@ static_assert(sizeof(raw_trace) == 128);
 
 }  // namespace
 
+void sample_epochs(neighbour_sampler& sampler, sample_options const& o, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
+                   std::function<void(std::uint64_t rows)> const& each) {
+  std::uint64_t const an_epoch = (train.size() + o.batch - 1) / o.batch;
+  progress bar("sampling", an_epoch * epochs);
+  for (std::uint64_t e = 0; e < epochs; ++e) {
+    buffer<std::uint64_t> const order = near_values(sampler.at(), shuffled(train, o.seed, e), "training set");
+    for (std::uint64_t b = 0; b < an_epoch; ++b) {
+      std::uint64_t const first = b * o.batch, size = std::min(o.batch, train.size() - first);
+      each(sampler.sample(e * an_epoch + b, order.data() + first, size));
+      bar.advance(1);
+    }
+  }
+}
+
 trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
   phase const timed{"sample.trace"};
   if (o.epochs == 0 || o.epochs > 1u << 20) fail(errc::usage, "{} epochs: say 1 to 1,048,576", o.epochs);
@@ -63,30 +77,22 @@ trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> 
   bool const renamed = o.keep_rows && g.by_id.bytes() > 0;
   std::vector<std::uint64_t> const rank = renamed ? ranks_inside<std::uint64_t>(g) : std::vector<std::uint64_t>{};
   if (o.keep_rows) t.offsets.push_back(0);
-  progress bar("sampling", t.batches);
   auto const start = std::chrono::steady_clock::now();
   std::chrono::steady_clock::duration keeping{};  // is no sampling
-  for (std::uint64_t e = 0; e < o.epochs; ++e) {
-    buffer<std::uint64_t> const order = near_values(x, shuffled(train, o.sampling.seed, e), "training set");
-    for (std::uint64_t b = 0; b < a_epoch; ++b) {
-      std::uint64_t const first = b * o.sampling.batch, size = std::min(o.sampling.batch, train.size() - first);
-      std::uint64_t const rows = sampler.sample(e * a_epoch + b, order.data() + first, size);
-      sampler.count_rows(counts.data());
-      t.accesses += rows;
-      if (o.keep_rows && t.offsets.size() <= o.keep_batches) {
-        x.wait();
-        auto const stopped = std::chrono::steady_clock::now();
-        t.rows.resize(t.accesses);
-        x.copy(t.rows.data() + t.offsets.back(), sampler.rows(), rows * 8);
-        x.wait();
-        if (!rank.empty())
-          for (std::uint64_t i = t.offsets.back(); i < t.accesses; ++i) t.rows[i] = rank[t.rows[i]];
-        t.offsets.push_back(t.accesses);
-        keeping += std::chrono::steady_clock::now() - stopped;
-      }
-      bar.advance(1);
-    }
-  }
+  sample_epochs(sampler, o.sampling, train, o.epochs, [&](std::uint64_t rows) {
+    sampler.count_rows(counts.data());
+    t.accesses += rows;
+    if (!o.keep_rows || t.offsets.size() > o.keep_batches) return;
+    x.wait();
+    auto const stopped = std::chrono::steady_clock::now();
+    t.rows.resize(t.accesses);
+    x.copy(t.rows.data() + t.offsets.back(), sampler.rows(), rows * 8);
+    x.wait();
+    if (!rank.empty())
+      for (std::uint64_t i = t.offsets.back(); i < t.accesses; ++i) t.rows[i] = rank[t.rows[i]];
+    t.offsets.push_back(t.accesses);
+    keeping += std::chrono::steady_clock::now() - stopped;
+  });
   x.wait();
   t.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start - keeping).count();
   t.sampled = sampler.edges_drawn();

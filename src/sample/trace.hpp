@@ -1,13 +1,19 @@
 // Traces of trainings, recorded by the sampler and kept in files.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "garner/sample.hpp"
 #include "graph/graph.hpp"
+#include "sample/neighbour.hpp"
 
 namespace garner {
 
 // `train`: internal ids, ascending, none twice. Counts and rows by rank among the user's ids.
 trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
+
+// Samples the mini-batches of so many epochs; `each` hears how many rows the sampler now holds.
+void sample_epochs(neighbour_sampler& sampler, sample_options const& options, std::vector<std::uint64_t> const& train, std::uint64_t epochs,
+                   std::function<void(std::uint64_t rows)> const& each);
 
 }  // namespace garner

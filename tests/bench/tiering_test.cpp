@@ -37,7 +37,7 @@ TEST_P(tiering_at, curves_rise_to_all_accesses_and_none_passes_the_oracle) {
   ASSERT_EQ(g.traces.size(), 5u);
   EXPECT_EQ(g.traces[4].fanouts, std::vector<std::uint64_t>(6, 10));
   for (tier_trace const& t : g.traces) {
-    ASSERT_EQ(t.curves.size(), &t == &g.traces[0] ? 7u : 5u);
+    ASSERT_EQ(t.curves.size(), &t == &g.traces[0] ? 8u : 6u);
     EXPECT_EQ(t.curves[0].score, "oracle");
     for (tier_curve const& c : t.curves) {
       EXPECT_EQ(c.hits.front(), 0);
@@ -50,7 +50,7 @@ TEST_P(tiering_at, curves_rise_to_all_accesses_and_none_passes_the_oracle) {
     }
     EXPECT_DOUBLE_EQ(r.link_bytes(t, t.curves[0], 0), static_cast<double>(t.accesses) * 512);
   }
-  EXPECT_EQ(g.scores.size(), 4u);
+  EXPECT_EQ(g.scores.size(), 5u);
 }
 
 // The bytes that gathers fetch are those that the trace foretells, whatever score says which rows are kept.
@@ -79,7 +79,7 @@ TEST(tiering, says_why_it_did_not_gather) {
   o.gathers = false;
   o.ceiling = 0;
   tiering_run const none = measure_tiering(o, {});
-  EXPECT_EQ(none.graphs[0].traces[0].curves.size(), 5u);
+  EXPECT_EQ(none.graphs[0].traces[0].curves.size(), 6u);
   EXPECT_NE(none.graphs[0].traces[0].no_gathers.find("--no-gathers"), std::string::npos);
   o.gathers = true;
   o.row_bytes = std::uint64_t{1} << 50;  // 512 rows of them are 2^59 bytes
@@ -108,7 +108,7 @@ TEST(tiering, another_training_bounds_what_is_predicted) {
   // The trace's own luck, with any choice of rows, is a per cent or less.
   EXPECT_GT(r.of_oracle(t, *ceiling) + 0.01, r.of_oracle(t, *another));
   EXPECT_GT(r.of_oracle(t, *another), 0.85);
-  for (char const* score : {"degree", "rpr", "wrpr", "expected"})
+  for (char const* score : {"degree", "rpr", "wrpr", "expected", "sampled"})
     EXPECT_LT(r.of_oracle(t, *t.find(score)), r.of_oracle(t, *ceiling) + 0.01) << score;
 }
 
@@ -127,6 +127,7 @@ TEST(tiering, file_comes_back_and_says_what_is_wrong) {
   };
   json const whole = all;
   for (auto const& [key, value] : whole.items()) {
+    if (key == "presample") continue;  // files of before there was the score have none
     json less = all;
     less.erase(key);
     EXPECT_NE(refused(less).find(key == "version" ? "version" : key), std::string::npos) << key;

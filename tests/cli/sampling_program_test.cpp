@@ -29,6 +29,19 @@ TEST(sampling_program, scores_as_json_and_file) {
   EXPECT_EQ(rows, 1024u);
   json const traced = json::parse(at.shell("garner score k.gnr --by rpr --place traced --json").out);
   EXPECT_GT(traced["bytes_link"].get<std::uint64_t>(), 0u);
+  // Mini-batches beforehand have a seed of their own: --seed draws the training set, and a file of it leaves nothing to draw.
+  EXPECT_EQ(at.shell("printf '3\\n7\\n' > two.txt && garner score k.gnr --by sampled --presample 2 --train two.txt -o a.npy && "
+                     "garner score k.gnr --by sampled --presample 2 --train two.txt --seed 9 -o b.npy && cmp a.npy b.npy")
+                .code,
+            0);
+  json const sampled = json::parse(at.shell("garner score k.gnr --by sampled --fanout 5,5 --json").out);
+  EXPECT_EQ(sampled["presample"], 8);
+  EXPECT_EQ(sampled["fanouts"].size(), 2u);
+  EXPECT_TRUE(all["presample"].is_null());
+  EXPECT_EQ(at.shell("garner score k.gnr --by sampled -o s.npy && garner reorder k.gnr p.gnr --by score --score s.npy && garner reorder "
+                     "k.gnr q.gnr --by score --score sampled && cmp p.gnr q.gnr")
+                .code,
+            0);
   // The same scores whatever the order inside.
   EXPECT_EQ(at.shell("garner reorder k.gnr r.gnr && garner score r.gnr --by degree -o b.tsv && garner score k.gnr --by degree -o a.tsv && "
                      "cmp a.tsv b.tsv")
@@ -129,6 +142,10 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --access copied", 2, "copied");
+  says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
+  says("garner score d.gnr --by sampled --train 100%", 1, "--in-lists");
+  says("garner bench tiering --presample 8,0 --place host --out r.json", 2, "--presample 0");
+  says("garner bench tiering --deeper-epochs 0 --place host --out r.json", 2, "--deeper-epochs 0");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
@@ -140,13 +157,18 @@ TEST(sampling_program, benches_tiering_into_a_page) {
   folder const at;
   outcome const o = at.shell(
       "garner generate web --scale 9 w.gnr && garner bench tiering --place host --kinds kron --graph w.gnr --scale 9 --batch 5 --fanout "
-      "3,3 "
+      "3,3 --presample 2,1 --epochs 3 "
       "--out t.json && garner report t.json --out t.html");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(read_text(at / "t.json"));
   EXPECT_EQ(all["schema"], "garner.bench.tiering");
   ASSERT_EQ(all["graphs"].size(), 2u);
   EXPECT_EQ(all["graphs"][1]["name"], "w.gnr");
+  json const& traces = all["graphs"][0]["traces"];
+  EXPECT_EQ(traces[0]["curves"].back()["score"], "sampled 1");
+  EXPECT_EQ(traces[0]["epochs"], 3);
+  EXPECT_EQ(traces[1]["epochs"], 1);
+  EXPECT_EQ(traces[1]["curves"].back()["score"], "sampled");
   EXPECT_NE(read_text(at / "t.html").find("(figure 4.11)"), std::string::npos);
 }
 

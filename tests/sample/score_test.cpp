@@ -7,6 +7,7 @@
 #include "garner/sample.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
+#include "sample/blend.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -174,6 +175,45 @@ TEST_P(scores_at, follow_the_users_ids_whatever_the_order_inside) {
   expect_near(b.score, std::vector<double>(a.score.begin(), a.score.end()), 1e-5, 1e-7);
 }
 
+// What it is made of: both predictions of the place, and the counts of a training whose seed is its own.
+TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
+  for (bool const undirected : {false, true})
+    for (bool const packed : {false, true}) {
+      graph g = random_graph(3, undirected);
+      if (packed) pack(g);
+      graph_handle const h = brought(std::move(g), where());
+      score_options o;
+      o.where = where();
+      o.train = draw_training_set(h, 0.1);
+      o.sampling.fanouts = {5, 4};
+      o.sampling.batch = 40;
+      o.sampling.seed = 9;
+      o.presample = 3;
+      std::vector<float> wanted = scores(h, o).score;
+      o.by = score_kind::weighted_reverse_pagerank;
+      std::vector<float> const weighted = scores(h, o).score;
+      trace_options t;
+      t.where = where();
+      t.train = o.train;
+      t.sampling = o.sampling;
+      t.sampling.seed = presampling_seed;
+      t.epochs = 3;
+      trace const counted = record_trace(h, t);
+      blend(wanted, weighted, counted.counts, counted.batches / 3, 3);
+      o.by = score_kind::sampled;
+      score_result const r = scores(h, o);
+      EXPECT_EQ(r.score, wanted);
+      EXPECT_EQ(r.iterations, 7u);
+      if (where().kind == place_kind::traced) {
+        EXPECT_GT(r.link.bytes_link(), counted.link.bytes_link());
+      }
+      o.sampling.seed = 10;  // of the training: none of its business
+      EXPECT_EQ(scores(h, o).score, wanted);
+      o.presample = 4;
+      EXPECT_NE(scores(h, o).score, wanted);
+    }
+}
+
 // The five vertices of docs/sampling.md: 0 -> 1, 0 -> 2, 1 -> 2, 3 -> 2, 2 -> 4; vertex 4 trains.
 graph five() {
   build_options o;
@@ -203,6 +243,9 @@ TEST_P(scores_at, of_graphs_without_edges_or_vertices) {
   graph_handle const h = brought(make_graph({}, true, 4), where());
   o.train = {1, 3, 3};
   EXPECT_EQ(scores(h, o).score, (std::vector<float>{0, 1, 0, 1}));
+  o.by = score_kind::sampled;
+  EXPECT_EQ(scores(h, o).score, (std::vector<float>{0, 1, 0, 1}));
+  EXPECT_TRUE(scores(brought(make_graph({}), where()), o).score.empty());
   o.by = score_kind::reverse_pagerank;
   expect_near(scores(h, o).score, std::vector<double>(4, 0.0375), 1e-6, 0);
 }
@@ -217,6 +260,16 @@ TEST(scores, say_what_is_wrong) {
   EXPECT_NE(error_of([&] { scores(h, o); }, &code).find("999999"), std::string::npos);
   EXPECT_EQ(code, errc::input);
   o.train = {1};
+  o.by = score_kind::sampled;
+  o.presample = 0;
+  EXPECT_NE(error_of([&] { scores(h, o); }, &code).find("0 epochs"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o.presample = 1;
+  graph_handle const without(random_graph(1, false, 4, false));
+  EXPECT_NE(error_of([&] { scores(without, o); }, &code).find("--in-lists"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  o.by = score_kind::expected;
+  EXPECT_EQ(scores(without, o).score.size(), without.info().vertices);
   o.damping = 1;
   error_of([&] { scores(h, o); }, &code);
   EXPECT_EQ(code, errc::usage);
@@ -234,8 +287,7 @@ TEST(scores, say_what_is_wrong) {
   EXPECT_EQ(code, errc::usage);
   EXPECT_EQ(draw_training_set(h, 1).size(), h.info().vertices);
   EXPECT_EQ(draw_training_set(h, 1e-9).size(), 1u);
-  for (score_kind k : {score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank, score_kind::expected})
-    EXPECT_EQ(parse_score(to_string(k)), k);
+  for (score_kind const k : all_scores) EXPECT_EQ(parse_score(to_string(k)), k);
   EXPECT_NE(error_of([] { parse_score("size"); }, &code).find("wrpr"), std::string::npos);
 }
 
