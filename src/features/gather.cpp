@@ -156,6 +156,7 @@ struct look_at_ids {
 
 // Invariant: the key of a position that stands in the table stays as it is; only who is left out changes its own, to an id that no row has.
 struct find_repeats {
+  using full_blocks = void;
   row_tiers from;
   std::uint64_t* keys;
   std::uint64_t far_from, mask;
