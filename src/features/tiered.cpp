@@ -360,7 +360,7 @@ struct tiered_tensor::parts {
   }
   void tell(std::string const& note) {
     if (x.where().kind == place_kind::host) {
-      about = fmt::format("host: {} rows of {} bytes in host memory, where they were", source.rows, row_bytes);
+      about = fmt::format("host: {} rows of {} bytes in host memory, where they were{}", source.rows, row_bytes, as_bytes());
       return;
     }
     std::uint64_t const near = view.near_end, peer = view.peer_end - near, far = source.rows - view.peer_end;
@@ -374,8 +374,9 @@ struct tiered_tensor::parts {
     if (view.peer_end && far)
       about +=
           view.rank_of ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks.bytes())) : "; the first are near";
-    about += note;
+    about += note + as_bytes();
   }
+  std::string as_bytes() const { return source.type.empty() ? "" : fmt::format("; elements of {} are held as raw bytes", source.type); }
   void keep_ranks(buffer<std::uint64_t> const& hot) {
     view.rank_bytes = 4;  // hottest() gives fewer than 2^32
     memory_block built(tier::host, source.rows * view.rank_bytes, -1, "ranks of the rows");
@@ -436,7 +437,9 @@ struct tiered_tensor::parts {
   element written(gather_options const& o) const {
     element const to = o.to.value_or(source.kind);
     if (!converts(source.kind, to))
-      fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
+      fail(errc::usage,
+           "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16, others are converted before they are a table",
+           source.type.empty() ? std::string(to_string(source.kind)) : source.type + ", held as raw bytes,", to_string(to));
     return to;
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool window, std::span<void* const> outs = {}) const {
