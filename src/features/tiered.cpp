@@ -516,6 +516,13 @@ struct tiered_tensor::parts {
     id_order order;
     bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view.peer_end;
     bool const split = bulk && view.peer_end > 0;
+    if (run.order == gather_order::none && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == place_kind::host) {
+      // Threads of the host meet once a gather: short rows take less time than a second pass over their ids where others keep it busy.
+      if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+      gather_rows(x, view, batches, as_given(batches), how, bad.data());
+      if (bad[0] != none) refuse(batches, bad[0], before, many);
+      return;
+    }
     if (run.order != gather_order::none || batches.count > 1 || split) {
       if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
       order = order_ids(x, batches, view, source.width * bytes_of(how.to), run.order, split, room, bad.data());

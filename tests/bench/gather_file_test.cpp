@@ -26,8 +26,8 @@ gather_bench_options small_options(place where, std::vector<std::string> figures
 }
 // As a device would have written it.
 gather_file whole_file() {
-  gather_file f =
-      measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "convert", "beside"}), [](gather_row const&) {});
+  gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "convert", "beside", "copies"}),
+                                  [](gather_row const&) {});
   f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
   gather_row r;
   r.row_bytes = 4096, r.ids = 100, r.way = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
@@ -80,11 +80,27 @@ TEST(gather_file, comes_back_and_says_what_is_wrong) {
 
 TEST(gather_file, page_shows_every_figure) {
   std::string const page = page_of({}, {}, {{"g.json", whole_file()}});
-  for (char const* text :
-       {"<title>Garner: gathers of rows", "(figure 3.10)", "Rows of 128 B to 8 KiB", "Rows of 8 KiB to 512 KiB", "Order and density",
-        "copy engine of 4", "100 sorted rows of 1,024 B: ", "Rows of 512 B of eight", "(figure 3.12, 3.13)", "Arithmetic beside a gather",
-        "8 + 124", "7.10 %", "2.00 %", "of another device", "what the link carries: 51.1 GB/s", "Not measured, not drawn",
-        "say --place device", "&lt;small&gt;", "the arithmetic takes 7.10 % longer"})
+  for (char const* text : {"<title>Garner: gathers of rows",
+                           "(figure 3.10)",
+                           "Rows of 128 B to 8 KiB",
+                           "Rows of 8 KiB to 512 KiB",
+                           "Order and density",
+                           "copy engine of 4",
+                           "100 sorted rows of 1,024 B: ",
+                           "Rows of 512 B of eight",
+                           "(figure 3.12, 3.13)",
+                           "Arithmetic beside a gather",
+                           "8 + 124",
+                           "7.10 %",
+                           "2.00 %",
+                           "of another device",
+                           "what the link carries: 51.1 GB/s",
+                           "Not measured, not drawn",
+                           "say --place device",
+                           "&lt;small&gt;",
+                           "beside a memcpy a row",
+                           "2408 B, gathered",
+                           "the arithmetic takes 7.10 % longer"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<small>"), std::string::npos);
   gather_file none;
@@ -124,6 +140,25 @@ TEST(dense, both_ways_ask_for_the_same_rows_once) {
   EXPECT_EQ(f.rows[0].label, "512 B, 50 ids, aligned");
   EXPECT_EQ(f.rows[7].label, "1024 B, 100 ids, bulk");
   EXPECT_EQ(f.rows[11].label, "512 B, 8 x 100 ids, repeated, bulk");
+}
+
+TEST(copies, stand_beside_gathers_of_the_same_ids) {
+  gather_file const f = measure_gathers(small_options({}, {"copies"}), [](gather_row const&) {});
+  ASSERT_EQ(f.rows.size(), 12u);
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t k = 0; k < f.rows.size(); k += 2) {
+    gather_row const &copy = f.rows[k], &gather = f.rows[k + 1];
+    sizes.push_back(gather.row_bytes);
+    EXPECT_EQ(copy.way + gather.way, "copiesaligned");
+    EXPECT_EQ(copy.row_bytes, gather.row_bytes);
+    EXPECT_EQ(copy.ids, gather.ids);
+    ASSERT_TRUE(copy.ms && gather.ms && gather.of_link && !copy.of_link);
+    EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // of one round
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
+  gather_file const traced = measure_gathers(small_options({place_kind::traced, 0}, {"copies"}), [](gather_row const&) {});
+  ASSERT_EQ(traced.rows.size(), 1u);
+  EXPECT_NE(traced.rows[0].skipped.find("--place host"), std::string::npos);
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {
