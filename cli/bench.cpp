@@ -205,7 +205,7 @@ void add_bench(CLI::App& app) {
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
-  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside")
+  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies")
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();

@@ -41,12 +41,22 @@ struct row_array {
   std::uint64_t rows = 0, width = 0;
   element kind = element::f32;
   std::shared_ptr<void const> owner = {};
+  // Of the array that the table was made of, where `kind` is u8 for want of an element like its own: what it calls its elements ("<f8"),
+  // and their bytes. Messages say it; gathers look at neither.
+  std::string type = {};
+  std::uint64_t type_bytes = 0;
+  std::vector<std::uint64_t> shape = {};  // its dimensions, the first of rows; empty: rows and width
 
   std::uint64_t row_bytes() const { return width * bytes_of(kind); }
 };
 
-// An .npy file (1-D or 2-D, C order, little endian), read into host memory; errc::input where it is shorter than its header says.
-row_array read_rows(std::filesystem::path const& file);
+// An .npy file (C order, little endian; a row is all but the first dimension), read into host memory. What is none of our elements (f64,
+// i32, u16, void, text ...) is held as raw bytes. `as`: the elements are these, whatever the file calls them: bf16, which this format has
+// no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header says, big-endian, of
+// objects or of records; errc::usage where `as` takes other bytes than the file's elements.
+row_array read_rows(std::filesystem::path const& file, std::optional<element> as = {});
+// The same for a table that is there: its bytes seen as other elements of as many bytes, or as u8, or u8 as any. Nothing is converted.
+row_array seen_as(row_array rows, element as);
 
 // A host array, pinned and mapped in place, that any kernel of any library can read at device_data(). Copies share it; with the last one
 // it is unpinned. An array that is pinned already stays so. Without a device (-1) nothing is pinned.

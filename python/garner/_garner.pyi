@@ -679,7 +679,7 @@ class GatherRun:
 class Table:
     """A tiered table by addresses; garner.tiered is its face."""
 
-    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60) -> None: ...
+    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60, dtype: str | None = None) -> None: ...
 
     def beside(self, device: object) -> Table:
         """

@@ -170,7 +170,10 @@ class Tiered:
         self._table = table
         self._source = _library(source)
         self._row_shape = table.shape[1:]
-        self.dtype = getattr(source, "dtype", None) or np.dtype(table.kind)
+        try:
+            self.dtype = self._source.row_type(table.kind)
+        except UsageError:  # bfloat16, which NumPy alone does not know
+            self.dtype = table.kind
         self.shape = table.shape
         self.ndim = len(self.shape)
         self.last = None  # GatherRun of the last gather
@@ -328,12 +331,19 @@ def unified(array, device=None):
     return Unified(_contiguous(array, "unified"), device)
 
 
-def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None, group=None, wait_seconds=60):
+_elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int64": "i64", "uint8": "u8"}
+
+
+def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None, group=None, wait_seconds=60,
+           dtype=None):
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy file;
-    one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16 and i8 can be converted by a gather; all others go
-    as bytes.
+    one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
+    converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of what is no number (void, text) comes as uint8,
+    and a RuntimeWarning says so.
+    dtype: what the elements are, whatever the array or file calls them: 'f32', 'f16', 'bf16', 'i8', 'i64' or 'u8', of as many bytes (or
+    from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
     device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
     scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'traced'; None: device 0, else the host.
@@ -354,11 +364,17 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
         except TypeError:
             raise TypeError(f"peers={peers!r}: give a list of devices by their numbers, as [0, 1]") from None
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
+    if dtype is not None:
+        name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
+        dtype = _elements.get(name, name)
+    source = features
+    if isinstance(features, np.ndarray) and features.dtype.name == "bfloat16":  # of ml_dtypes, which NumPy cannot hand over
+        features, dtype = features.view(np.uint16), dtype or "bf16"
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
-    return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds), features)
+    return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype), source)
 
 
 def _code(dtype):

@@ -28,12 +28,20 @@ struct host_table {
   bool writable = false;
 };
 
+// Where the rows travel as bytes, what they are is told in messages.
+void name_type(host_table& t) {
+  if (t.rows.kind != element::u8 || is(t.type, code::UInt, 8)) return;
+  t.rows.type = kind_of(t.type), t.rows.type_bytes = (t.type.bits + 7u) / 8u;
+}
+
 // `device` (-1: none) will read it: a shared table is pinned for it first, as a mapping that may not be written cannot be everywhere.
 host_table table_of(nb::handle from, char const* name, int device) {
   if (nb::isinstance<py_shared>(from)) {
     auto& s = nb::cast<py_shared&>(from);
     if (device >= 0) released([&] { return s.table.map_for(device); });
-    return {s.table.rows(), s.shape, s.type, s.table.created_here()};
+    host_table t{s.table.rows(), s.shape, s.type, s.table.created_here()};
+    name_type(t);
+    return t;
   }
   array a = host_array(from, name);
   host_table t;
@@ -50,12 +58,52 @@ host_table table_of(nb::handle from, char const* name, int device) {
   std::uint64_t width = 1;
   for (std::size_t d = 1; d < a.ndim(); ++d) width *= a.shape(d);
   t.rows.kind = element_of(t.type);
+  name_type(t);
   t.rows.width = t.rows.kind == element::u8 ? width * ((t.type.bits + 7u) / 8u) : width;
   t.rows.rows = a.shape(0);
   t.rows.data = a.data();
   nb::ndarray<> changed;
   t.writable = nb::try_cast(from, changed);
   t.rows.owner = std::make_shared<array>(std::move(a));  // letting go of it takes the interpreter's lock by itself
+  return t;
+}
+
+// An .npy file. What Garner has no element for keeps its type here, as an array of it would; what DLPack has none for (void, text, long
+// double) comes as bytes, and a warning says so.
+host_table table_of_file(nb::handle file, std::optional<element> as) {
+  std::string const path = path_of(file);
+  host_table t;
+  t.rows = released([&] { return read_rows(path, as); });
+  t.shape.assign(t.rows.shape.begin(), t.rows.shape.end());
+  t.type = type_of(t.rows.kind);
+  if (t.rows.type.empty()) {
+    if (t.shape.empty()) t.shape = {t.rows.rows, t.rows.width};
+    return t;
+  }
+  static std::map<char, code> const codes{{'i', code::Int}, {'u', code::UInt}, {'f', code::Float}, {'c', code::Complex}, {'b', code::Bool}};
+  auto const found = codes.find(t.rows.type[1]);
+  std::uint64_t const each = t.rows.type_bytes;
+  if (found != codes.end() && each <= (found->second == code::Complex ? 16u : 8u)) {
+    t.type = {static_cast<std::uint8_t>(found->second), static_cast<std::uint8_t>(8 * each), 1};
+    name_type(t);
+    return t;
+  }
+  t.shape = {t.rows.rows, t.rows.width};
+  warn(path + ": elements are '" + t.rows.type + "', and rows come as raw bytes (uint8)" +
+       (each == 2 ? "; if they are bfloat16, which this format has no name for, say dtype='bf16'" : ""));
+  return t;
+}
+
+// `as`: what its elements are, whatever the array calls them.
+host_table table_of(nb::handle from, char const* name, int device, std::optional<element> as) {
+  if (nb::isinstance<nb::str>(from) || nb::isinstance<nb::bytes>(from) || nb::hasattr(from, "__fspath__")) return table_of_file(from, as);
+  host_table t = table_of(from, name, device);
+  if (!as) return t;
+  t.rows.shape.assign(t.shape.begin(), t.shape.end());
+  t.rows = seen_as(std::move(t.rows), *as);
+  t.shape.assign(t.rows.shape.begin(), t.rows.shape.end());
+  if (t.shape.empty()) t.shape = {t.rows.rows, t.rows.width};
+  t.type = type_of(*as);
   return t;
 }
 
@@ -188,9 +236,10 @@ void add_features(nb::module_& m) {
           "__init__",
           [](py_table* self, nb::object features, nb::object where, nb::object device_budget, nb::object peer_budget,
              std::optional<std::vector<int>> peers, nb::object scores, nb::object scales, std::optional<std::string> group,
-             double wait_seconds) {
-            host_table t;
+             double wait_seconds, std::optional<std::string> dtype) {
             tiered_options o;
+            std::optional<element> as;
+            if (dtype) as = parse_element(*dtype);
             o.where = place_of(where);
             o.device_budget = bytes_of(device_budget);
             o.peer_budget = bytes_of(peer_budget);
@@ -200,23 +249,16 @@ void add_features(nb::module_& m) {
             array score_array, scale_array;
             o.scores = floats(scores, "scores", score_array);
             o.scales = floats(scales, "scales", scale_array);
-            if (nb::isinstance<nb::str>(features) || nb::isinstance<nb::bytes>(features) || nb::hasattr(features, "__fspath__")) {
-              std::string const path = path_of(features);
-              t.rows = released([&] { return read_rows(path); });
-              t.shape = {t.rows.rows, t.rows.width};
-              t.type = type_of(t.rows.kind);
-            } else {
-              t = table_of(features, "features", device_of(o.where));
-            }
+            host_table const t = table_of(features, "features", device_of(o.where), as);
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },
           nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
           nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(), nb::arg("group") = nb::none(),
-          nb::arg("wait_seconds") = 60.0,
+          nb::arg("wait_seconds") = 60.0, nb::arg("dtype") = nb::none(),
           nb::sig(
               "def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
               "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
-              "str | None = None, wait_seconds: float = 60) -> None"))
+              "str | None = None, wait_seconds: float = 60, dtype: str | None = None) -> None"))
       .def(
           "beside",
           [](py_table const& t, nb::object where) {

@@ -153,7 +153,8 @@ class Tables(unittest.TestCase):
             np.testing.assert_array_equal(same.gather(ids, dtype="f32"), same[ids])
             for wrong in ("f64", np.float64, "f16", "odd"):
                 self.assertRaisesRegex(garner.UsageError, "'f32' or 'bf16'", same.gather, ids, dtype=wrong)
-            self.assertRaises(garner.UsageError, garner.tiered(table("f8"), device=where).gather, ids, dtype="f32")
+            self.assertRaisesRegex(garner.UsageError, "rows of float64, held as raw bytes, cannot be written as f32",
+                                   garner.tiered(table("f8"), device=where).gather, ids, dtype="f32")
 
     def test_ids_that_cannot_be(self):
         features = table("f4")
@@ -323,16 +324,61 @@ class Tables(unittest.TestCase):
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
-            for kind in ("f4", "f2", "i1", "i8", "u1"):
-                features, file = table(kind), pathlib.Path(folder) / "t.npy"
-                np.save(file, features)
-                for name in (file, str(file)):
-                    t = garner.tiered(name)
-                    self.assertEqual((t.dtype, t.shape), (features.dtype, features.shape))
-                    np.testing.assert_array_equal(t[[9, 1]], features[[9, 1]])
+            file = pathlib.Path(folder) / "t.npy"
+            for kind in ("f4", "f2", "i1", "i8", "u1", "f8", "i2", "i4", "u2", "u4", "u8", "c8", "c16", "?"):
+                for shape in ((200, 7), (1400,), (100, 2, 7)):
+                    features = table(kind).reshape(shape)
+                    np.save(file, features)
+                    for name in (file, str(file)):
+                        t = garner.tiered(name)  # as the array would be
+                        self.assertEqual((t.dtype, t.shape), (features.dtype, features.shape))
+                        np.testing.assert_array_equal(t[[9, 1]], features[[9, 1]])
             file.write_bytes(file.read_bytes()[:-1])
             self.assertRaises(garner.InputError, garner.tiered, file)
             self.assertRaises(OSError, garner.tiered, pathlib.Path(folder) / "none.npy")
+
+    def test_files_of_what_is_no_number_are_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.npy"
+            for kind in ("V2", "V7", "U3", "S5"):
+                features = np.frombuffer(rng.bytes(12 * np.dtype(kind).itemsize) if kind[0] != "U" else b"x\0\0\0" * 36,
+                                         kind).reshape(4, 3)
+                np.save(file, features)
+                with self.assertWarnsRegex(RuntimeWarning, f"'.{kind}'.* raw bytes" + (".*dtype='bf16'" if kind == "V2" else "")):
+                    t = garner.tiered(file)
+                self.assertEqual((t.dtype, t.shape), (np.uint8, (4, features[0].nbytes)))
+                self.assertIn("held as raw bytes", t.about())
+                self.assertEqual(t[[3, 0]].tobytes(), features[[3, 0]].tobytes())
+            for features, words in [(np.zeros(3, ">f4"), "big-endian"), (np.zeros(3, "M8[s]"), "view\\('<i8'\\)"),
+                                    (np.zeros(3, "f4,i4"), "view\\('u1'\\)"), (np.array([{}, None]), "'.O'.*astype")]:
+                np.save(file, features)
+                self.assertRaisesRegex(garner.InputError, words, garner.tiered, file)
+
+    def test_bf16_has_no_name_in_files(self):
+        words = (rng.standard_normal((50, 6)).astype("f4").view("u4") >> 16).astype("u2")
+        floats = (words.astype("u4") << 16).view("f4")
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            file = pathlib.Path(folder) / "t.npy"
+            for saved in (words.view("V2"), words, words.view("u1")):
+                np.save(file, saved)
+                for source in (file, saved) if saved.dtype.kind == "u" else (file,):
+                    for name in ("bf16", "bfloat16"):
+                        t = garner.tiered(source, dtype=name, device="traced")
+                        self.assertEqual((str(t.dtype), t.shape, t.row_bytes), ("bfloat16", (50, 6), 12))
+                        np.testing.assert_array_equal(t.gather([7, 7, 0], dtype="f32"), floats[[7, 7, 0]])
+            np.save(file, floats)
+            self.assertRaisesRegex(garner.UsageError, "t.npy: elements of 4 bytes .* bf16, which takes 2", garner.tiered, file, dtype="bf16")
+            self.assertRaisesRegex(garner.UsageError, "'f64' is no element", garner.tiered, file, dtype="f64")
+            np.save(file, words.view("u1")[:, :5])
+            self.assertRaisesRegex(garner.UsageError, "rows of 5 bytes", garner.tiered, file, dtype="bf16")
+            np.testing.assert_array_equal(garner.tiered(floats, dtype=np.uint8)[[3]], floats[[3]].view("u1"))
+            try:
+                import ml_dtypes
+            except ImportError:
+                return
+            t = garner.tiered(words.view(ml_dtypes.bfloat16))
+            self.assertEqual(t[[3]].tobytes(), words[[3]].tobytes())
 
     def test_unified_speaks_dlpack(self):
         for kind in ("f4", "f8", "i8", "u1", "?"):

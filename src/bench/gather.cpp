@@ -89,10 +89,10 @@ class bench_of_gathers {
         {"orders", &bench_of_gathers::orders},         {"dense", &bench_of_gathers::dense},
         {"duplicates", &bench_of_gathers::duplicates}, {"convert", &bench_of_gathers::convert},
         {"share", &bench_of_gathers::share},           {"near", &bench_of_gathers::near},
-        {"beside", &bench_of_gathers::beside}};
+        {"beside", &bench_of_gathers::beside},         {"copies", &bench_of_gathers::copies}};
     for (auto const& [name, run] : all)
       if (figure == name) return run;
-    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside",
+    fail(errc::usage, "'{}' is no figure of gathers; say some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies",
          figure);
   }
 
@@ -262,10 +262,18 @@ class bench_of_gathers {
         }
     }
   }
+  // At the host: a gather, its ids looked at, beside a memcpy a row of the same ids by the same threads, in turn.
+  void copies() {
+    if (o_.where.kind != place_kind::host) return left_out("copies", "a gather beside a memcpy a row");
+    for (std::uint64_t row : {128u, 256u, 512u, 1024u, 2408u, 4096u})
+      time_beside_copies({"copies", fmt::format("{} B, gathered", row), row, usual()});
+  }
   void left_out(char const* figure, char const* label) {
     gather_row row;
     row.figure = figure, row.label = label;
     row.skipped = fmt::format("at place {} there are no multiprocessors to share; say --place device", to_string(o_.where));
+    if (row.figure == "copies")
+      row.skipped = fmt::format("at place {} no memcpy brings rows; say --place host, or the figure sizes", to_string(o_.where));
     if (row.figure == "near") row.skipped = fmt::format("at place {} all rows are near; say --place device", to_string(o_.where));
     file_.rows.push_back(row);
     told_(row);
@@ -359,6 +367,50 @@ class bench_of_gathers {
     if (on_device()) row.of_link = crossed / file_.link_gbs;
     else if (q.by == question::by::copies) a_copy_a_row_[q.row_bytes] = *row.gbs;
     else if (auto const at = a_copy_a_row_.find(q.row_bytes); at != a_copy_a_row_.end()) row.of_link = crossed / at->second;
+  }
+
+  // The share is the median of the rounds' own, since what else the machine does slows both of a round.
+  void time_beside_copies(question const& q) {
+    row_array const array{table_.data(), o_.table_bytes / q.row_bytes, q.row_bytes, q.kind, {}};
+    tiered_tensor tensor(array);
+    std::uint64_t const n = std::max<std::uint64_t>(1, std::min<std::uint64_t>(q.ids, most_delivered / q.row_bytes));
+    memory_block const out(tier::host, n * q.row_bytes, -1, "rows that are gathered");
+    gather_row copied, gathered;
+    copied.figure = gathered.figure = q.figure;
+    copied.label = fmt::format("{} B, a memcpy a row", q.row_bytes), gathered.label = q.label;
+    copied.row_bytes = gathered.row_bytes = q.row_bytes, copied.ids = gathered.ids = n;
+    copied.way = "copies", copied.order = "none";
+    std::vector<double> copy_ms, gather_ms, share;
+    for (std::uint64_t round = 0; round <= o_.trials; ++round) {
+      check_interrupted();
+      std::vector<std::int64_t> const ids = draw(q, array.rows, n, round);
+      double took[2] = {};
+      for (std::uint64_t turn = 0; turn < 2; ++turn) {
+        bool const gathers = (turn + round) % 2;
+        if (round == 0) std::memset(out.data(), 0, out.bytes());
+        double const start = now_ms();
+        if (gathers) {
+          gather_run const run = tensor.gather({ids.data(), n, 8}, out.data(), q.how);
+          took[1] = now_ms() - start;
+          gathered.way = to_string(run.way), gathered.order = to_string(run.order), gathered.why = run.why;
+        } else {
+          copy_each(array, ids, static_cast<char*>(out.data()));
+          took[0] = now_ms() - start;
+        }
+        if (round == 0) check(array, q, ids, out, q.row_bytes);
+      }
+      if (round == 0) continue;
+      copy_ms.push_back(took[0]), gather_ms.push_back(took[1]), share.push_back(took[0] / took[1]);
+    }
+    auto const tell = [&](gather_row& row, std::vector<double> const& ms) {
+      row.ms = median(ms);
+      row.gbs = static_cast<double>(n * q.row_bytes) / *row.ms / 1e6, row.rows_a_second = static_cast<double>(n) / *row.ms * 1e3;
+      file_.rows.push_back(row);
+      told_(row);
+    };
+    gathered.of_link = median(share);
+    tell(copied, copy_ms);
+    tell(gathered, gather_ms);
   }
 
   // Two streams, an event before and after each thing. First the gather is given, since without a partition blocks that are given later

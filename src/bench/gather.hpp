@@ -17,7 +17,7 @@ struct gather_bench_options {
   place where;
   std::uint64_t table_bytes = 256ull << 20;
   std::vector<std::uint64_t> ids{100000, 300000, 1000000, 2000000};  // a gather, of orders and density; the second is what others take
-  std::vector<std::string> figures{"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "share", "near", "beside"};
+  std::vector<std::string> figures{"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "share", "near", "beside", "copies"};
   std::uint64_t trials = 5, seed = 1;
   std::string command;
 };

@@ -213,9 +213,10 @@ class gather_pages {
   }
 
   figure others() const {
-    figure f{"", "Conversion and near rows", "", "", "", "", {}, ""};
+    figure f{"", "Conversion, near rows, copies of the host", "", "", "", "", {}, ""};
     f.numbers.head = head({"<what"});
-    bar_chart c = chart("Rows converted to f32, bytes delivered"), near = chart("Rows in the memory of devices");
+    bar_chart c = chart("Rows converted to f32, bytes delivered"), near = chart("Rows in the memory of devices"),
+              host = chart("At the host, beside a memcpy a row of the same ids");
     for (gather_row const* r : of("convert")) {
       std::size_t const comma = r->label.find(", ");
       std::string const group = r->label.substr(0, comma), name = comma == std::string::npos ? r->label : r->label.substr(comma + 2);
@@ -227,7 +228,12 @@ class gather_pages {
       add(near, comma == std::string::npos ? "" : r->label.substr(comma + 2), fmt::format("{} B", grouped(r->row_bytes)), *r, false);
       f.numbers.rows.push_back(cells({r->label}, *r));
     }
-    f.charts = draw(c) + draw(near);
+    for (gather_row const* r : of("copies")) {
+      bool const own = r->way != "copies";
+      add(host, fmt::format("{} B", grouped(r->row_bytes)), own ? "gathered" : "a memcpy a row", *r, own);
+      f.numbers.rows.push_back(cells({r->label}, *r));
+    }
+    f.charts = draw(c) + draw(near) + draw(host);
     return f;
   }
 

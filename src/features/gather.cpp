@@ -71,19 +71,28 @@ struct move_rows {
   std::uint64_t n, out_row_bytes;
   std::uint32_t word;
   bool shifted;
+  std::uint64_t* bad;  // null: the ids have been looked at
 
-  GARNER_HD bool cut(std::uint64_t i) const { return i % group_cut == 0 && i >= group_cut && order.keys[i - group_cut] == order.keys[i]; }
-  GARNER_HD char* place(std::uint64_t i) const {
+  GARNER_HD_INLINE bool cut(std::uint64_t i) const {
+    return i % group_cut == 0 && i >= group_cut && order.keys[i - group_cut] == order.keys[i];
+  }
+  GARNER_HD_INLINE char* place(std::uint64_t i) const {
     std::uint64_t const position = order.positions ? order.positions[i] : i;
     return order.places ? order.places[position] : out + position * out_row_bytes;
   }
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if constexpr (Team::width == 1) {  // a thread of the host has one row under way; a device has thousands
-      constexpr std::uint64_t ahead = 8;
-      if (i + ahead < n)
-        if (std::uint64_t const next = order.id(i + ahead); next < from.rows) __builtin_prefetch(from[next].row);
+    // A thread of the host has one row under way, a device thousands: it asks for some rows to come at once, so that their translations
+    // overlap; between two rows there is too much for the processor to look ahead by itself.
+    if constexpr (Team::width == 1) {
+      constexpr std::uint64_t ahead = 16, begins = 256;  // bytes; what is longer is streamed by then
+      if (i % ahead == 0)
+        for (std::uint64_t k = i + ahead; k < smaller(i + 2 * ahead, n); ++k)
+          if (std::uint64_t const next = order.id(k); next < from.rows) {
+            char const* const row = from[next].row;
+            for (std::uint64_t at = 0; at < smaller(from.row_bytes, begins); at += 64) __builtin_prefetch(row + at);
+          }
     }
     std::uint64_t last = i + 1;
     if (order.groups) {
@@ -92,7 +101,11 @@ struct move_rows {
       while (last < n && order.keys[last] == key && !cut(last)) ++last;
     }
     std::uint64_t const id = order.id(i);
-    if (id >= from.rows) return;
+    if (id >= from.rows) {
+      if (bad) atomic_min(bad, i);
+      return;
+    }
+    if constexpr (Team::width == 1 && std::is_same_v<Put, as_is>) return move<std::uint8_t>(t, id, i, last);  // one memcpy
     switch (word) {
       case 16:
         return move<lanes::wide_word>(t, id, i, last);
@@ -234,10 +247,11 @@ struct count_tiers {
 };
 
 template <class Put>
-void launch(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how, unsigned word) {
+void launch(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how, unsigned word,
+            std::uint64_t* bad) {
   std::uint64_t const n = to.total();
-  move_rows<Put> const body{
-      from, order, to.outs[0], how.scales, n, from.row_bytes / bytes_of(how.kind) * bytes_of(how.to), word, how.way == gather_way::shifted};
+  std::uint64_t const out_row_bytes = from.row_bytes / bytes_of(how.kind) * bytes_of(how.to);
+  move_rows<Put> const body{from, order, to.outs[0], how.scales, n, out_row_bytes, word, how.way == gather_way::shifted, bad};
   access_mode const access = how.way == gather_way::aligned ? access_mode::aligned : access_mode::merged;
   if constexpr (std::is_same_v<Put, as_is>) {
     // Short rows: four of them a warp, as long as eight lanes still ask for whole lines or for the whole row at once.
@@ -272,8 +286,11 @@ id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, s
   row_tiers from;
   from.rows = rows;
   for_each_item<1>(x, batches.total(), look_at_ids{batches, from, 0, bad, nullptr, nullptr, nullptr, 0, false});
+  return as_given(batches);
+}
+id_order as_given(batch_list const& batch) {
   id_order order;
-  order.ids = batches.ids[0], order.id_bytes = batches.id_bytes[0];
+  order.ids = batch.ids[0], order.id_bytes = batch.id_bytes[0];
   return order;
 }
 
@@ -324,22 +341,23 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
   return made;
 }
 
-void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how) {
+void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how,
+                 std::uint64_t* bad) {
   if (to.total() == 0 || from.row_bytes == 0) return;
   bool const plain = how.kind == how.to;
   unsigned const most = how.load_bytes ? how.load_bytes : how.way == gather_way::aligned ? 16 : 4;
   unsigned const word = widest_load(from, to, how.kind, how.to, most);
-  if (plain) return launch<as_is>(x, from, to, order, how, word);
+  if (plain) return launch<as_is>(x, from, to, order, how, word, bad);
   bool const brain = how.to == element::bf16;
   switch (how.kind) {
     case element::f16:
-      return brain ? launch<converted<from_half, to_brain>>(x, from, to, order, how, word)
-                   : launch<converted<from_half, to_float>>(x, from, to, order, how, word);
+      return brain ? launch<converted<from_half, to_brain>>(x, from, to, order, how, word, bad)
+                   : launch<converted<from_half, to_float>>(x, from, to, order, how, word, bad);
     case element::bf16:
-      return launch<converted<from_brain, to_float>>(x, from, to, order, how, word);
+      return launch<converted<from_brain, to_float>>(x, from, to, order, how, word, bad);
     case element::i8:
-      return brain ? launch<converted<from_byte, to_brain>>(x, from, to, order, how, word)
-                   : launch<converted<from_byte, to_float>>(x, from, to, order, how, word);
+      return brain ? launch<converted<from_byte, to_brain>>(x, from, to, order, how, word, bad)
+                   : launch<converted<from_byte, to_float>>(x, from, to, order, how, word, bad);
     default:
       fail(errc::internal, "a gather from {} to {}", to_string(how.kind), to_string(how.to));
   }

@@ -28,11 +28,11 @@ struct row_tiers {
     char const* row;
     tier where;
   };
-  GARNER_HD std::uint64_t rank(std::uint64_t id) const {
+  GARNER_HD_INLINE std::uint64_t rank(std::uint64_t id) const {
     if (!rank_of) return id;
     return rank_bytes == 4 ? static_cast<std::uint32_t const*>(rank_of)[id] : static_cast<std::uint64_t const*>(rank_of)[id];
   }
-  GARNER_HD place_of_row operator[](std::uint64_t id) const {
+  GARNER_HD_INLINE place_of_row operator[](std::uint64_t id) const {
     if (peer_end == 0) return {far + id * row_bytes, tier::host};
     std::uint64_t const r = rank(id);
     if (r < near_end) return {near + r * row_bytes, tier::device};
@@ -86,7 +86,7 @@ struct id_order {
   bool groups = false;         // equal ids stand together: each group is read once
   std::uint64_t const* repeats = nullptr;  // position of the first << 32 | position, of keys that are left out; null: none are
 
-  GARNER_HD std::uint64_t id(std::uint64_t i) const {
+  GARNER_HD_INLINE std::uint64_t id(std::uint64_t i) const {
     if (keys) return keys[i] >> shift;
     return id_bytes == 4 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t const*>(ids)[i]))
                          : static_cast<std::uint64_t const*>(ids)[i];
@@ -110,13 +110,15 @@ struct gather_how {
 
 // Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
+id_order as_given(batch_list const& batch);  // the order that check_ids gives
 // The same of any number of batches, and the order: none, sorted by id, or by translation window (2 MiB of the table) only. Fewer than
 // 2^32 ids. `split`: rows in host memory are left to another (far_from). `once`: sorted ids are in groups; of others the positions that ask
 // for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
 id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad);
-// Each row to its place.
-void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how);
+// Each row to its place. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids would set, in the same pass.
+void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how,
+                 std::uint64_t* bad = nullptr);
 // The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
 void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
 // counts[0 to 2]: how many rows lie near, at peers, in host memory. Adds to what is there.

@@ -68,7 +68,10 @@ struct npy_file::header {
       if (key == "descr") {
         skip();
         if (!rest.empty() && rest[0] == '[')
-          fail(errc::input, "{}: its rows are records of several fields; a table has one element type", file);
+          fail(errc::input,
+               "{}: its rows are records of several fields; a table has one element type: numpy.save(file, "
+               "table.view('u1').reshape(len(table), -1)) keeps their bytes",
+               file);
         descr = text();
       } else if (key == "fortran_order") {
         skip();
@@ -96,6 +99,7 @@ namespace {
 
 // Bytes of an element: the digits behind byte order and kind; of text (U) four times as many.
 std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
+  if (descr == "bfloat16") return 2;  // as some writers call it; numpy.save writes <V2
   if (descr[0] == '>')
     fail(errc::input, "{}: elements are big-endian ({}); write it with numpy.save(file, table.astype('<{}'))", file, descr,
          descr.substr(1));
@@ -103,7 +107,9 @@ std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
   auto const digits = descr.substr(std::min<std::size_t>(2, descr.size()));
   auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   if (problem != std::errc() || end != digits.data() + digits.size() || bytes == 0 || bytes > 1u << 20)
-    fail(errc::input, "{}: elements are '{}'; a table has one plain type, as <f4", file, descr);
+    fail(errc::input, "{}: elements are '{}'; a table has one type of fixed size, as <f4: {}", file, descr,
+         descr.substr(0, 2) == "<M" || descr.substr(0, 2) == "<m" ? "write it with numpy.save(file, table.view('<i8'))"
+                                                                  : "write it with numpy.save(file, table.astype('<f4'))");
   return descr[1] == 'U' ? bytes * 4 : bytes;
 }
 
@@ -166,7 +172,7 @@ void npy_file::parse() {
   if (h.order == "True" && std::count_if(shape_.begin(), shape_.end(), [](std::uint64_t n) { return n > 1; }) > 1)
     fail(errc::input, "{}: lies column by column (fortran_order); write it with numpy.save(file, numpy.ascontiguousarray(table))", name_);
   head_ = begin + length;
-  row_bytes_ = each;
+  element_bytes_ = row_bytes_ = each;
   std::uint64_t bytes = 0;
   bool too_large = false;
   for (std::size_t k = 1; k < shape_.size(); ++k) too_large |= __builtin_mul_overflow(row_bytes_, shape_[k], &row_bytes_);

@@ -21,6 +21,7 @@ class npy_file {
   std::string const& name() const { return name_; }
   std::string const& type() const { return type_; }  // as "<f4"
   std::vector<std::uint64_t> const& shape() const { return shape_; }
+  std::uint64_t element_bytes() const { return element_bytes_; }
   std::uint64_t rows() const { return shape_[0]; }
   std::uint64_t row_bytes() const { return row_bytes_; }  // of all that shape_[0] counts
   std::uint64_t head_bytes() const { return head_; }      // before the data
@@ -34,7 +35,7 @@ class npy_file {
 
   std::string name_, type_;
   std::vector<std::uint64_t> shape_;
-  std::uint64_t row_bytes_ = 0, head_ = 0;
+  std::uint64_t element_bytes_ = 0, row_bytes_ = 0, head_ = 0;
   int fd_;
 };
 

@@ -10,29 +10,48 @@ namespace garner {
 
 namespace {
 
-element element_of(std::string const& file, std::string_view descr) {
+element element_of(std::string_view descr) {
   if (descr == "<f4") return element::f32;
   if (descr == "<f2") return element::f16;
   if (descr == "<i8") return element::i64;
   if (descr == "|i1" || descr == "<i1") return element::i8;
-  if (descr == "|u1" || descr == "<u1") return element::u8;
-  fail(errc::input,
-       "{}: elements are '{}'; a table holds <f4, <f2, <i8, |i1 or |u1 (bf16 as two-byte words has no name in this format); write it "
-       "with numpy.save(file, table.astype('<f4')), or give the array itself",
-       file, descr);
+  if (descr == "bfloat16") return element::bf16;
+  return element::u8;
 }
 
 }  // namespace
 
-row_array read_rows(std::filesystem::path const& path) {
+row_array seen_as(row_array rows, element as) {
+  std::uint64_t const each = rows.type_bytes ? rows.type_bytes : bytes_of(rows.kind), wanted = bytes_of(as), bytes = rows.row_bytes();
+  std::string const said = rows.type.empty() ? std::string(to_string(rows.kind)) : rows.type;
+  if (each != wanted && each != 1 && wanted != 1)
+    fail(errc::usage,
+         "elements of {} bytes ({}) cannot be seen as {}, which takes {}: nothing is converted; say u8, an element of {} bytes, or convert "
+         "the table first",
+         each, said, to_string(as), wanted, each);
+  if (bytes % wanted) fail(errc::usage, "rows of {} bytes ({}) are no whole number of {}; say u8", bytes, said, to_string(as));
+  if (each != wanted) rows.shape.clear();  // other elements than those it counts
+  rows.kind = as;
+  rows.width = bytes / wanted;
+  rows.type.clear();
+  rows.type_bytes = 0;
+  return rows;
+}
+
+row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
   npy_file const file(path);
   row_array table;
-  table.kind = element_of(file.name(), file.type());
-  if (file.shape().size() > 2)
-    fail(errc::input, "{}: has {} dimensions; a table has 2 (rows, elements of a row), or 1 for rows of one element", file.name(),
-         file.shape().size());
+  table.kind = element_of(file.type());
   table.rows = file.rows();
   table.width = file.row_bytes() / bytes_of(table.kind);
+  table.shape = file.shape();
+  if (table.kind == element::u8 && file.type() != "|u1" && file.type() != "<u1")
+    table.type = file.type(), table.type_bytes = file.element_bytes();
+  if (as) try {  // before the memory is taken
+      table = seen_as(std::move(table), *as);
+    } catch (error const& e) {
+      fail(e.code(), "{}: {}", file.name(), e.what());
+    }
   std::uint64_t const bytes = table.rows * file.row_bytes(), at = file.head_bytes();
 
   auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");

@@ -360,7 +360,7 @@ struct tiered_tensor::parts {
   }
   void tell(std::string const& note) {
     if (x.where().kind == place_kind::host) {
-      about = fmt::format("host: {} rows of {} bytes in host memory, where they were", source.rows, row_bytes);
+      about = fmt::format("host: {} rows of {} bytes in host memory, where they were{}", source.rows, row_bytes, as_bytes());
       return;
     }
     std::uint64_t const near = view.near_end, peer = view.peer_end - near, far = source.rows - view.peer_end;
@@ -374,8 +374,9 @@ struct tiered_tensor::parts {
     if (view.peer_end && far)
       about +=
           view.rank_of ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks.bytes())) : "; the first are near";
-    about += note;
+    about += note + as_bytes();
   }
+  std::string as_bytes() const { return source.type.empty() ? "" : fmt::format("; elements of {} are held as raw bytes", source.type); }
   void keep_ranks(buffer<std::uint64_t> const& hot) {
     view.rank_bytes = 4;  // hottest() gives fewer than 2^32
     memory_block built(tier::host, source.rows * view.rank_bytes, -1, "ranks of the rows");
@@ -436,7 +437,9 @@ struct tiered_tensor::parts {
   element written(gather_options const& o) const {
     element const to = o.to.value_or(source.kind);
     if (!converts(source.kind, to))
-      fail(errc::usage, "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16", to_string(source.kind), to_string(to));
+      fail(errc::usage,
+           "rows of {} cannot be written as {}; f16, bf16 and i8 become f32 or bf16, others are converted before they are a table",
+           source.type.empty() ? std::string(to_string(source.kind)) : source.type + ", held as raw bytes,", to_string(to));
     return to;
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool window, std::span<void* const> outs = {}) const {
@@ -514,6 +517,13 @@ struct tiered_tensor::parts {
     bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view.peer_end;
     bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
     bool const split = bulk && (view.peer_end > 0 || finds);  // so that the copy engine knows what is left out
+    if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == place_kind::host) {
+      // Threads of the host meet once a gather: short rows take less time than a second pass over their ids where others keep it busy.
+      if (how.way == gather_way::bulk) how.way = gather_way::aligned;
+      gather_rows(x, view, batches, as_given(batches), how, bad.data());
+      if (bad[0] != none) refuse(batches, bad[0], before, many);
+      return;
+    }
     if (run.order != gather_order::none || batches.count > 1 || split || finds) {
       if (finds) x.fill(bad.data() + 1, 0, sizeof(std::uint64_t));
       if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);

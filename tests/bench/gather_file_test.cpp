@@ -26,7 +26,7 @@ gather_bench_options small_options(place where, std::vector<std::string> figures
 }
 // As a device would have written it.
 gather_file whole_file() {
-  gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "beside"}),
+  gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "beside", "copies"}),
                                   [](gather_row const&) {});
   f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
   gather_row r;
@@ -101,6 +101,8 @@ TEST(gather_file, page_shows_every_figure) {
                            "Not measured, not drawn",
                            "say --place device",
                            "&lt;small&gt;",
+                           "beside a memcpy a row",
+                           "2408 B, gathered",
                            "the arithmetic takes 7.10 % longer"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<small>"), std::string::npos);
@@ -155,6 +157,25 @@ TEST(duplicates, are_fetched_once_in_every_order) {
   EXPECT_EQ(f.rows[9].label, "512 B, each twice, each a read");
   for (std::size_t k = 6; k < 9; ++k) EXPECT_LE(f.rows[k].requests, 150u * 4) << f.rows[k].label;
   EXPECT_GT(f.rows[9].requests, 290u * 4);  // but for a few that come under way together
+}
+
+TEST(copies, stand_beside_gathers_of_the_same_ids) {
+  gather_file const f = measure_gathers(small_options({}, {"copies"}), [](gather_row const&) {});
+  ASSERT_EQ(f.rows.size(), 12u);
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t k = 0; k < f.rows.size(); k += 2) {
+    gather_row const &copy = f.rows[k], &gather = f.rows[k + 1];
+    sizes.push_back(gather.row_bytes);
+    EXPECT_EQ(copy.way + gather.way, "copiesaligned");
+    EXPECT_EQ(copy.row_bytes, gather.row_bytes);
+    EXPECT_EQ(copy.ids, gather.ids);
+    ASSERT_TRUE(copy.ms && gather.ms && gather.of_link && !copy.of_link);
+    EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // of one round
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
+  gather_file const traced = measure_gathers(small_options({place_kind::traced, 0}, {"copies"}), [](gather_row const&) {});
+  ASSERT_EQ(traced.rows.size(), 1u);
+  EXPECT_NE(traced.rows[0].skipped.find("--place host"), std::string::npos);
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {

@@ -353,7 +353,8 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
   tiered_tensor t(data.rows, options);
   gather_options how;
   how.to = element::bf16;
-  EXPECT_EQ(error_of([&] { gathered(t, {1}, how); }), "rows of f32 cannot be written as bf16; f16, bf16 and i8 become f32 or bf16");
+  EXPECT_EQ(error_of([&] { gathered(t, {1}, how); }),
+            "rows of f32 cannot be written as bf16; f16, bf16 and i8 become f32 or bf16, others are converted before they are a table");
   table const halves(3, 4, element::f16);
   tiered_tensor h(halves.rows, options);
   how.way = gather_way::bulk;
