@@ -219,7 +219,7 @@ std::string draw(line_chart const& c) {
   svg s;
   double y = 4;
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
-    s.add("<line x1=\"1\" x2=\"33\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"curve curve{1}\"/>\n", y + 6, i % 6);
+    s.add("<line x1=\"1\" x2=\"33\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"curve curve{1}\"/>\n", y + 6, i % 7);
     s.text(40, y + 10.5, shortened(c.curves[i].name, width - 42));
     y += row;
   }
@@ -253,7 +253,7 @@ std::string draw(line_chart const& c) {
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
     std::string points;
     for (auto const& [x, v] : c.curves[i].points) points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", at_x(x), at_y(v));
-    s.add("<polyline points=\"{}\" class=\"curve curve{}\"/>\n", points, i % 6);
+    s.add("<polyline points=\"{}\" class=\"curve curve{}\"/>\n", points, i % 7);
   }
   return s.close(c.title, c.description, y1 + 44);
 }

@@ -34,6 +34,7 @@ svg .value{paint-order:stroke;stroke:var(--page);stroke-width:4px;stroke-linejoi
 .curve{fill:none;stroke-width:2.2;stroke-linejoin:round}
 .curve0{stroke:var(--c0)}.curve1{stroke:var(--c1);stroke-dasharray:7 3}.curve2{stroke:var(--c2);stroke-dasharray:2 2.5}
 .curve3{stroke:var(--c3);stroke-dasharray:9 3 2 3}.curve4{stroke:var(--c4);stroke-dasharray:4 4}.curve5{stroke:var(--c5);stroke-dasharray:1 4}
+.curve6{stroke:var(--mark);stroke-dasharray:12 3}
 .finding{margin:.2em 0;font-weight:600}
 .said,.setting{margin:.2em 0;font-size:.875rem;color:var(--dim)}
 .key{display:inline-block;width:.8em;height:.8em;margin-right:.35em;vertical-align:-.05em}

@@ -31,6 +31,8 @@ std::string ceiling_text(tiering_run const& r, tier_trace const& t) {
                  percent(r.of_oracle(t, *c)), r.ceiling)
            : "";
 }
+// Drawn, not only told in the table: of what was sampled over several numbers of epochs the first alone.
+bool is_drawn(tier_curve const& c) { return c.score != tier_curve::another && !c.score.starts_with("sampled "); }
 bool is_score(tier_curve const& c) { return c.score != "oracle" && c.score != tier_curve::another && c.score != tier_curve::ceiling; }
 
 // Hits against the share of rows kept.
@@ -60,7 +62,7 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
-    if (s.score != tier_curve::another) c.curves.push_back(hit_curve(r, label_of(s.score), s));
+    if (is_drawn(s)) c.curves.push_back(hit_curve(r, label_of(s.score), s));
     std::vector<std::string> row{label_of(s.score)};
     for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) {
       std::size_t const i = std::min(r.at(share), s.hits.size() - 1);
@@ -177,7 +179,7 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       }
       f.numbers.rows.push_back(std::move(row));
     }
-    if (s.score != tier_curve::another) c.curves.push_back(std::move(line));
+    if (is_drawn(s)) c.curves.push_back(std::move(line));
     curve took{label_of(s.score), {}};
     for (tier_gather const& m : s.gathers)
       if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);

@@ -62,9 +62,9 @@ struct setting {
     tier_trace row{{fanouts.begin(), fanouts.end()}, t.batches, t.accesses, t.sampled, t.epochs, t.ms, {}, 0, {}};
     if (main && !o.gathers) row.no_gathers = "left out (--no-gathers)";
     std::optional<tier_gathers> table;
-    auto const add = [&](std::string name, std::vector<std::uint64_t> const& order, std::vector<float> const& score) {
+    auto const add = [&](std::string name, std::vector<std::uint64_t> const& order, std::vector<float> const& score, bool gathers = true) {
       row.curves.push_back(curve_of(std::move(name), t, order, kept));
-      if (!main || !row.no_gathers.empty()) return;
+      if (!main || !gathers || !row.no_gathers.empty()) return;
       try {
         if (!table) table.emplace(o.where, o.row_bytes, t);
         row.curves.back().gathers = table->measure(score);
@@ -85,7 +85,7 @@ struct setting {
       row.curves.push_back(curve_of(tier_curve::ceiling, again, order, kept));
     }
     auto const add_score = [&](std::string const& name, score_result const& r) {
-      add(name, rows_by_score(r.score), r.score);
+      add(name, rows_by_score(r.score), r.score, !name.starts_with("sampled "));  // of its numbers of epochs the first is gathered
       if (main) main->scores.push_back({name, r.iterations, r.ms});
     };
     for (score_kind const by : all_scores)
