@@ -87,13 +87,14 @@ void search(bfs_arguments& a) {
   // Said for the output; unset would mean the same.
   if (!o.join_lists) o.join_lists = o.access == access_mode::aligned && o.vertices_per_team == 1;
 
-  graph_info const info = read_header(a.file).info;
+  container_header const header = read_header(a.file);
+  graph_info const& info = header.info;
   if (!o.variant) o.variant = bfs_job::default_variant(info, o);
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;
   needs.state_bytes = bfs_job::state_bytes(info, o);
-  job_ground const at = a.load(info, o, needs);
+  job_ground const at = a.load(header, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   if (!a.json) {
     at.say_head();

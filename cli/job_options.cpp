@@ -53,11 +53,6 @@ void job_arguments::add_rest(CLI::App& verb) {
   budgets.add(verb, true);
 }
 
-stored job_arguments::stored_in(std::string const& file) {
-  container_header const h = read_header(file);
-  return {h.words, h.hints};
-}
-
 std::uint64_t job_arguments::affordable_copies(job_ground const& ground) {
   std::uint64_t const wanted = default_device_budget(ground.info);
   if (!ground.on_device()) return wanted;

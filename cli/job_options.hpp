@@ -116,8 +116,9 @@ struct job_arguments {
   }
   // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
   template <class Options>
-  job_ground load(graph_info const& info, Options& o, job_needs const& needs) const {
-    job_ground ground{file, info, stored_in(file), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
+  job_ground load(container_header const& header, Options& o, job_needs const& needs) const {
+    graph_info const& info = header.info;
+    job_ground ground{file, info, stored_in(header), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
     if (!o.device_budget) o.device_budget = affordable_copies(ground);
     ground.needs.device_budget = *o.device_budget;
     std::vector<planned_copy> const kept = planned_copies(info, o, ground.in_file);
@@ -131,7 +132,6 @@ struct job_arguments {
  private:
   void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(job_ground ground) const;
-  static stored stored_in(std::string const& file);
   static std::uint64_t affordable_copies(job_ground const& ground);
 };
 

@@ -112,12 +112,13 @@ void rank_vertices(pagerank_arguments& a) {
   a.resolve(o);
   if (!a.personal.empty()) o.personal = read_personal(a.personal);
 
-  graph_info const info = read_header(a.file).info;
+  container_header const header = read_header(a.file);
+  graph_info const& info = header.info;
   pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = pulls && info.in_lists;
   needs.state_bytes = pagerank_job::state_bytes(info, o);
-  job_ground const at = a.load(info, o, needs);
+  job_ground const at = a.load(header, o, needs);
   if (!a.json) {
     at.say_head(fmt::format(", variant {}", to_string(o.variant)));
     cli::say("\n");

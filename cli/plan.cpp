@@ -63,7 +63,7 @@ json gather(plan_arguments const& a) {
   bytes_needed const allowed = allowed_by(a.budgets, where);
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
-  stored const kept{header.words, header.hints};
+  stored const kept = stored_in(header);
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
   job_plan p = make_plan(info, o, kept);

@@ -9,6 +9,7 @@
 #include "access/matrix.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
+#include "sample/lists.hpp"
 
 namespace garner::cli {
 
@@ -55,6 +56,7 @@ sample_options sample_arguments::sampling() const {
 }
 
 graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
+  require_in_place(how());
   open_options o;
   o.where = where();
   o.edges = edges();

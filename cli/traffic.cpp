@@ -115,7 +115,8 @@ json gather(traffic_arguments const& a) {
   }
   a.budgets.apply(where);
 
-  graph_info const info = read_header(a.file).info;
+  container_header const header = read_header(a.file);
+  graph_info const& info = header.info;
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
@@ -137,8 +138,7 @@ json gather(traffic_arguments const& a) {
   }
 
   std::optional<link_rates> const here = cli::link_here(where, false);
-  container_header const header = read_header(a.file);
-  stored const kept{header.words, header.hints};
+  stored const kept = stored_in(header);
   std::uint64_t const data_bytes = target_bytes(info, kept) + (load.weights ? weight_bytes(info, kept) : 0);
   json all{{"file", a.file},
            {"graph", cli::describe(info)},

@@ -10,10 +10,14 @@
 
 namespace garner {
 
-// errc::usage where the edges cannot be read at this place in this way.
-inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges) {
+// errc::usage where lists are not read in place; can be said before there is a graph.
+inline void require_in_place(access_mode how) {
   if (how == access_mode::copied || how == access_mode::bulk)
     fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
+}
+// errc::usage where the edges cannot be read at this place in this way.
+inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges) {
+  require_in_place(how);
   bool const on_device = where.kind == place_kind::device;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));

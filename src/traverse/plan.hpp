@@ -55,6 +55,7 @@ struct stored {
   packed_words words;
   std::uint32_t hints = 0;
 };
+inline stored stored_in(container_header const& h) { return {h.words, h.hints}; }
 // The copies that the job's device budget is spent on.
 std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s = {});
 // Host memory of the file's hints, where one of these copies is made of them.

@@ -141,11 +141,17 @@ TEST(sampling_program, refuses) {
   says("garner trace d.gnr --train 100%", 1, "--in-lists");
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
-  says("garner score k.gnr --access copied", 2, "copied");
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
   says("garner score d.gnr --by sampled --train 100%", 1, "--in-lists");
   says("garner bench tiering --presample 8,0 --place host --out r.json", 2, "--presample 0");
   says("garner bench tiering --deeper-epochs 0 --place host --out r.json", 2, "--deeper-epochs 0");
+  // Before the file is loaded: this one would be refused as damaged.
+  std::string spoilt = read_text(at / "k.gnr");
+  spoilt[spoilt.size() / 2] = static_cast<char>(spoilt[spoilt.size() / 2] ^ 1);
+  at.write("spoilt.gnr", spoilt);
+  says("garner score spoilt.gnr", 1, "checksum");
+  says("garner score spoilt.gnr --access copied", 2, "copied");
+  says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
   says("garner reorder k.gnr o.gnr --by score --score k.npy", 1, "k.npy");
