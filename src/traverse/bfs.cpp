@@ -432,9 +432,10 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
   if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
   if (o.variant == bfs_variant::direction && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
   if (o.variant == bfs_variant::direction && g.info.directed && !g.info.in_lists)
-    fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
+    fail(errc::input,
+         "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-lists`, or say variant levels",
          g.name);
   with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
 }

@@ -438,11 +438,11 @@ pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
   if (pulls && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
   if (pulls && g.info.directed && !g.info.in_lists && g.info.edges)
     fail(errc::input,
          "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "
-         "--variant emogi",
+         "variant emogi",
          g.name);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);

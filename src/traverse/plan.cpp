@@ -248,19 +248,19 @@ std::string_view variant_of(job_options const& o) {
 void require_runnable(std::string const& name, graph_info const& info, job_options const& o) {
   if (setting_of(o).access == access_mode::copied) {
     if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-      fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
+      fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
     if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull)
-      fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+      fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
   }
   if (kind_of(o) == job_kind::sssp && info.weights == weight_kind::none)
     fail(errc::input, "{}: has no weights, which shortest paths need; draw them with garner convert {} NEW.gnr --weights 1:255", name,
          name);
   if (!info.directed || info.in_lists) return;
   if (kind_of(o) == job_kind::bfs && std::get<bfs_options>(o).variant == bfs_variant::direction)
-    fail(errc::input, "{}: has no in-lists; convert the graph again with --in-lists", name);
+    fail(errc::input, "{}: has no in-lists; add them with `garner convert --in-lists`", name);
   if (kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull && info.edges)
     fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
+         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say variant "
          "emogi",
          name);
 }
