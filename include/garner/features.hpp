@@ -116,6 +116,7 @@ struct id_array {
   void const* data = nullptr;
   std::uint64_t count = 0;
   std::uint32_t id_bytes = 8;
+  bool is_unsigned = false;  // of 8 bytes only: an id that is too large is told as it was given, not as a negative one
 };
 
 struct gather_options {

@@ -706,14 +706,14 @@ class Table:
 
     def about(self) -> str: ...
 
-    def gather(self, batches: Sequence[tuple[int, int, int]], outs: Sequence[int], *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
+    def gather(self, batches: Sequence[tuple[int, int, int, bool]], outs: Sequence[int], *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun:
         """
-        Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.
+        Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows how long they are.
         """
 
     def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
 
-    def hits(self, ids: tuple[int, int, int]) -> tuple[int, int, int]: ...
+    def hits(self, ids: tuple[int, int, int, bool]) -> tuple[int, int, int]: ...
 
 class Shared:
     """

@@ -275,17 +275,15 @@ class Tiered:
         flat = library.ids(ids, len(self))
         near, _, _, done = library.bring(self._table.device, [flat], [None], [(0,)], "uint8")
         library.wait(self._table.device)
-        found = self._table.hits((near[0], self._count(flat), self._width(flat)))
+        found = self._table.hits(self._at(near[0], flat))
         done()
         return found
 
     @staticmethod
-    def _count(ids):
-        return ids.numel() if hasattr(ids, "numel") else ids.size
-
-    @staticmethod
-    def _width(ids):
-        return ids.element_size() if hasattr(ids, "element_size") else ids.itemsize
+    def _at(address, ids):
+        """Ids as _garner takes them: address, count, bytes of one, whether unsigned."""
+        count, width = (ids.numel(), ids.element_size()) if hasattr(ids, "numel") else (ids.size, ids.itemsize)
+        return address, count, width, str(ids.dtype).endswith("uint64")
 
     def _gather(self, library, batches, outs=None, dtype=None, **how):
         ids = [library.ids(batch, len(self)) for batch in batches]
@@ -297,7 +295,7 @@ class Tiered:
                 raise UsageError(f"out: is {tuple(getattr(out, 'shape', ()))} {getattr(out, 'dtype', type(out).__name__)}; give a contiguous "
                                  f"array of shape {shape} and {library.row_type(kind)}, of the library of ids")
         near, to_where, stream, done = library.bring(self._table.device, ids, outs, shapes, kind)
-        self.last = self._table.gather([(at, self._count(i), self._width(i)) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
+        self.last = self._table.gather([self._at(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
                                        **how)
         return done()
 

@@ -46,7 +46,12 @@ void translate(std::exception_ptr const& thrown, void*) {
       if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return;
       PyErr_Clear();
     }
-    PyErr_SetString(class_of(e.code()), e.what());
+    std::string message = e.what();
+    if (e.code() == errc::memory)  // how its budgets are raised here
+      for (auto const& [budget, by] : {std::pair{"raise the host budget", " (garner.limit_host_memory)"},
+                                       std::pair{"raise its budget", " (garner.limit_device_memory)"}})
+        if (std::size_t const at = message.find(budget); at != std::string::npos) message.insert(at + std::strlen(budget), by);
+    PyErr_SetString(class_of(e.code()), message.c_str());
   }
 }
 
@@ -135,6 +140,8 @@ place place_of(nb::handle spec) {
   std::string said = nb::str(spec).c_str();  // a torch.device says "cuda:1"
   if (said == "cpu") said = "host";
   if (said == "cuda" || said.starts_with("cuda:")) said.replace(0, 4, "device");
+  // Which of the traced processes of a group this is; libgarner has an index for all places.
+  if (said.starts_with("traced:")) return {place_kind::traced, parse_place("device:" + said.substr(7)).index};
   return parse_place(said);
 }
 

@@ -48,8 +48,8 @@ auto released(Work&& work) {
   return work();
 }
 
-place place_of(nb::handle spec);                           // "host", "device", "device:1", "traced", "cpu", "cuda:1", 1, torch.device(...)
-place default_place();                                     // device 0, the host where there is none
+place place_of(nb::handle spec);  // "host", "device", "device:1", "traced", "traced:1", "cpu", "cuda:1", 1, torch.device(...)
+place default_place();            // device 0, the host where there is none
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 
 // Keyword options, taken one by one; done() refuses what is left, which is a mistake of the caller's.

@@ -168,8 +168,10 @@ asked asked_of(keywords& given) {
   return a;
 }
 
-using id_address = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;  // address, count, bytes of one
-id_array ids_at(id_address const& a) { return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a)}; }
+using id_address = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool>;  // address, count, bytes of one, whether unsigned
+id_array ids_at(id_address const& a) {
+  return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a), std::get<3>(a)};
+}
 
 std::string gather_name(gather_way w) { return std::string(to_string(w)); }
 
@@ -293,12 +295,13 @@ void add_features(nb::module_& m) {
                 [&] { return ids.size() == 1 ? t.tensor.gather(ids[0], to[0], a.options) : t.tensor.gather_many(ids, to, a.options); });
           },
           nb::arg("batches"), nb::arg("outs"), nb::arg("how"),
-          nb::sig(
-              "def gather(self, batches: collections.abc.Sequence[tuple[int, int, int]], outs: collections.abc.Sequence[int], *, way: str "
-              "= 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, "
-              "multiprocessors: int = 0, stream: "
-              "int = 0) -> GatherRun"),
-          "Rows of ids at (address, count, bytes of an id) to addresses, at the place that gathers. Nothing here knows how long they are.")
+          nb::sig("def gather(self, batches: collections.abc.Sequence[tuple[int, int, int, bool]], outs: collections.abc.Sequence[int], *, "
+                  "way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object "
+                  "= None, "
+                  "multiprocessors: int = 0, stream: "
+                  "int = 0) -> GatherRun"),
+          "Rows of ids at (address, count, bytes of an id, whether unsigned) to addresses, at the place that gathers. Nothing here knows "
+          "how long they are.")
       .def(
           "explain",
           [](py_table const& t, std::uint64_t ids, std::uint64_t batches, nb::kwargs how) {

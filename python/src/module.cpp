@@ -41,12 +41,12 @@ NB_MODULE(_garner, m) {
       "(why there is none, and what to try; None where there is one).");
   m.def(
       "limit_host_memory", [](nb::object bytes) { garner::limit_host_memory(bytes_of(bytes).value_or(~std::uint64_t{0})); },
-      nb::arg("bytes"), nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
+      nb::arg("bytes").none(), nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
       "What Garner may take of host memory, as \"8GiB\"; whatever would pass it raises OutOfMemory. None: no limit.");
   m.def(
       "limit_device_memory",
       [](int device, nb::object bytes) { garner::limit_device_memory(device, bytes_of(bytes).value_or(~std::uint64_t{0})); },
-      nb::arg("device"), nb::arg("bytes"), nb::sig("def limit_device_memory(device: int, bytes: int | str | None) -> None"),
+      nb::arg("device"), nb::arg("bytes").none(), nb::sig("def limit_device_memory(device: int, bytes: int | str | None) -> None"),
       "What Garner may take of a device's memory.");
   add_graphs(m);
   add_jobs(m);

@@ -75,10 +75,7 @@ class Shared(unittest.TestCase):
         self.assertEqual(killed.exitcode, -signal.SIGKILL)
         return left, pipe
 
-    def test_peers_that_are_processes_read_each_others_rows_until_one_is_killed(self):
-        if len(garner.info()["devices"]) < 2:
-            self.skipTest("needs two devices")
-        here, there = 0, 1
+    def peers_that_are_processes(self, here, there):
         spawn = multiprocessing.get_context("spawn")
         ours, theirs = spawn.Pipe()
         name = unused("peers")
@@ -87,12 +84,42 @@ class Shared(unittest.TestCase):
         t = garner.tiered(features, device=here, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
         rows, tiers = ours.recv()
         self.assertEqual((tiers, t.tiers), ((0, 100, 400), (0, 100, 400)))
+        self.assertIn("on 2 peers in turn, a process each", t.about())
         np.testing.assert_array_equal(rows, features[ids])
         np.testing.assert_array_equal(t[ids], features[ids])
+        with self.assertRaisesRegex(garner.UsageError, "peers of this table are processes"):
+            t.beside(here)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
         with self.assertRaisesRegex(garner.DeviceError, "member 1 of the group"):
             t[ids]
+
+    def test_peers_that_are_processes_read_each_others_rows_until_one_is_killed(self):
+        if len(garner.info()["devices"]) < 2:
+            self.skipTest("needs two devices")
+        self.peers_that_are_processes(0, 1)
+
+    def test_traced_peers_that_are_processes(self):
+        self.peers_that_are_processes("traced", "traced:1")
+
+    def test_groups_that_cannot_be(self):
+        def group(**how):
+            return garner.tiered(features, **{"device": "traced", "peers": [0, 1], "peer_budget": 1000, "group": unused("bad"),
+                                              "wait_seconds": 0.05, **how})
+
+        for how, kind, words in [
+                ({}, garner.FileError, "of the group 'test-.*' these have not come in 0.05 seconds: 1;"),
+                ({"device": "traced:1"}, garner.FileError, "these have not come .*: 0;"),
+                ({"peers": None}, garner.UsageError, "budget for peers, and no peers"),
+                ({"peers": None, "peer_budget": None}, garner.UsageError, "a group of processes .* and no peers"),
+                ({"device": "traced:2"}, garner.UsageError, "peers must name 2"), ({"device": "traced:x"}, garner.UsageError, "no place"),
+                ({"wait_seconds": -1}, garner.UsageError, "wait_seconds -1"), ({"group": "../x"}, garner.UsageError, "is no name"),
+                ({"group": b"x"}, TypeError, "under a name"), ({"wait_seconds": "long"}, TypeError, "")]:
+            with self.subTest(how=how), self.assertRaisesRegex(kind, words):
+                group(**how)
+        np.testing.assert_array_equal(group(group="")[ids], features[ids])
+        np.testing.assert_array_equal(group(device="host")[ids], features[ids])  # where a group has no effect
+        np.testing.assert_array_equal(group(peers=[0])[ids], features[ids])  # alone: it is all there
 
     def test_two_processes_read_it_and_one_is_killed(self):
         for where in ["host"] + [0] * devices:

@@ -176,9 +176,27 @@ class Tables(unittest.TestCase):
         t = garner.tiered(features)
         with self.assertRaisesRegex(garner.InputError, "id 4294967295 at position 0"):  # and not -1
             t[np.array([2**32 - 1], "u4")]
+        for where in places:
+            for call in (garner.tiered(features, device=where).gather, garner.tiered(features, device=where).hits):
+                with self.assertRaisesRegex(garner.InputError, "id 18446744073709551615 at position 1:"):
+                    call(np.array([7, 2**64 - 1], "u8"))
+            with self.assertRaisesRegex(garner.InputError, "id 18446744073709551614 at position 0 of batch 1:"):
+                garner.tiered(features, device=where).window([np.array([2], "i8"), np.array([2**64 - 2], "u8")])
         odd = np.frombuffer(b"\0" + np.array([5, 7]).tobytes(), "u1")[1:].view("i8")
         self.assertFalse(odd.flags.aligned)
         np.testing.assert_array_equal(t[odd], features[[5, 7]])
+
+    def test_budgets_are_raised_as_python_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.npy"
+            np.save(file, table("f4"))
+            garner.limit_host_memory(1000)
+            try:
+                with self.assertRaisesRegex(garner.OutOfMemory, r"raise the host budget \(garner\.limit_host_memory\)") as said:
+                    garner.tiered(file)
+                self.assertNotIn("--", str(said.exception))
+            finally:
+                garner.limit_host_memory(None)
 
     def test_tables_without_rows(self):
         for shape in ((0, 4), (0,), (0, 3, 2)):

@@ -71,13 +71,13 @@ int count() noexcept {
 std::string why_none() {
   int n;
   cudaError_t const status = count_status(n);
-  return fmt::format("no usable GPU: {}; check nvidia-smi, or say --place host or traced", cudaGetErrorString(status));
+  return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or traced", cudaGetErrorString(status));
 }
 
 void require(int index) {
   if (count() == 0) fail(errc::device, "{}", why_none());
   if (index < 0 || index >= count())
-    fail(errc::device, "device {} does not exist; there are devices 0 to {}; say --place device:{}", index, count() - 1, count() - 1);
+    fail(errc::device, "device {} does not exist; there are devices 0 to {}; say place device:{}", index, count() - 1, count() - 1);
 }
 
 void make_current(int index) {

@@ -10,7 +10,7 @@ namespace {
 
 bool built() { return false; }
 int count() noexcept { return 0; }
-std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say --place host or traced"; }
+std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say place host or traced"; }
 void require(int) { refuse(); }
 void make_current(int) { refuse(); }
 void* driver_entry(char const*, int) noexcept { return nullptr; }

@@ -50,9 +50,11 @@ struct batch_list {
   void const* ids[most] = {};
   char* outs[most] = {};
   std::uint8_t id_bytes[most] = {};
+  std::uint64_t of_unsigned = 0;  // a bit a batch
 
   void add(id_array batch, void* out) {
     ids[count] = batch.data, outs[count] = static_cast<char*>(out), id_bytes[count] = static_cast<std::uint8_t>(batch.id_bytes);
+    if (batch.is_unsigned) of_unsigned |= std::uint64_t{1} << count;
     start[count + 1] = start[count] + batch.count;
     ++count;
   }

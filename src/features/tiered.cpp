@@ -460,6 +460,7 @@ struct tiered_tensor::parts {
   }
   void require_ids(id_array const& ids) const {
     if (ids.id_bytes != 4 && ids.id_bytes != 8) fail(errc::usage, "ids of {} bytes; say 4 or 8", ids.id_bytes);
+    if (ids.is_unsigned && ids.id_bytes != 8) fail(errc::usage, "unsigned ids of {} bytes; widen them to 8", ids.id_bytes);
     if (ids.count && !ids.data) fail(errc::usage, "{} ids and no data", ids.count);
     if (reinterpret_cast<std::uintptr_t>(ids.data) % ids.id_bytes != 0)
       fail(errc::usage, "ids of {} bytes that are not aligned to {}", ids.id_bytes, ids.id_bytes);
@@ -472,8 +473,10 @@ struct tiered_tensor::parts {
     char const* const at = static_cast<char const*>(batches.ids[b]) + k * batches.id_bytes[b];
     std::int64_t const id =
         batches.id_bytes[b] == 4 ? x.read(reinterpret_cast<std::int32_t const*>(at)) : x.read(reinterpret_cast<std::int64_t const*>(at));
-    fail(errc::input, "id {} at position {}{}: this table has {}", id, k, many ? fmt::format(" of batch {}", before + b) : "",
-         source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
+    bool const positive = batches.of_unsigned >> b & 1;
+    fail(errc::input, "id {} at position {}{}: this table has {}",
+         positive ? std::to_string(static_cast<std::uint64_t>(id)) : std::to_string(id), k,
+         many ? fmt::format(" of batch {}", before + b) : "", source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
   }
 
   void staged_gather(batch_list const& batches, std::uint64_t before, bool many, gather_how how, gather_options const& o) {

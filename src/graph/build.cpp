@@ -353,7 +353,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
   if (report.bytes_needed > allowed)
     fail(errc::memory,
-         "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget (--host-budget) or use a larger "
+         "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget or use a larger "
          "machine",
          e.source, report.bytes_needed, allowed);
 

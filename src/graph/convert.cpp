@@ -134,7 +134,7 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   }
   if (std::uint64_t const allowed = host_budget().limit(); plan.bytes_needed > allowed)
     fail(errc::memory,
-         "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget (--host-budget) or "
+         "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget or "
          "use a larger "
          "machine",
          in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed);

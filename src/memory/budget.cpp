@@ -38,7 +38,7 @@ void budget::give_back(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, st
 void budget::set_limit(std::uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
 
 budget& host_budget() {
-  static budget instance("host memory", "the host budget (--host-budget)", host_memory_now().limit());
+  static budget instance("host memory", "the host budget", host_memory_now().limit());
   return instance;
 }
 
@@ -47,7 +47,7 @@ budget& device_budget(int index) {
   static std::mutex mutex;
   static std::deque<budget> all;  // addresses stay
   std::lock_guard const hold(mutex);
-  while (static_cast<int>(all.size()) <= index) all.emplace_back(fmt::format("device {}", all.size()), "its budget (--device-memory)");
+  while (static_cast<int>(all.size()) <= index) all.emplace_back(fmt::format("device {}", all.size()), "its budget");
   return all[static_cast<std::size_t>(index)];
 }
 
@@ -137,14 +137,12 @@ std::string why_not(std::string const& what, bytes_needed const& needed, bytes_n
                     std::string const& instead) {
   if (needed.host > allowed.host)
     return fmt::format(
-        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget (--host-budget), take a smaller "
-        "graph or a "
+        "{}: needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget, take a smaller graph or a "
         "larger machine",
         what, format_bytes(needed.host), needed.host, format_bytes(allowed.host), allowed.host);
   if (needed.device > allowed.device)
-    return fmt::format(
-        "{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise its budget (--device-memory) or {}", what,
-        format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
+    return fmt::format("{}: needs about {} ({} bytes) of {} and {} ({} bytes) are allowed or free; raise its budget or {}", what,
+                       format_bytes(needed.device), needed.device, device, format_bytes(allowed.device), allowed.device, instead);
   return "";
 }
 

@@ -433,10 +433,11 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
   if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
   bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   if (turns && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say --variant levels or emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (turns && info.directed && !info.in_lists)
-    fail(errc::input, "{}: bottom-up levels of a directed graph need its in-lists; convert it with --in-lists, or say --variant levels",
+    fail(errc::input,
+         "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-lists`, or say variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {

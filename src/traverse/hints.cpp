@@ -6,7 +6,7 @@ namespace garner {
 void keep_hints(graph& g, place where, std::uint32_t per_vertex) {
   if (per_vertex > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", per_vertex, most_hints);
   if (g.info.directed && !g.info.in_lists)
-    fail(errc::input, "{}: hints of a directed graph need its in-lists; convert it with --in-lists", g.name);
+    fail(errc::input, "{}: hints of a directed graph need its in-lists; add them with `garner convert --in-lists`", g.name);
   g.hints = {};
   g.hints_per_vertex = 0;
   if (per_vertex == 0 || g.info.vertices == 0) return;

@@ -446,11 +446,11 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   if (!pulls && !o.personal.empty()) fail(errc::usage, "a personal start goes with variant pull; variant emogi starts everywhere");
   if (pulls && o.access == access_mode::copied)
-    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say --variant emogi");
+    fail(errc::usage, "access copied sends the lists of a frontier, and variant pull has none; say variant emogi");
   if (pulls && info.directed && !info.in_lists && info.edges)
     fail(errc::input,
          "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say "
-         "--variant emogi",
+         "variant emogi",
          name);
 }
 pagerank_job::~pagerank_job() = default;

@@ -195,6 +195,11 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::max()}); }),
             "id 9223372036854775807 at position 0: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 2}, nullptr); }), "ids of 2 bytes; say 4 or 8");
+  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 4, true}, nullptr); }), "unsigned ids of 4 bytes; widen them to 8");
+  executor x(where());
+  auto const as_given = near_copy(x, std::vector<std::uint64_t>{3, ~std::uint64_t{0}});
+  EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8, true}); }), "id 18446744073709551615 at position 1: this table has rows 0 to 99");
+  EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8}); }), "id -1 at position 1: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { t.gather({nullptr, 1, 8}, nullptr); }), "1 ids and no data");
   std::int64_t const id = 0;
   EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, nullptr); }), "1 ids and no place for their rows");

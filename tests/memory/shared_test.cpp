@@ -335,7 +335,7 @@ TEST_F(shared_tables, more_than_there_is_is_refused_and_leaves_nothing) {
   }
   std::uint64_t const limit = host_budget().limit();
   host_budget().set_limit(host_budget().used() + 4095);
-  EXPECT_NE(error_of([&] { shared_table::create(name_, 100); }, &code).find("--host-budget"), std::string::npos);
+  EXPECT_NE(error_of([&] { shared_table::create(name_, 100); }, &code).find("raise the host budget"), std::string::npos);
   EXPECT_EQ(code, errc::memory);
   host_budget().set_limit(limit);
 }

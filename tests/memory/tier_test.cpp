@@ -179,7 +179,7 @@ TYPED_TEST(tier_contract, a_budget_refuses_with_the_counts) {
   EXPECT_EQ(code, errc::memory);
   EXPECT_NE(text.find("10000"), std::string::npos) << text;
   EXPECT_NE(text.find("a test"), std::string::npos) << text;
-  EXPECT_NE(text.find(&pays == &host_budget() ? "--host-budget" : "--device-memory"), std::string::npos) << text;
+  EXPECT_NE(text.find(&pays == &host_budget() ? "raise the host budget" : "raise its budget"), std::string::npos) << text;
   this->block(9'999);
   pays.set_limit(limit);
 }
