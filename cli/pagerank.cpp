@@ -115,7 +115,7 @@ void rank_vertices(pagerank_arguments& a) {
   graph_info const info = read_header(a.file).info;
   if (pulls && info.directed && !info.in_lists && info.edges)
     fail(errc::input,
-         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say --variant "
+         "{}: PageRank pulls along in-lists, and this directed graph has none; add them with `garner convert --in-lists`, or say variant "
          "emogi",
          a.file);
   cli::job_needs needs;

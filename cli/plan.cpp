@@ -134,7 +134,7 @@ json gather(plan_arguments const& a) {
   });
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
-  all["why_not"] = refusal.empty() ? json() : json(refusal);
+  all["why_not"] = refusal.empty() ? json() : json(cli::with_flags(refusal));
   return all;
 }
 
