@@ -37,6 +37,14 @@ std::string& command_line() {
   return line;
 }
 
+std::string with_flags(std::string message) {
+  for (auto const& [budget, flag] : {std::pair<std::string, std::string>{"raise the host budget", " (--host-budget)"},
+                                     std::pair<std::string, std::string>{"raise its budget", " (--device-memory)"}})
+    if (std::size_t const at = message.find(budget); at != std::string::npos && message.compare(at + budget.size(), flag.size(), flag) != 0)
+      message.insert(at + budget.size(), flag);
+  return message;
+}
+
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");

@@ -31,6 +31,8 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
 
 std::string& command_line();  // as it was called, for results that say how they came about; main() fills it
 
+std::string with_flags(std::string message);  // the library knows no flags: how its budgets are raised here
+
 std::string grouped(std::uint64_t n);  // 1,234,567
 
 std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"

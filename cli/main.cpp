@@ -107,19 +107,11 @@ int run(int argc, char** argv) {
   }
 }
 
-// The library knows no flags: how its budgets are raised here.
-std::string with_flags(std::string message) {
-  for (auto const& [budget, flag] :
-       {std::pair{"raise the host budget", " (--host-budget)"}, std::pair{"raise its budget", " (--device-memory)"}})
-    if (std::size_t const at = message.find(budget); at != std::string::npos) message.insert(at + std::strlen(budget), flag);
-  return message;
-}
-
 int guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (error const& e) {
-    return complain(e.code() == errc::usage ? wrong_usage : failed, e.code() == errc::memory ? with_flags(e.what()) : e.what());
+    return complain(e.code() == errc::usage ? wrong_usage : failed, e.code() == errc::memory ? cli::with_flags(e.what()) : e.what());
   } catch (cli::output_error const& e) {
     return complain_of_output(e.code);
   } catch (std::bad_alloc const&) {

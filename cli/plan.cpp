@@ -139,7 +139,7 @@ json gather(plan_arguments const& a) {
         {"ms", cli::times_of(here, [&](link_rates const& r) { return std::optional(predicted_ms(*p.levels_at_most, r)); })}};
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
-  all["why_not"] = refusal.empty() ? json() : json(refusal);
+  all["why_not"] = refusal.empty() ? json() : json(cli::with_flags(refusal));
   return all;
 }
 
