@@ -464,7 +464,6 @@ struct tiered_tensor::parts {
     if (ids.count && !ids.data) fail(errc::usage, "{} ids and no data", ids.count);
     if (reinterpret_cast<std::uintptr_t>(ids.data) % ids.id_bytes != 0)
       fail(errc::usage, "ids of {} bytes that are not aligned to {}", ids.id_bytes, ids.id_bytes);
-    if (ids.count) require_here(ids.data, "ids");
   }
   // Names the id that stands at `position` of these batches, of which `before` others came before.
   [[noreturn]] void refuse(batch_list const& batches, std::uint64_t position, std::uint64_t before, bool many) {
@@ -571,6 +570,7 @@ struct tiered_tensor::parts {
       require_ids(batches[b]);
       n += batches[b].count;
       if (batches[b].count && source.width && !outs[b]) fail(errc::usage, "{} ids and no place for their rows", batches[b].count);
+      if (batches[b].count) require_here(batches[b].data, "ids");
       if (batches[b].count && row_bytes) require_here(outs[b], "places for rows");
       if (to != source.kind && reinterpret_cast<std::uintptr_t>(outs[b]) % bytes_of(to) != 0)
         fail(errc::usage, "a place for {} rows that is not aligned to {} bytes", to_string(to), bytes_of(to));
@@ -633,6 +633,7 @@ struct tiered_tensor::parts {
     std::lock_guard const hold(turn);
     require_ids(ids);
     if (ids.count == 0) return {};
+    require_here(ids.data, "ids");
     if (x.on_device()) {
       if (std::exchange(pending, false)) device::wait_event(done.at);
       x.work_on(nullptr);

@@ -108,7 +108,7 @@ TEST(gpu, that_is_not_there_is_said) {
     outcome const o = at.shell(line);
     EXPECT_EQ(o.code, 1) << line;
     expect_one_line(o.err);
-    EXPECT_NE(o.err.find("--place host"), std::string::npos) << "what to try is missing: " << o.err;
+    EXPECT_NE(o.err.find("say place host"), std::string::npos) << "what to try is missing: " << o.err;
   }
 }
 
