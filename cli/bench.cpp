@@ -38,7 +38,7 @@ struct bench_arguments {
 };
 
 void say_pattern(bench::pattern_row const& p) {
-  if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, p.skipped);
+  if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, cli::with_flags(p.skipped));
   cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "traced");
   if (p.link && !p.link->pages)
     cli::say("  requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}", grouped(p.link->requests[0]), grouped(p.link->requests[1]),
@@ -49,7 +49,7 @@ void say_pattern(bench::pattern_row const& p) {
 
 void say_job(bench::job_row const& j) {
   std::string const head = fmt::format("{:<10} {:<11} {:<16} {} B", j.graph, j.job, j.label, j.id_bytes);
-  if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, j.skipped);
+  if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(j.skipped));
   else
     cli::say("{} {:>12} {:>7}{}\n", head, j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "traced",
              j.link ? fmt::format("{:.3f}", j.link->amplification(j.data_bytes) / j.runs()) : "-", j.verified ? "  verified" : "");
@@ -58,7 +58,7 @@ void say_job(bench::job_row const& j) {
 
 void say_row(bench::gather_row const& r) {
   std::string const head = fmt::format("{:<10} {:<44} {:>9} ids", r.figure, r.label, grouped(r.ids * r.batches));
-  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, r.skipped);
+  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
   else if (!r.ms) cli::say("{}  {} requests\n", head, grouped(r.requests));
   else
     cli::say("{} {:>10.3f} ms {:>7.2f} GB/s {:>6}  {}, {}\n", head, *r.ms, *r.gbs,

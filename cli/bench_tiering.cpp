@@ -30,7 +30,7 @@ namespace {
 // Of each score a line: ms, or bytes where nothing is timed, for each share kept.
 void say_gathers(bench::tiering_run const& r, bench::tiering_graph const& g) {
   bench::tier_trace const& t = g.traces.front();
-  if (!t.no_gathers.empty()) return say("{:<12} no gathers: {}\n", g.name, t.no_gathers);
+  if (!t.no_gathers.empty()) return say("{:<12} no gathers: {}\n", g.name, with_flags(t.no_gathers));
   bool told = false;
   for (bench::tier_curve const& c : t.curves) {
     if (c.gathers.empty()) continue;

@@ -80,8 +80,6 @@ void search(bfs_arguments& a) {
   bfs_options& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
   if (o.hints.value_or(0) > 4) fail(errc::usage, "--hints {}: say 0 to 4", *o.hints);
-  if (o.hints && o.variant.value_or(bfs_variant::direction) != bfs_variant::direction)
-    fail(errc::usage, "--hints {}: only --variant direction asks them", *o.hints);
   a.apply(o);
   o.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
@@ -89,7 +87,10 @@ void search(bfs_arguments& a) {
 
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
-  if (!o.variant) o.variant = bfs_job::default_variant(info, o);
+  bool const named = o.variant.has_value();
+  if (!named) o.variant = bfs_job::default_variant(info, o);
+  if (o.hints.value_or(0) && o.variant != bfs_variant::direction)
+    fail(errc::usage, "--hints {}: only --variant direction asks them{}", *o.hints, named ? "" : ", and here the search goes by levels");
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;

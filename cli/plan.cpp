@@ -150,9 +150,12 @@ void print(json const& all) {
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   say("job     {}, variant {}, at {}; edges in tier {}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
       text(all["tier"]), text(all["access"]));
-  say("{:<36} {:<8} {:>20}\n", "array", "tier", "bytes");
+  std::size_t width = 36;
+  for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
+  say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
   for (json const& r : all["memory"])
-    say("{:<36} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes_of(r["bytes"]));
+    say("{:<{}} {:<8} {:>20} {:>12}\n", text(r["array"]), width, text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()),
+        bytes_of(r["bytes"]));
   say("host    {} of {} allowed\n", bytes_of(all["host_bytes"]), bytes_of(all["host_allowed"]));
   if (all["place"].get<std::string>().rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));

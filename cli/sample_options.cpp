@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "sample/lists.hpp"
+#include "traverse/plan.hpp"
 
 namespace garner::cli {
 
@@ -64,7 +65,9 @@ graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
   budgets.apply(o.where);
   container_header const header = read_header(file);
   bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
-  std::uint64_t const lists = header.info.edges * header.info.id_bytes * (in_lists && header.info.in_lists ? 2 : 1);
+  stored const kept = stored_in(header);
+  std::uint64_t const lists =
+      target_bytes(header.info, kept) + (in_lists && header.info.in_lists ? target_bytes(header.info, kept, true) : 0);
   std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0);
   std::uint64_t const home = (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near);
   require_memory(file, home, on_device ? near : 0, o.where);

@@ -117,16 +117,20 @@ json gather(traffic_arguments const& a) {
 
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
+  stored const kept = stored_in(header);
+  bool hints = false;
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
-    job_plan const p = make_plan(info, o);
+    job_plan const p = make_plan(info, o, kept);
+    hints |= bytes_of_file_hints(p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
   }
   load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;
   load.in_lists = reads_in_lists(info, o);
+  load.hints = hints;
   graph const g = load_graph(a.file, load);
   std::uint64_t source = 0;
   if (searches) {
@@ -138,7 +142,6 @@ json gather(traffic_arguments const& a) {
   }
 
   std::optional<link_rates> const here = cli::link_here(where, false);
-  stored const kept = stored_in(header);
   std::uint64_t const data_bytes = target_bytes(info, kept) + (load.weights ? weight_bytes(info, kept) : 0);
   json all{{"file", a.file},
            {"graph", cli::describe(info)},

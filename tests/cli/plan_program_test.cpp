@@ -86,10 +86,11 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
     std::string job, options, word;
     bool of_plan = true;
   };
-  for (refused const& r : {refused{"bfs", "--access copied --variant direction", "bottom-up"},
-                           refused{"pagerank", "--access copied", "pull"}, refused{"pagerank", "--access copied --variant pull", "pull"},
-                           refused{"sssp", "--delta inf", "delta", false}, refused{"bfs", "--access copied --tier managed", "does not go"},
-                           refused{"components", "--access paged --tier host", "does not go"}}) {
+  for (refused const& r :
+       {refused{"bfs", "--access copied --variant direction", "bottom-up"}, refused{"pagerank", "--access copied", "pull"},
+        refused{"pagerank", "--access copied --variant pull", "pull"}, refused{"sssp", "--delta inf", "delta", false},
+        refused{"bfs", "--access strided --hints 2", "by levels", false}, refused{"bfs", "--access copied --tier managed", "does not go"},
+        refused{"components", "--access paged --tier host", "does not go"}}) {
     SCOPED_TRACE(r.job + " " + r.options);
     std::vector<std::string> lines{r.job + " k.gnr "};
     if (r.of_plan) lines.push_back("plan k.gnr --job " + r.job + " ");
@@ -103,6 +104,18 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
       if (first.empty()) first = o.err;
     }
   }
+}
+
+TEST(traffic_program, knows_what_packed_lists_take) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate uniform --scale 13 --compress p.gnr").code, 0);
+  std::uint64_t const planned = run(at, "plan p.gnr --job bfs --variant levels --place traced --device-budget 0").at("host_bytes");
+  outcome const o = at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 3 / 4));
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // not midway, of some array
+  EXPECT_EQ(at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
+  // Scores and traces too: packed lists take less than plain ones would.
+  EXPECT_EQ(at.shell("garner score p.gnr --by degree --host-budget " + std::to_string(planned * 11 / 10)).code, 0);
 }
 
 // A search that turns round: an estimate, and beside it what one that does not would read.

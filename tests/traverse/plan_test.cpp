@@ -211,6 +211,14 @@ TEST(plan, estimates_a_search_that_turns_round) {
   bfs.device_budget = g.info.edges * 2;
   EXPECT_NEAR(static_cast<double>(planned().bytes_link()), static_cast<double>(alone) / 2, 0.05 * static_cast<double>(alone));
   EXPECT_EQ(planned().levels_at_most->bytes_link(), planned(kept).levels_at_most->bytes_link());
+  // A star: ends paired at random would lead its hub to itself many times, so there is no estimate but what levels read.
+  std::vector<arc> spokes;
+  for (std::uint64_t v = 1; v < 5000; ++v) spokes.push_back({0, v});
+  graph const star = make_graph(spokes, true);
+  bfs.device_budget = 0, bfs.hints.reset();
+  job_plan const of_star = make_plan(star.info, o, {}, star.out.offsets.data());
+  EXPECT_EQ(how(of_star), crossing::bound::usually_below);
+  EXPECT_FALSE(of_star.levels_at_most);
   // The lists of a directed graph are other ones than those that it looks through bottom-up.
   build_options in;
   in.in_lists = true;
