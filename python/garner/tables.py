@@ -251,7 +251,8 @@ class Tiered:
 
     def window(self, batches, outs=None, *, dtype=None, way="automatic", order="automatic", duplicates="automatic", scales=None,
                multiprocessors=0):
-        """The rows of several mini-batches at once, a list: each far row is read once for all of them. Otherwise as gather()."""
+        """The rows of several mini-batches at once, a list: each far row is read once for all of them (of up to 64), unless
+        duplicates='repeat'. Otherwise as gather()."""
         batches = list(batches)
         outs = [None] * len(batches) if outs is None else list(outs)
         if len(outs) != len(batches):
@@ -368,6 +369,9 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     source = features
     if isinstance(features, np.ndarray) and features.dtype.name == "bfloat16":  # of ml_dtypes, which NumPy cannot hand over
         features, dtype = features.view(np.uint16), dtype or "bf16"
+    elif dtype is not None and isinstance(features, np.ndarray) and features.dtype.kind == "V" and features.dtype.names is None \
+            and features.dtype.itemsize in (1, 2, 4, 8):  # bytes without a name, as numpy.load gives the '<V2' of ml_dtypes
+        features = features.view(f"u{features.dtype.itemsize}")
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
     if group is not None and not isinstance(group, str):

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 
@@ -141,7 +142,13 @@ place place_of(nb::handle spec) {
   if (said == "cpu") said = "host";
   if (said == "cuda" || said.starts_with("cuda:")) said.replace(0, 4, "device");
   // Which of the traced processes of a group this is; libgarner has an index for all places.
-  if (said.starts_with("traced:")) return {place_kind::traced, parse_place("device:" + said.substr(7)).index};
+  if (said.starts_with("traced:")) {
+    char const *const end = said.data() + said.size(), *const number = said.data() + 7;
+    auto const [last, problem] = std::from_chars(number, end, index = 0);
+    if (problem != std::errc() || last != end || index < 0)
+      refuse(errc::usage, "'" + said + "' is no place; say host, device, device:N, traced or, for a process of a group, traced:N");
+    return {place_kind::traced, index};
+  }
   return parse_place(said);
 }
 

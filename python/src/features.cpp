@@ -80,10 +80,13 @@ host_table table_of_file(nb::handle file, std::optional<element> as) {
     if (t.shape.empty()) t.shape = {t.rows.rows, t.rows.width};
     return t;
   }
-  static std::map<char, code> const codes{{'i', code::Int}, {'u', code::UInt}, {'f', code::Float}, {'c', code::Complex}, {'b', code::Bool}};
-  auto const found = codes.find(t.rows.type[1]);
+  // The widths that NumPy has: a type of another would get an array of fewer bytes than a gather writes (its bool is always one byte).
+  static std::map<std::pair<char, std::uint64_t>, code> const codes{
+      {{'b', 1}, code::Bool},  {{'i', 1}, code::Int},   {{'i', 2}, code::Int},     {{'i', 4}, code::Int},     {{'i', 8}, code::Int},
+      {{'u', 1}, code::UInt},  {{'u', 2}, code::UInt},  {{'u', 4}, code::UInt},    {{'u', 8}, code::UInt},    {{'f', 2}, code::Float},
+      {{'f', 4}, code::Float}, {{'f', 8}, code::Float}, {{'c', 8}, code::Complex}, {{'c', 16}, code::Complex}};
   std::uint64_t const each = t.rows.type_bytes;
-  if (found != codes.end() && each <= (found->second == code::Complex ? 16u : 8u)) {
+  if (auto const found = codes.find({t.rows.type[1], each}); found != codes.end()) {
     t.type = {static_cast<std::uint8_t>(found->second), static_cast<std::uint8_t>(8 * each), 1};
     name_type(t);
     return t;

@@ -295,6 +295,8 @@ class Tables(unittest.TestCase):
                             (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
             with self.assertRaises(kind):
                 garner.tiered(features, **wrong)
+        for place in ("traced:x", "traced:", "traced:-1", "traced:1x", "traced:99999999999"):  # in the words that were said
+            self.assertRaisesRegex(garner.UsageError, f"'{place}' is no place", garner.tiered, features, device=place)
         t = garner.tiered(features)
         self.assertRaises(garner.UsageError, garner.tiered, t)
         self.assertRaises(garner.UsageError, t.gather, [1], way="fast")
@@ -367,6 +369,16 @@ class Tables(unittest.TestCase):
                 self.assertEqual((t.dtype, t.shape), (np.uint8, (4, features[0].nbytes)))
                 self.assertIn("held as raw bytes", t.about())
                 self.assertEqual(t[[3, 0]].tobytes(), features[[3, 0]].tobytes())
+            for kind in ("|b8", "|b2", "<f1", "<f3", "<i3", "<u5", "<c4"):  # widths that no array has, which numpy.save never wrote
+                each = int(kind[2:])
+                data = np.frombuffer(rng.bytes(1000 * 10 * each), "u1").reshape(1000, 10 * each)
+                with open(file, "wb") as out:
+                    np.lib.format.write_array_header_1_0(out, {"descr": kind, "fortran_order": False, "shape": (1000, 10)})
+                    out.write(data.tobytes())
+                with self.assertWarnsRegex(RuntimeWarning, f"'.{kind[1:]}'.* raw bytes"):
+                    t = garner.tiered(file)
+                self.assertEqual((t.dtype, t.shape), (np.uint8, data.shape))
+                np.testing.assert_array_equal(t[np.arange(1000)], data)
             for features, words in [(np.zeros(3, ">f4"), "big-endian"), (np.zeros(3, "M8[s]"), "view\\('<i8'\\)"),
                                     (np.zeros(3, "f4,i4"), "view\\('u1'\\)"), (np.array([{}, None]), "'.O'.*astype")]:
                 np.save(file, features)
@@ -385,6 +397,12 @@ class Tables(unittest.TestCase):
                         t = garner.tiered(source, dtype=name, device="traced")
                         self.assertEqual((str(t.dtype), t.shape, t.row_bytes), ("bfloat16", (50, 6), 12))
                         np.testing.assert_array_equal(t.gather([7, 7, 0], dtype="f32"), floats[[7, 7, 0]])
+            np.save(file, words.view("V2"))
+            t = garner.tiered(np.load(file), dtype="bf16", device="traced")
+            self.assertEqual((str(t.dtype), t.shape), ("bfloat16", (50, 6)))
+            np.testing.assert_array_equal(t.gather([7, 7, 0], dtype="f32"), floats[[7, 7, 0]])
+            np.testing.assert_array_equal(garner.tiered(floats.view("V4"), dtype="f32")[[3]], floats[[3]])
+            self.assertRaisesRegex(garner.UsageError, "elements of 4 bytes .* bf16, which takes 2", garner.tiered, floats.view("V4"), dtype="bf16")
             np.save(file, floats)
             self.assertRaisesRegex(garner.UsageError, "t.npy: elements of 4 bytes .* bf16, which takes 2", garner.tiered, file, dtype="bf16")
             self.assertRaisesRegex(garner.UsageError, "'f64' is no element", garner.tiered, file, dtype="f64")

@@ -164,11 +164,13 @@ void npy_file::parse() {
   header h{name_, text, {}, {}, {}};
   h.parse();
 
+  // NumPy takes '=f4' and '|f4' too; both are the order of this machine, '<'. A byte has none, and stays '|u1'.
   type_ = h.descr;
-  std::uint64_t const each = bytes_of_type(name_, h.descr);
+  bool const number = type_.size() > 1 && std::string_view("iufc").find(type_[1]) != std::string_view::npos;
+  if (type_[0] == '=' || (type_[0] == '|' && number && type_.substr(2) != "1")) type_[0] = '<';
+  std::uint64_t const each = bytes_of_type(name_, type_);
   shape_ = std::move(h.shape);
-  if (shape_.empty())
-    fail(errc::input, "{}: has 0 dimensions; a table has 2 (rows, elements of a row), or 1 for rows of one element", name_);
+  if (shape_.empty()) fail(errc::input, "{}: has 0 dimensions; the first of a table counts its rows, and any more make a row", name_);
   if (h.order == "True" && std::count_if(shape_.begin(), shape_.end(), [](std::uint64_t n) { return n > 1; }) > 1)
     fail(errc::input, "{}: lies column by column (fortran_order); write it with numpy.save(file, numpy.ascontiguousarray(table))", name_);
   head_ = begin + length;

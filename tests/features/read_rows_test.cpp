@@ -45,7 +45,8 @@ TEST_F(npy, every_element_and_version) {
   struct {
     char const* descr;
     element kind;
-  } const kinds[]{{"<f4", element::f32}, {"<f2", element::f16}, {"|i1", element::i8}, {"<i8", element::i64}, {"|u1", element::u8}};
+  } const kinds[]{{"<f4", element::f32}, {"<f2", element::f16}, {"|i1", element::i8},  {"<i8", element::i64}, {"|u1", element::u8},
+                  {"=f4", element::f32}, {"|f4", element::f32}, {"=i8", element::i64}, {"=i1", element::i8},  {"=u1", element::u8}};
   for (auto const& k : kinds)
     for (int version : {1, 2, 3}) {
       std::string data(6 * bytes_of(k.kind), '\0');
@@ -157,7 +158,7 @@ TEST_F(npy, lies) {
   EXPECT_THAT(refused(bytes(header("<f4", "(4611686018427387905, 4)"), data)), ::testing::StartsWith("shorter than"));
   EXPECT_THAT(refused(bytes(header("<f4", "(99999999999999999999, 4)"), data)), ::testing::HasSubstr("no whole number"));
   EXPECT_THAT(refused(bytes(header("<f4", "(-2, 2)"), data)), ::testing::HasSubstr("no whole number"));
-  EXPECT_THAT(refused(bytes(header("<f4", "()"), data)), ::testing::StartsWith("has 0 dimensions"));
+  EXPECT_THAT(refused(bytes(header("<f4", "()"), data)), ::testing::StartsWith("has 0 dimensions; the first of a table counts its rows"));
   EXPECT_THAT(refused(bytes(header(">f4", "(2, 2)"), data)), ::testing::StartsWith("elements are big-endian (>f4)"));
   EXPECT_THAT(refused(bytes(header("|O", "(2, 1)"), data)), ::testing::StartsWith("elements are '|O'"));
   EXPECT_THAT(refused(bytes(header("<M8[ns]", "(2,)"), data)), ::testing::HasSubstr("table.view('<i8')"));
