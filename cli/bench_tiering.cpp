@@ -1,5 +1,6 @@
 #include "bench_tiering.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,7 +13,8 @@ namespace garner::cli {
 void tiering_arguments::add(CLI::App& verb) {
   training.add_training(verb, false);
   verb.add_option("--presample", presample,
-                  "of tiering: epochs that the score sampled counts beforehand; of several numbers a curve each (at depths of 4.10: one)")
+                  "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
+                  "of 4.10: one epoch)")
       ->delimiter(',')
       ->type_name("LIST")
       ->capture_default_str();
@@ -55,8 +57,12 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
   if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: say 1 to 1,048,576", deeper_epochs);
   if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
   if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
-  for (std::uint64_t const k : presample)
+  for (std::size_t i = 0; i < presample.size(); ++i) {
+    std::uint64_t const k = presample[i];
     if (k < 1 || k > 1u << 16) fail(errc::usage, "--presample {}: say 1 to 65,536 epochs", k);
+    if (std::count(presample.begin(), presample.begin() + static_cast<std::ptrdiff_t>(i), k))
+      fail(errc::usage, "--presample: {} stands twice; say each number of epochs once", k);
+  }
   if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
   o.epochs = epochs;
   o.deeper_epochs = deeper_epochs;

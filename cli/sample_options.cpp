@@ -1,5 +1,6 @@
 #include "sample_options.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,12 @@ sample_options sample_arguments::sampling() const {
   o.batch = batch;
   o.seed = seed;
   return o;
+}
+
+std::uint64_t sample_arguments::most_training(std::uint64_t vertices) const {
+  double const share = train.ends_with('%') ? std::strtod(train.c_str(), nullptr) / 100 : 1;
+  if (!(share > 0 && share < 1)) return vertices;
+  return std::min(vertices, static_cast<std::uint64_t>(share * static_cast<double>(vertices)) + 1);
 }
 
 graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {

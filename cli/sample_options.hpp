@@ -25,6 +25,8 @@ struct sample_arguments {
   std::optional<garner::tier> edges() const;
   sample_options sampling() const;  // errc::usage where one is out of range
 
+  // So many training vertices, or more: what can be said before there is a graph.
+  std::uint64_t most_training(std::uint64_t vertices) const;
   // Sets the budgets. errc::memory before anything is taken: `state` bytes near beside the graph.
   graph_handle load(bool in_lists, std::uint64_t state) const;
 };

@@ -20,6 +20,15 @@ std::string label_of(std::string const& score) {
          : score == "sampled"  ? "expected, sampled"
                                : score;
 }
+std::string epochs_text(std::uint64_t n) { return fmt::format("{} epoch{}", n, n == 1 ? "" : "s"); }
+// With the epochs that `sampled` counted.
+std::string label_of(tiering_run const& r, std::string const& score) {
+  for (std::uint64_t const n : r.presample)
+    if (score == tier_curve::sampled(n, r.presample)) return label_of("sampled") + " over " + epochs_text(n);
+  return label_of(score);
+}
+// At the depths of 4.10 it counts one.
+std::string label_at_depth(std::string const& score) { return label_of(score) + (score == "sampled" ? " over 1 epoch" : ""); }
 std::string of_graph(tiering_graph const& g, std::string const& text) { return fmt::format("{}: {}", g.name, text); }
 
 // What of the way to the oracle is chance.
@@ -62,8 +71,8 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "1 %", "5 %", "10 %", "25 %", "50 %", "of the oracle at 10 %"};
   tier_curve const* best = nullptr;
   for (tier_curve const& s : t.curves) {
-    if (is_drawn(s)) c.curves.push_back(hit_curve(r, label_of(s.score), s));
-    std::vector<std::string> row{label_of(s.score)};
+    if (is_drawn(s)) c.curves.push_back(hit_curve(r, label_of(r, s.score), s));
+    std::vector<std::string> row{label_of(r, s.score)};
     for (double const share : {0.01, 0.05, 0.1, 0.25, 0.5}) {
       std::size_t const i = std::min(r.at(share), s.hits.size() - 1);
       row.push_back(percent(s.hits[i]));
@@ -74,9 +83,10 @@ figure hit_rates(tiering_run const& r, tiering_graph const& g) {
   }
   f.charts = draw(c);
   if (best)
-    f.finding = fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.", label_of(best->score),
-                            percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best))) +
-                " " + ceiling_text(r, t);
+    f.finding =
+        fmt::format("With 10 % of the rows kept {} answers {} of the accesses, {} of what the oracle does.", label_of(r, best->score),
+                    percent(best->hits[std::min(r.at(0.1), best->hits.size() - 1)]), percent(r.of_oracle(t, *best))) +
+        " " + ceiling_text(r, t);
   return f;
 }
 
@@ -100,7 +110,7 @@ figure share_of_oracle(tiering_run const& r, tiering_graph const& g) {
     if (is_score(s))
       c.groups[0].bars.push_back({s.score, {share}, short_number(share), s.score == "expected" || s.score.starts_with("sampled")});
     auto const cost = std::find_if(g.scores.begin(), g.scores.end(), [&](score_cost const& k) { return k.score == s.score; });
-    f.numbers.rows.push_back({label_of(s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
+    f.numbers.rows.push_back({label_of(r, s.score), short_number(share), cost == g.scores.end() ? "-" : std::to_string(cost->iterations),
                               cost == g.scores.end() ? "-" : short_number(cost->ms)});
   }
   f.charts = draw(c);
@@ -119,7 +129,7 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
            ""};
   f.numbers.head = {"<score", "<fanouts", "10 %", "25 %", "of the oracle at 10 %"};
   for (std::string const score : {"sampled", "expected", "wrpr", "degree"}) {
-    line_chart c{"Figure 4.10: " + label_of(score),
+    line_chart c{"Figure 4.10: " + label_at_depth(score),
                  "hit rate against the share of rows kept, a curve a depth",
                  "% of the rows kept",
                  "accesses answered, by " + score,
@@ -130,7 +140,7 @@ figure deeper(tiering_run const& r, tiering_graph const& g) {
       tier_curve const* const s = g.traces[k].find(score);
       if (!s) continue;
       c.curves.push_back(hit_curve(r, fmt::format("{} hops of {}", g.traces[k].fanouts.size(), g.traces[k].fanouts[0]), *s));
-      f.numbers.rows.push_back({label_of(score), fanouts_text(g.traces[k]), percent(s->hits[std::min(r.at(0.1), s->hits.size() - 1)]),
+      f.numbers.rows.push_back({label_at_depth(score), fanouts_text(g.traces[k]), percent(s->hits[std::min(r.at(0.1), s->hits.size() - 1)]),
                                 percent(s->hits[std::min(r.at(0.25), s->hits.size() - 1)]), percent(r.of_oracle(g.traces[k], *s))});
     }
     f.charts += draw(c);
@@ -166,11 +176,11 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
   f.numbers.head = {"<score", "kept", "GB an epoch", "fewer"};
   if (t.gathered) f.numbers.head.insert(f.numbers.head.end(), {"MB a gather", "ms a gather"});
   for (tier_curve const& s : t.curves) {
-    curve line{label_of(s.score), {}};
+    curve line{label_of(r, s.score), {}};
     for (std::size_t i = 0; i < r.kept.size() && r.kept[i] <= 0.25 + 1e-9; ++i) {
       line.points.emplace_back(100 * r.kept[i], 1 - s.hits[i]);
       if (i % 5 && r.kept[i] < 0.1) continue;
-      std::vector<std::string> row{label_of(s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
+      std::vector<std::string> row{label_of(r, s.score), percent(r.kept[i]), short_number(r.link_bytes(t, s, i) / 1e9), percent(s.hits[i])};
       if (t.gathered) {
         auto const m =
             std::find_if(s.gathers.begin(), s.gathers.end(), [&](tier_gather const& x) { return std::abs(x.kept - r.kept[i]) < 1e-9; });
@@ -180,7 +190,7 @@ figure link_bytes(tiering_run const& r, tiering_graph const& g) {
       f.numbers.rows.push_back(std::move(row));
     }
     if (is_drawn(s)) c.curves.push_back(std::move(line));
-    curve took{label_of(s.score), {}};
+    curve took{label_of(r, s.score), {}};
     for (tier_gather const& m : s.gathers)
       if (m.ms) took.points.emplace_back(100 * m.kept, *m.ms);
     if (took.points.size() > 1) times.curves.push_back(std::move(took));
@@ -201,22 +211,37 @@ std::string tiering_sections(std::vector<named_tiering> const& runs) {
   std::string out;
   for (named_tiering const& n : runs) {
     tiering_run const& r = n.run;
-    std::string const setting = fmt::format("Place {}{}, training set {}, mini-batches of {}, {} epoch{}, rule {}, rows of {} B", r.place,
-                                            r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, r.epochs,
-                                            r.epochs == 1 ? "" : "s", r.rule, r.row_bytes);
+    auto const setting_of = [&](std::uint64_t epochs) {
+      return fmt::format("Place {}{}, training set {}, mini-batches of {}, {}, rule {}, rows of {} B", r.place,
+                         r.device.empty() ? "" : " (" + r.device + ")", r.train, r.batch, epochs_text(epochs), r.rule, r.row_bytes);
+    };
+    std::string const setting = setting_of(r.epochs);
     out += fmt::format("<section>\n<h2>Data tiering: {}</h2>\n", escaped(n.name));
     fact_list facts;
     facts.add("file", n.name);
     facts.add("measured", r.time + " with garner " + r.garner);
     facts.add("command", r.command);
+    if (!r.presample.empty())
+      facts.add("sampled", fmt::format("over {} epoch{} beforehand", fmt::join(r.presample, ", "),
+                                       r.presample == std::vector<std::uint64_t>{1} ? "" : "s"));
     facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
     for (tiering_graph const& g : r.graphs) {
       tier_trace const& t = g.traces.front();
-      std::string const at = fmt::format("{}; {}: {} vertices, {} edges, {} training vertices, fanouts {}, {} mini-batches, {} accesses",
-                                         setting, g.name, g.vertices, g.edges, g.train, fanouts_text(t), t.batches, t.accesses);
-      for (figure const& f : {hit_rates(r, g), share_of_oracle(r, g), deeper(r, g), link_bytes(r, g)})
-        if (f.absent.empty()) out += html_of(f, at);
+      std::string const of_it = fmt::format("; {}: {} vertices, {} edges, {} training vertices, ", g.name, g.vertices, g.edges, g.train);
+      std::string const at =
+          setting + of_it + fmt::format("fanouts {}, {} mini-batches, {} accesses", fanouts_text(t), t.batches, t.accesses);
+      auto const show = [&](figure const& f, std::string const& caption) {
+        if (f.absent.empty()) out += html_of(f, caption);
+      };
+      show(hit_rates(r, g), at);
+      show(share_of_oracle(r, g), at);
+      if (g.traces.size() > 1) {
+        tier_trace const& d = g.traces[1];
+        show(deeper(r, g), setting_of(d.epochs) + of_it +
+                               fmt::format("fanout {} a hop, {} mini-batches; sampled counts 1 epoch beforehand", d.fanouts[0], d.batches));
+      }
+      show(link_bytes(r, g), at);
     }
     out += "</section>\n";
   }

@@ -2,10 +2,10 @@
 // that look alike are taken as drawn from Beta(a p, a (1 - p)), so that the best guess is (a p + n) / (a + N): the prediction weighs as
 // much as a mini-batches. Rows look alike, are of one level, where both predictions nearly agree: `expected` within a quarter of an octave,
 // and its ratio to wrpr, which errs elsewhere, within an eighth. What a level was read more often than expected corrects its p, and how
-// much wider its counts scatter than those of coins of chance p tells its a: the excess is (N - 1) / (a + 1) of their variance. So where
-// the prediction is as good as it can be (Kronecker graphs) a is large and nothing changes, and counts of many epochs win. Invariant: sums
-// are taken by pieces of the rows, in order: the same bits with any number of threads. Cost: three passes over the rows, 2 bytes a row.
-// Source: pre-sampling, GNNLab, EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
+// much wider its counts scatter than those of coins of chance p tells its a: the excess is (N - 1) / (a + 1) of their variance, two
+// standard errors taken off. So where the prediction is as good as it can be (Kronecker graphs) a is large and nothing changes, and counts
+// of many epochs win. Invariant: sums are taken by pieces of the rows, in order: the same bits with any number of threads. Cost: three
+// passes over the rows, 2 bytes a row. Source: pre-sampling, GNNLab, EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
 #include "sample/blend.hpp"
 
 #include <algorithm>
@@ -22,21 +22,24 @@ constexpr int octaves = 20, a_quarter = 4, an_eighth = 8, ratios = 128;  // rati
 constexpr int levels = (octaves * a_quarter + 1) * ratios;
 // So many accesses as expected are added to those that a level was read: where few are, the prediction stays.
 constexpr double accesses_taken_on_trust = 8;
+// So many are taken off the scatter of a level: a little more than chance explains is no excess yet, where mini-batches are few.
+constexpr double standard_errors = 2;
 
-// Two sums a level, over all rows.
+// Sums a level, over all rows.
 struct sums {
-  std::vector<double> a, b;
+  std::vector<double> a, b, c;
 };
 template <class Add>
 sums add_up(std::uint64_t n, Add add) {
-  std::vector<sums> part(std::min<std::uint64_t>(pieces, n / 4096 + 1), {std::vector<double>(levels), std::vector<double>(levels)});
+  std::vector<sums> part(std::min<std::uint64_t>(pieces, n / 4096 + 1),
+                         {std::vector<double>(levels), std::vector<double>(levels), std::vector<double>(levels)});
   std::uint64_t const piece = (n + part.size() - 1) / part.size();
   shared_crew().run(part.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t k = begin; k < end; ++k)
       for (std::uint64_t v = k * piece; v < std::min(n, (k + 1) * piece); ++v) add(part[k], v);
   });
   for (std::size_t k = 1; k < part.size(); ++k)
-    for (std::size_t l = 0; l < levels; ++l) part[0].a[l] += part[k].a[l], part[0].b[l] += part[k].b[l];
+    for (std::size_t l = 0; l < levels; ++l) part[0].a[l] += part[k].a[l], part[0].b[l] += part[k].b[l], part[0].c[l] += part[k].c[l];
   return std::move(part[0]);
 }
 
@@ -72,11 +75,15 @@ void blend(std::vector<float>& score, std::vector<float> const& weighted, std::v
   sums const scatter = add_up(n, [&](sums& s, std::uint64_t v) {
     double const p = chance(v), off = static_cast<double>(counts[v]) - sampled * p;
     s.a[level[v]] += off * off;
-    s.b[level[v]] += sampled * p * (1 - p);
+    double const var = sampled * p * (1 - p);
+    s.b[level[v]] += var;
+    s.c[level[v]] += var + 2 * var * var;  // the most that off * off varies where only coins scatter
   });
   std::vector<double> weight(levels);
   for (std::size_t l = 0; l < levels; ++l) {
-    double const excess = scatter.b[l] > 0 && sampled > 1 ? (scatter.a[l] / scatter.b[l] - 1) / (sampled - 1) : 0.99;
+    double excess = 0;  // one mini-batch tells of none
+    if (sampled > 1)
+      excess = scatter.b[l] > 0 ? ((scatter.a[l] - standard_errors * std::sqrt(scatter.c[l])) / scatter.b[l] - 1) / (sampled - 1) : 0.99;
     weight[l] = 1 / std::clamp(excess, 1e-5, 0.99) - 1;
   }
   shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {

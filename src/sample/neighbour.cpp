@@ -145,6 +145,8 @@ struct neighbour_sampler::impl {
   template <class T>
   void make_room(buffer<T>& b, std::uint64_t n, std::uint64_t kept = 0) {
     if (b.size() >= n) return;
+    x.wait();
+    if (!kept) b = {};
     buffer<T> larger_one(x.near(), n + n / 2, x.device(), "a mini-batch");
     if (kept) x.copy(larger_one.data(), b.data(), kept * sizeof(T));
     x.wait();
@@ -202,6 +204,20 @@ struct neighbour_sampler::typed : neighbour_sampler::impl {
     else if constexpr (sizeof(Id) == 4) fetch_of<true>(v, items);
   }
 };
+
+std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options const& o, std::uint64_t train) {
+  std::uint64_t const n = info.vertices;
+  std::uint64_t rows = std::min({n, o.batch, train}), drawing = 0, items = 0;
+  for (std::uint64_t const fanout : o.fanouts) {
+    drawing = std::max(drawing, rows);
+    items = std::max(items, std::min<std::uint64_t>(rows * fanout, none));  // more is refused
+    rows = std::min(n, rows * (fanout + 1));
+  }
+  std::uint64_t const batch = (drawing + items) * 8;  // its rows; before the last hop, so that others come behind them
+  // make_room() takes half as much again, and what rows lay in stays until they are moved.
+  return n * 4 + train * 8 + (where.kind == place_kind::device ? (n + 1) * 16 : 0) + (items * 17 + drawing * 8 + batch) / 2 * 3 + batch +
+         64;
+}
 
 neighbour_sampler::neighbour_sampler(graph const& g, place where, access_mode access, std::optional<tier> edges,
                                      sample_options const& options) {

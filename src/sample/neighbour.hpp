@@ -11,6 +11,9 @@
 
 namespace garner {
 
+// Near memory of a sampler, at the most, while epochs of `train` vertices or fewer go through it.
+std::uint64_t sampling_bytes(graph_info const& info, place where, sample_options const& options, std::uint64_t train);
+
 // State: 4 bytes a vertex near, and what one mini-batch takes. The graph must outlive it.
 class neighbour_sampler {
  public:

@@ -10,7 +10,8 @@
 // So the sum of the logarithms loses h(u) times a second sum, of back(v) = R(v) (1 - P(v)) / (P(v) (1 - R(v))). It moves neighbours of
 // many neighbours apart from those of few, which is where the plain product is wrong (docs/sampling.md has the numbers).
 // sampled: `expected`, and how often rows were read by mini-batches of a few epochs beforehand, blended (sample/blend.hpp).
-// Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. 36 bytes a vertex near.
+// Cost: a round reads every arc once (expected, undirected: twice) and 4 random bytes near each; three launches. Bytes a vertex near:
+// 16 (degree and the PageRanks), 40 (expected; directed: 28), sampled the same and then 20 and what the sampler takes (sampling_bytes).
 #include "sample/score.hpp"
 
 #include <algorithm>
@@ -422,7 +423,8 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", o.tolerance);
   if (o.most_iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   check_sampling(o.sampling);
-  if (o.presample == 0 || o.presample > 1u << 16) fail(errc::usage, "{} epochs sampled beforehand: say 1 to 65,536", o.presample);
+  if (o.by == score_kind::sampled && (o.presample == 0 || o.presample > 1u << 16))
+    fail(errc::usage, "{} epochs sampled beforehand: say 1 to 65,536", o.presample);
   if (o.by == score_kind::sampled) pulled_lists(g);
   score_options how = o;
   how.edges = require_readable(g, o.where, o.access, o.edges);
@@ -451,12 +453,13 @@ score_result score_vertices(graph const& g, score_options const& o, std::vector<
   return r;
 }
 
-std::uint64_t score_bytes(graph_info const& info, score_options const& o) {
-  bool const on_device = o.where.kind == place_kind::device;
+std::uint64_t score_bytes(graph_info const& info, score_options const& o, std::uint64_t train) {
+  bool const on_device = o.where.kind == place_kind::device, counts = o.by == score_kind::sampled;
   std::uint64_t const long_lists = info.edges / slice;  // a list has at most one slice more than its full ones, and is a full one long
-  return info.vertices * (needs_sampling(o.by) ? 48 : 16) + (on_device ? (info.vertices + 1) * 16 : 0) +
-         (o.by == score_kind::sampled ? info.vertices * (on_device ? 24 : 16) : 0) + 2 * long_lists * (sizeof(long_slice) + 8) +
-         long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
+  std::uint64_t const predicting = info.vertices * (needs_sampling(o.by) ? 28 : 4) + (needs_training(o.by) ? train * 8 : 0);
+  std::uint64_t const sampling = counts ? info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, train) : 0;  // afterwards
+  return info.vertices * 12 + std::max(predicting, sampling) + (on_device ? (info.vertices + 1) * 16 : 0) +
+         2 * long_lists * (sizeof(long_slice) + 8) + long_lists * 16 + blocks_of(info.vertices) * 8 + 64;
 }
 
 }  // namespace garner

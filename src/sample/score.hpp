@@ -10,7 +10,8 @@ namespace garner {
 // Scores by internal id. `train`: internal ids, ascending, none twice.
 score_result score_vertices(graph const& g, score_options const& options, std::vector<std::uint64_t> const& train);
 
-std::uint64_t score_bytes(graph_info const& info, score_options const& options);  // near memory, at the most
+// Near memory, at the most; `train`: training vertices, or more.
+std::uint64_t score_bytes(graph_info const& info, score_options const& options, std::uint64_t train);
 
 void check_sampling(sample_options const& options);  // errc::usage
 // The training set inside: internal ids, ascending, each once; errc::input where one does not exist or there is none.

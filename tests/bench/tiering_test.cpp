@@ -112,6 +112,26 @@ TEST(tiering, another_training_bounds_what_is_predicted) {
     EXPECT_LT(r.of_oracle(t, *t.find(score)), r.of_oracle(t, *ceiling) + 0.01) << score;
 }
 
+// One mini-batch that was counted costs little of what the prediction saves.
+TEST(tiering, sampled_over_one_mini_batch_saves_what_expected_does) {
+  tiering_options o = small_options({}, false);
+  o.kinds = {generator::uniform, generator::kron, generator::web};
+  o.scale = 12;
+  o.sampling.fanouts = {4, 4};
+  o.sampling.batch = 1000;
+  o.presample = {1};
+  o.epochs = 10;
+  o.ceiling = 0;
+  o.gathers = false;
+  o.training = [](graph_handle const& g) { return draw_training_set(g, 0.01); };
+  tiering_run const r = measure_tiering(o, {});
+  for (tiering_graph const& g : r.graphs) {
+    tier_trace const& t = g.traces[0];
+    EXPECT_EQ(t.batches, 10u);
+    EXPECT_GT(r.of_oracle(t, *t.find("sampled")), 0.95 * r.of_oracle(t, *t.find("expected"))) << g.name;
+  }
+}
+
 TEST(tiering, file_comes_back_and_says_what_is_wrong) {
   std::string const text = to_json(small_run(false));
   EXPECT_TRUE(is_tiering(text));
@@ -147,6 +167,19 @@ TEST(tiering, page_shows_every_figure) {
   for (char const* figure : {"(figure 4.8)", "(figure 4.10)", "(figure 4.11)", "of what the oracle saves"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
   EXPECT_EQ(page_of({}, {{"t.json", small_run(false)}}).find("(figure 4.10)"), std::string::npos);
+  // Figure 4.10 has epochs and fanouts of its own, and each `sampled` says over how many epochs it counted.
+  tiering_options o = small_options({}, true);
+  o.epochs = 7, o.deeper_epochs = 2;
+  o.presample = {3, 5};
+  o.ceiling = 0;
+  o.gathers = false;
+  std::string const longer = page_of({}, {{"t.json", measure_tiering(o, {})}});
+  for (char const* text : {"expected, sampled over 3 epochs", "expected, sampled over 5 epochs", "expected, sampled over 1 epoch",
+                           "over 3, 5 epochs beforehand", "mini-batches of 5, 7 epochs"})
+    EXPECT_NE(longer.find(text), std::string::npos) << text;
+  std::size_t const at = longer.find("mini-batches of 5, 2 epochs");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(longer.find("fanout 10 a hop, 12 mini-batches", at), at + 300);
   tiering_run timed = small_run(false);
   EXPECT_NE(page.find("ms a gather"), std::string::npos);
   EXPECT_NE(page.find("another training of 8 times the epochs"), std::string::npos);

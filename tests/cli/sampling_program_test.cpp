@@ -142,8 +142,13 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr -o k.gnr", 2, "the graph itself");
   says("garner score k.gnr --by size", 2, "wrpr");
   says("garner score k.gnr --by sampled --presample 0", 2, "0 epochs");
+  EXPECT_EQ(at.shell("garner score k.gnr --by expected --presample 0").code, 0);  // which that score does not have
+  // Before anything is taken.
+  says("garner score k.gnr --by sampled --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
+  says("garner trace k.gnr --train 100% --host-budget 120KiB", 1, "k.gnr: needs about");
   says("garner score d.gnr --by sampled --train 100%", 1, "--in-lists");
   says("garner bench tiering --presample 8,0 --place host --out r.json", 2, "--presample 0");
+  says("garner bench tiering --presample 8,1,8 --place host --out r.json", 2, "8 stands twice");
   says("garner bench tiering --deeper-epochs 0 --place host --out r.json", 2, "--deeper-epochs 0");
   // Before the file is loaded: this one would be refused as damaged.
   std::string spoilt = read_text(at / "k.gnr");

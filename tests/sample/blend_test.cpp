@@ -48,7 +48,7 @@ TEST(blend, equals_its_serial_twin) {
   std::vector<float> score = r.expected;
   blend(score, r.weighted, r.counts, 7, 3);
   struct sums {
-    double read = 0, expected = 0, off = 0, coins = 0;
+    double read = 0, expected = 0, off = 0, coins = 0, noise = 0;
   };
   std::map<std::pair<double, double>, sums> levels;
   double all_e = 0, all_w = 0;
@@ -65,10 +65,12 @@ TEST(blend, equals_its_serial_twin) {
     double const p = chance(v);
     level_of(v).off += (r.counts[v] - 21 * p) * (r.counts[v] - 21 * p);
     level_of(v).coins += 21 * p * (1 - p);
+    level_of(v).noise += 21 * p * (1 - p) + 2 * std::pow(21 * p * (1 - p), 2);
   }
   for (std::size_t v = 0; v < 9001; ++v) {
     sums const& s = level_of(v);
-    double const excess = s.coins > 0 ? (s.off / s.coins - 1) / 20 : 0.99, a = 1 / std::clamp(excess, 1e-5, 0.99) - 1;
+    double const excess = s.coins > 0 ? ((s.off - 2 * std::sqrt(s.noise)) / s.coins - 1) / 20 : 0.99,
+                 a = 1 / std::clamp(excess, 1e-5, 0.99) - 1;
     double const wanted = 7 * (a * chance(v) + r.counts[v]) / (a + 21);
     ASSERT_NEAR(static_cast<double>(score[v]), wanted, 1e-6 * wanted + 1e-7) << v;
   }
@@ -92,6 +94,14 @@ TEST(blend, leaves_a_right_prediction_and_mends_a_biased_one) {
     blend(score, r.weighted, r.counts, 10, 1);
     EXPECT_LT(error_of(score, r, 10), 0.15) << bias;  // by the counts alone it is 1.3
   }
+}
+
+// One mini-batch tells nothing of the scatter.
+TEST(blend, of_one_mini_batch_is_nearly_the_prediction) {
+  rows const r = drawn(20000, 1, 1, 0.5);
+  std::vector<float> score = r.expected;
+  blend(score, r.weighted, r.counts, 1, 1);
+  EXPECT_LT(error_of(score, r, 1), 1.5 * error_of(r.expected, r, 1));
 }
 
 TEST(blend, of_many_epochs_is_what_was_counted) {

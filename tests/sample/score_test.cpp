@@ -5,9 +5,12 @@
 
 #include "core/random.hpp"
 #include "garner/sample.hpp"
+#include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
+#include "memory/budget.hpp"
 #include "sample/blend.hpp"
+#include "sample/neighbour.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -248,6 +251,56 @@ TEST_P(scores_at, of_graphs_without_edges_or_vertices) {
   EXPECT_TRUE(scores(brought(make_graph({}), where()), o).score.empty());
   o.by = score_kind::reverse_pagerank;
   expect_near(scores(h, o).score, std::vector<double>(4, 0.0375), 1e-6, 0);
+}
+
+// The bytes that are told beforehand suffice, and a third of them does not.
+TEST(scores, take_the_memory_that_is_told) {
+  generate_options how;
+  how.kind = generator::uniform;
+  how.scale = 13;
+  graph_handle const h = generate_graph(how);
+  auto const suffices = [&](std::uint64_t bytes, auto&& run) {
+    std::uint64_t const before = host_budget().limit();
+    host_budget().set_limit(host_budget().used() + bytes);
+    bool enough = true;
+    try {
+      run();
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::memory) << e.what();
+      enough = false;
+    }
+    host_budget().set_limit(before);
+    return enough;
+  };
+  for (double const share : {0.01, 1.0})
+    for (std::uint64_t const batch : {100, 1000, 100000})
+      for (hop_rule const rule : {hop_rule::all, hop_rule::last}) {
+        score_options o;
+        o.by = score_kind::sampled;
+        o.presample = 1;
+        o.train = draw_training_set(h, share);
+        o.sampling.batch = batch;
+        o.sampling.fanouts = {12, 5, 6};
+        o.sampling.rule = rule;
+        std::uint64_t const told = score_bytes(h.info(), o, o.train.size());
+        EXPECT_TRUE(suffices(told, [&] { scores(h, o); })) << share << " " << batch;
+        EXPECT_FALSE(suffices(told / 3, [&] { scores(h, o); })) << share << " " << batch;
+        trace_options t;
+        t.train = o.train;
+        t.sampling = o.sampling;
+        std::uint64_t const state = h.info().vertices * 4 + sampling_bytes(h.info(), t.where, t.sampling, t.train.size());
+        EXPECT_TRUE(suffices(state, [&] { record_trace(h, t); })) << share << " " << batch;
+        EXPECT_FALSE(suffices(state / 3, [&] { record_trace(h, t); })) << share << " " << batch;
+      }
+  for (score_kind const by : all_scores) {
+    score_options o;
+    o.by = by;
+    o.presample = by == score_kind::sampled ? 1 : 0;  // of the others nobody asks
+    o.train = draw_training_set(h, 1);
+    std::uint64_t const told = score_bytes(h.info(), o, o.train.size());
+    EXPECT_TRUE(suffices(told, [&] { scores(h, o); })) << to_string(by);
+    EXPECT_FALSE(suffices(told / 3, [&] { scores(h, o); })) << to_string(by);
+  }
 }
 
 TEST(scores, say_what_is_wrong) {
