@@ -155,7 +155,7 @@ void* allocate(int index, std::size_t bytes) {
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
     fail(errc::memory,
-         "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget, --device-budget) or free some",
+         "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
          index, bytes, cudaGetErrorString(status), free_bytes, total);
   }
   watch_least(index);
