@@ -102,7 +102,8 @@ enum class gather_way : std::uint8_t {
 };
 enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation window only
 // Ids that stand several times in a gather: their far rows cross the link once, or each position reads its own. automatic: once where rows
-// are far, in every order that is named; with order automatic not where even looking for them would show.
+// are far, in every order that is named; with order automatic not where even looking for them would show. Not, but for sorted ids, where a
+// place for rows is pinned host memory: what repeats is copied from there, over the link again.
 enum class gather_duplicates : std::uint8_t { automatic, once, repeat };
 std::string_view to_string(gather_way);
 std::string_view to_string(gather_order);

@@ -349,7 +349,7 @@ class bench_of_gathers {
         copy_each(array, ids, static_cast<char*>(out.data()));
       } else {
         gather_run const run = tensor.gather_many(batches, outs, q.how);
-        row.way = to_string(run.way), row.order = to_string(run.order), row.why = run.why;
+        row.way = to_string(run.way), row.order = to_string(run.order), row.duplicates = to_string(run.duplicates), row.why = run.why;
         row.requests = run.link.request_count();
       }
       double const took = now_ms() - start;
@@ -392,7 +392,8 @@ class bench_of_gathers {
         if (gathers) {
           gather_run const run = tensor.gather({ids.data(), n, 8}, out.data(), q.how);
           took[1] = now_ms() - start;
-          gathered.way = to_string(run.way), gathered.order = to_string(run.order), gathered.why = run.why;
+          gathered.way = to_string(run.way), gathered.order = to_string(run.order), gathered.duplicates = to_string(run.duplicates);
+          gathered.why = run.why;
         } else {
           copy_each(array, ids, static_cast<char*>(out.data()));
           took[0] = now_ms() - start;

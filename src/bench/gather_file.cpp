@@ -39,6 +39,7 @@ std::string to_json(gather_file const& f) {
                            {"batches", r.batches},
                            {"way", r.way},
                            {"order", r.order},
+                           {"duplicates", r.duplicates},
                            {"multiprocessors", r.multiprocessors},
                            {"load_bytes", r.load_bytes},
                            {"ms", or_null(r.ms)},
@@ -101,7 +102,9 @@ gather_file parse_gathers(std::string const& text, std::string const& name) {
     row.requests = r["requests"].count();
     row.why = r["why"].text();
     row.skipped = r["skipped"].text();
-    if (json const& raw = all["rows"][k++]; raw.contains("beside") && !raw["beside"].is_null()) {
+    json const& raw = all["rows"][k++];
+    if (raw.contains("duplicates")) row.duplicates = r["duplicates"].text();
+    if (raw.contains("beside") && !raw["beside"].is_null()) {
       field const b = r["beside"];
       auto const time = [&](char const* key) {
         double const ms = b[key].number();

@@ -154,8 +154,7 @@ void* allocate(int index, std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    fail(errc::memory,
-         "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget, --device-budget) or free some",
+    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
          index, bytes, cudaGetErrorString(status), free_bytes, total);
   }
   watch_least(index);

@@ -70,13 +70,15 @@ double gather_figures::unsorted_ms(std::uint64_t n, std::uint64_t row_bytes, std
   return ms_of(static_cast<double>(n) * each, translations(table_bytes), static_cast<double>(n) * static_cast<double>(row_bytes),
                zero_copy_gbs);
 }
-double gather_figures::sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const {
+double gather_figures::sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes, std::uint64_t different) const {
   return ms_of(touched(n, row_bytes, table_bytes, granule), translations(table_bytes),
-               static_cast<double>(n) * static_cast<double>(row_bytes), zero_copy_gbs);
+               static_cast<double>(std::min(n, different)) * static_cast<double>(row_bytes), zero_copy_gbs);
 }
-double gather_figures::engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const {
-  double const moved = ms_of(touched(n, row_bytes, table_bytes, engine_granule), translations(table_bytes),
-                             static_cast<double>(n) * static_cast<double>(row_bytes), std::min(zero_copy_gbs, engine_gbs));
+double gather_figures::engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes,
+                                        std::uint64_t different) const {
+  double const moved =
+      ms_of(touched(n, row_bytes, table_bytes, engine_granule), translations(table_bytes),
+            static_cast<double>(std::min(n, different)) * static_cast<double>(row_bytes), std::min(zero_copy_gbs, engine_gbs));
   return std::max(moved, static_cast<double>(n) / engine_rows / 1e6);
 }
 double gather_figures::sort_ms(std::uint64_t n) { return 0.03 + 45e-9 * static_cast<double>(n); }
@@ -104,13 +106,16 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;
   auto const far =
       q.rows ? static_cast<std::uint64_t>(static_cast<double>(q.ids) * static_cast<double>(q.far_rows) / static_cast<double>(q.rows)) : 0;
-  double const as_given = figures.unsorted_ms(far, q.row_bytes, table), by_all = figures.sorted_ms(far, q.row_bytes, table),
-               sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
-  double const find = figures.find_ms(q.ids);
   bool const asked_once = options.duplicates == gather_duplicates::once, repeat = options.duplicates == gather_duplicates::repeat;
+  // Of more ids than far rows some ask for a row again, whoever draws them.
+  bool const repeats = !repeat && q.row_bytes > 0 && far > q.far_rows;
+  std::uint64_t const different = repeats ? static_cast<std::uint64_t>(touched(far, q.row_bytes, table, q.row_bytes)) : far;
+  double const as_given = figures.unsorted_ms(far, q.row_bytes, table), by_all = figures.sorted_ms(far, q.row_bytes, table, different),
+               sort = figures.sort_ms(q.ids), bytes = static_cast<double>(far) * static_cast<double>(q.row_bytes) / 1e6;
+  double const found = figures.unsorted_ms(different, q.row_bytes, table) + figures.find_ms(q.ids);
   auto const gbs = [&](double ms) { return bytes / std::max(ms, 1e-9); };
   // The copy engine waits until ids are checked, and for it rows near are another pass, at the rate of peers.
-  double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table) + 0.02 +
+  double const by_engine = figures.engine_sorted_ms(far, q.row_bytes, table, different) + 0.02 +
                            (near ? static_cast<double>(q.ids - far) * static_cast<double>(q.row_bytes) / 300e6 + 0.01 : 0);
   bool const engine = run.way == gather_way::automatic && q.where.kind == place_kind::device && q.bulk_ready && !q.converted &&
                       q.row_bytes % 16 == 0 && q.far_rows > 0 && q.row_bytes > 0 && options.load_bytes == 0 && sortable;
@@ -135,25 +140,32 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
     bool const pays = sortable && in_order < clearly * as_given,
-               insures = sortable && !repeat && in_order <= worth * (as_given + (asked_once ? find : 0));
+               insures = sortable && !repeat && in_order <= worth * (asked_once ? found : as_given);
     run.order = pays || insures ? gather_order::sorted : gather_order::none;
     std::string const rates = far ? fmt::format("sorted {:.0f} GB/s with the sort, unsorted {:.0f} ({})", gbs(by_all + sort), gbs(as_given),
                                                 figures.measured ? "measured here" : "shipped figures")
                                   : std::string("too few to matter");
-    order = fmt::format("{}: {} sorted ids share {} translations{}; {}", rows_text(q), grouped(q.ids),
-                        pays ? "some" : "few or need none of these",
-                        !pays && insures ? ", but what repeats crosses once for so short a sort" : "", rates);
+    std::string const shared = run.order == gather_order::sorted && repeats
+                                   ? fmt::format("ask for some {} rows, each of which crosses once", grouped(different))
+                                   : fmt::format("share {} translations{}", pays ? "some" : "few or need none of these",
+                                                 !pays && insures ? ", but what repeats crosses once for so short a sort" : "");
+    order = fmt::format("{}: {} sorted ids {}; {}", rows_text(q), grouped(q.ids), shared, rates);
   }
-  // Ids in another order than sorted: what repeats is looked for where rows cross a link, and where an order was named whatever it takes.
+  // Ids in another order than sorted: what repeats is looked for where rows cross a link, and where an order was named whatever it takes;
+  // but not where the rows that have come lie across the link again.
   bool const crosses = q.where.kind != place_kind::host && q.far_rows > 0 && q.row_bytes > 0;
   if (run.duplicates = options.duplicates; staged) {
     run.duplicates = gather_duplicates::repeat;
   } else if (run.duplicates == gather_duplicates::automatic) {
-    bool const looks = crosses && sortable && (options.order != gather_order::automatic || as_given + find <= worth * as_given);
+    bool const looks = crosses && sortable && !q.far_places && (options.order != gather_order::automatic || found <= worth * as_given);
     run.duplicates = run.order == gather_order::sorted || looks ? gather_duplicates::once : gather_duplicates::repeat;
   }
-  if (run.order != gather_order::sorted && run.duplicates == gather_duplicates::once)
-    order += "; ids that repeat are found by a hash table, so that their far rows cross once";
+  bool const host = q.where.kind == place_kind::host;
+  if (run.order != gather_order::sorted && run.duplicates == gather_duplicates::once && (crosses || host))
+    order +=
+        fmt::format("; ids that repeat are found by a hash table, {}", host           ? "so that each row is read once"
+                                                                       : q.far_places ? "and copied from places that are host memory too"
+                                                                                      : "so that their far rows cross once");
   else if (run.duplicates == gather_duplicates::repeat && crosses && !staged) order += "; an id that repeats is fetched again";
 
   if (run.way != gather_way::automatic) {

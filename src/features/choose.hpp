@@ -6,8 +6,9 @@
 // The copy engine of 4 multiprocessors (way bulk) has few rows on their way at once; in order, these share translations as if the granule
 // were twice as long: 300,000 ids of 32 GiB, rows of 128 to 512 B, take 6.2 - 6.5 ms against 7.6. It was not seen to bring more than 73
 // million rows a second (512 B, from 1,000,000 ids on), so no more is expected of it, and dense gathers stay with all multiprocessors.
-// Ids that repeat: the model expects none, but a twentieth of the time is given for that their rows cross once; in sampled mini-batches
-// more than one id in twenty is there again.
+// Ids that repeat: where there are more than far rows some must, and so many different rows as random ids ask for cross. Of fewer the model
+// expects none to, but a twentieth of the time is given for that their rows cross once; in sampled mini-batches more than one id in twenty
+// is there again.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -30,15 +31,16 @@ struct gather_figures {
   static constexpr unsigned engine_multiprocessors = 4;
   static constexpr double engine_rows = 0.073, engine_gbs = 68;  // 1e9 rows and bytes a second, of so many multiprocessors
 
+  static constexpr std::uint64_t every = ~std::uint64_t{0};
   static gather_figures shipped();
   // What a calibration says; of tables larger than it measured, what is shipped.
   static gather_figures of(link_calibration const& link);
   double translations(std::uint64_t table_bytes) const;  // of the largest table measured that is no larger
 
-  // Milliseconds for n rows of a table, and for bringing n ids into order.
+  // Milliseconds for n rows of a table (of which in order only those that are `different` cross), and for bringing n ids into order.
   double unsorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const;
-  double sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const;
-  double engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes) const;
+  double sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes, std::uint64_t different = every) const;
+  double engine_sorted_ms(std::uint64_t n, std::uint64_t row_bytes, std::uint64_t table_bytes, std::uint64_t different = every) const;
   static double sort_ms(std::uint64_t n);
   static double find_ms(std::uint64_t n);  // and for finding those that repeat, unsorted
 };
@@ -50,6 +52,7 @@ struct gather_question {
   bool bulk_ready = false;               // there is a copy engine, and table and places for rows begin on 16 bytes
   bool window = false;                   // ids of several mini-batches, which share rows
   bool converted = false;                // rows are written as another element
+  bool far_places = false;               // a place for rows is host memory: copying from it what repeats crosses the link as well
 };
 // How many multiprocessors the copy engine gets: those that were asked for; 4 of none and where it was chosen beside 8 or more.
 unsigned engine_share(gather_options const& options);

@@ -306,7 +306,7 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
   auto const at_least = [&](auto& b, char const* what) { of_size(b, n, n + n / 4, what); };
   bool const sorts = order != gather_order::none, windows = order == gather_order::bucketed, finds = once && order != gather_order::sorted;
   std::uint64_t const slots = std::bit_ceil(2 * n);
-  at_least(room.keys, "ids of a gather, to be sorted");
+  at_least(room.keys, "ids of a gather");
   if (sorts)
     at_least(room.positions, "positions of a gather, to be sorted"), at_least(room.spare_keys, "ids of a gather, to be sorted"),
         at_least(room.spare_positions, "positions of a gather, to be sorted");

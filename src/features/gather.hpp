@@ -3,7 +3,7 @@
 // A row lies by its rank (the place of its id among the hottest; without scores the id itself): [0, near_end) in memory of the place that
 // gathers, [near_end, peer_end) interleaved over peers (Listing 4.1 of Min's dissertation as meant: row offset / peers of device
 // offset % peers), the rest in the user's own array, where the id addresses it.
-// Invariant: an id outside the table is never looked up; it is skipped, and check_ids or order_ids has told of it.
+// Invariant: an id outside the table is never looked up; it is skipped, and check_ids, order_ids or gather_rows with `bad` has told of it.
 #pragma once
 #include <cstdint>
 

@@ -446,8 +446,10 @@ struct tiered_tensor::parts {
     element const to = written(o);
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
     bool const engine = has_bulk && on_16(view.far) && std::all_of(outs.begin(), outs.end(), on_16);
-    gather_run run =
-        choose({x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, window, to != source.kind}, o, figures);
+    bool const far_places =
+        x.on_device() && std::any_of(outs.begin(), outs.end(), [](void const* at) { return at && device::pinned_from(at) > 0; });
+    gather_run run = choose(
+        {x.where(), n, row_bytes, source.rows, source.rows - view.peer_end, engine, window, to != source.kind, far_places}, o, figures);
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }

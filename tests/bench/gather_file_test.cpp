@@ -29,6 +29,8 @@ gather_file whole_file() {
   gather_file f = measure_gathers(small_options({}, {"unaligned", "sizes", "orders", "dense", "duplicates", "convert", "beside", "copies"}),
                                   [](gather_row const&) {});
   f.place = "device 0", f.device = "a \"GPU\"", f.link_gbs = 51.1, f.link_measured = true;
+  for (gather_row& asked : f.rows)
+    if (asked.label.ends_with(", automatic")) asked.duplicates = "once";
   gather_row r;
   r.row_bytes = 4096, r.ids = 100, r.way = "aligned", r.order = "none", r.ms = 2, r.gbs = 46.5, r.rows_a_second = 1e6, r.of_link = 0.9;
   for (unsigned sms : {1u, 8u, 132u})
@@ -63,6 +65,7 @@ TEST(gather_file, comes_back_and_says_what_is_wrong) {
     json less = whole;
     less["rows"].back().erase(key);
     if (key == "beside") EXPECT_FALSE(parse_gathers(less.dump(), "g.json").rows.back().beside);
+    else if (key == "duplicates") EXPECT_EQ(parse_gathers(less.dump(), "g.json").rows.back().duplicates, "");  // so do some that followed
     else EXPECT_NE(refused(less).find("]." + key), std::string::npos) << key;
   }
   json bad = whole;
@@ -106,6 +109,20 @@ TEST(gather_file, page_shows_every_figure) {
                            "the arithmetic takes 7.10 % longer"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<small>"), std::string::npos);
+  EXPECT_NE(page.find("% of the link"), std::string::npos);
+  EXPECT_EQ(page.find("% of a copy a row"), std::string::npos);
+  // At the host each position is a read whatever is asked for, and a share is one of copies.
+  gather_file host = whole_file();
+  host.link_measured = false;
+  for (gather_row& r : host.rows)
+    if (!r.duplicates.empty()) r.duplicates = "repeat";
+  std::string const at_host = page_of({}, {}, {{"g.json", host}});
+  EXPECT_EQ(at_host.find("that are each asked for twice: "), std::string::npos);
+  EXPECT_NE(at_host.find("% of a copy a row"), std::string::npos);
+  EXPECT_EQ(at_host.find("% of the link"), std::string::npos);
+  for (gather_row& r : host.rows)  // as an H200's file of before duplicates were written
+    if (!std::exchange(r.duplicates, "").empty() && r.label.ends_with(", automatic")) r.order = "sorted";
+  EXPECT_NE(page_of({}, {}, {{"g.json", host}}).find("that are each asked for twice: "), std::string::npos);
   gather_file none;
   EXPECT_NE(page_of({}, {}, {{"g.json", none}}).find("</html>"), std::string::npos);
 }
@@ -153,6 +170,8 @@ TEST(duplicates, are_fetched_once_in_every_order) {
   for (gather_row const& r : f.rows) EXPECT_EQ(r.skipped, "") << r.label;
   for (std::size_t k = 0; k < 10; ++k) EXPECT_EQ(f.rows[k].row_bytes, 512u);
   EXPECT_EQ(f.rows[5].label, "512 B, each twice, automatic");
+  EXPECT_EQ(f.rows[6].duplicates, "once");
+  EXPECT_EQ(f.rows[9].duplicates, "repeat");
   EXPECT_EQ(f.rows[6].label, "512 B, each twice, none");
   EXPECT_EQ(f.rows[9].label, "512 B, each twice, each a read");
   for (std::size_t k = 6; k < 9; ++k) EXPECT_LE(f.rows[k].requests, 150u * 4) << f.rows[k].label;

@@ -10,7 +10,7 @@
 namespace garner {
 namespace {
 using namespace garner::testing;
-using ::testing::HasSubstr;
+using ::testing::HasSubstr, ::testing::Not;
 
 gather_figures const shipped = gather_figures::shipped();
 
@@ -92,6 +92,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   q = of_table(300000, 512, 32), q.far_rows = 0;
   EXPECT_EQ(choose(q, {}, shipped).duplicates, repeat);
   EXPECT_EQ(choose(q, asking(gather_way::naive, gather_order::bucketed), shipped).duplicates, repeat);
+  EXPECT_THAT(choose(q, asking_for(once, gather_order::none), shipped).why, Not(HasSubstr("hash table")));
   q = of_table(300000, 512, 32), q.where.kind = place_kind::host;
   EXPECT_EQ(choose(q, {}, shipped).duplicates, repeat);
   EXPECT_EQ(choose(q, asking_for(once, gather_order::none), shipped).duplicates, once);
@@ -103,6 +104,47 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   EXPECT_EQ(parse_gather_duplicates("once"), once);
   EXPECT_EQ(error_of([] { parse_gather_duplicates("twice"); }),
             "'twice' is no treatment of duplicates; say one of automatic, once, repeat");
+}
+
+TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
+  // 300,000 ids of 500 rows: 19.2 MB as they come, 32 KB once.
+  gather_question q{{place_kind::traced, 0}, 300000, 64, 500, 500, false, false, false};
+  gather_run run = choose(q, {}, shipped);
+  EXPECT_EQ(run.duplicates, gather_duplicates::once);
+  EXPECT_THAT(run.why, HasSubstr("300,000 sorted ids ask for some 500 rows, each of which crosses once; sorted "));
+  gather_options o;
+  o.duplicates = gather_duplicates::repeat;
+  EXPECT_EQ(choose(q, o, shipped).duplicates, gather_duplicates::repeat);
+  EXPECT_EQ(choose(q, o, shipped).order, gather_order::none);
+  q.rows = q.far_rows = 300000;  // as many as ids, which need not repeat
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
+  // Where even what is saved takes less time than looking for it.
+  q.ids = 1000, q.rows = q.far_rows = 500;
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
+  // Between what a sort may cost and what looking may.
+  q.ids = 20000, q.rows = q.far_rows = 50;
+  EXPECT_EQ(choose(q, {}, shipped).order, gather_order::none);
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::once);
+  q.rows = 5000, q.far_rows = 50;  // of which 200 ids are for these
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
+}
+
+TEST(choice_of_duplicates, not_found_where_places_for_rows_are_host_memory) {
+  gather_question q = of_table(56000, 512, 1);
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::once);
+  EXPECT_EQ(choose(q, asking(gather_way::aligned, gather_order::bucketed), shipped).duplicates, gather_duplicates::once);
+  q.far_places = true;
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
+  for (gather_order order : {gather_order::none, gather_order::bucketed})
+    EXPECT_EQ(choose(q, asking(gather_way::aligned, order), shipped).duplicates, gather_duplicates::repeat) << to_string(order);
+  // Sorted, each row is written to all its places as it comes.
+  EXPECT_EQ(choose(q, asking(gather_way::aligned, gather_order::sorted), shipped).duplicates, gather_duplicates::once);
+  gather_options o;
+  o.order = gather_order::none, o.duplicates = gather_duplicates::once;
+  EXPECT_EQ(choose(q, o, shipped).duplicates, gather_duplicates::once);
+  EXPECT_THAT(choose(q, o, shipped).why, HasSubstr("by a hash table, and copied from places that are host memory too; "));
+  q.where.kind = place_kind::host;
+  EXPECT_THAT(choose(q, o, shipped).why, HasSubstr("by a hash table, so that each row is read once; "));
 }
 
 TEST(choice_of_way, the_copy_engine_in_order_where_it_was_measured_faster) {

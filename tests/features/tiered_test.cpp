@@ -165,6 +165,24 @@ TEST(tiers, on_a_device_rows_lie_in_any_mixture) {
       }
 }
 
+TEST(tiers, on_a_device_what_repeats_is_not_copied_from_places_in_host_memory) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  numbered_rows const data(1000, 5);
+  tiered_options o;
+  o.where = {place_kind::device, 0}, o.device_budget = 0;
+  tiered_tensor t(data.rows, o);
+  buffer<std::int64_t> ids(tier::host, 10, 0, "a test"), near(tier::device, 50, 0, "a test"), pinned(tier::host, 50, 0, "a test");
+  std::fill_n(ids.data(), 10, 7);
+  gather_options how;
+  for (gather_order order : {gather_order::none, gather_order::bucketed, gather_order::sorted}) {
+    how.order = order;
+    EXPECT_EQ(t.gather({ids.data(), 10, 8}, near.data(), how).duplicates, gather_duplicates::once) << to_string(order);
+    EXPECT_EQ(t.gather({ids.data(), 10, 8}, pinned.data(), how).duplicates,
+              order == gather_order::sorted ? gather_duplicates::once : gather_duplicates::repeat)
+        << to_string(order);
+  }
+}
+
 TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
   auto* const plain = static_cast<std::int64_t*>(std::calloc(1000, 8));  // pageable memory of the host
