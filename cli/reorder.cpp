@@ -12,6 +12,7 @@
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "pack_options.hpp"
+#include "sample/score.hpp"
 #include "sample/table.hpp"
 #include "sample_options.hpp"
 #include "verbs.hpp"
@@ -30,14 +31,17 @@ struct reorder_arguments {
 };
 
 // By ascending id.
-std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) {
-  if (a.score.ends_with(".npy")) return read_scores(a.score);
+score_options scored_how(reorder_arguments const& a, place where) {
   score_options o;
   o.by = parse_score(a.score);
   o.where = where;
   o.sampling = a.training.sampling();
-  graph_handle home(std::move(g));
   o.presample = a.training.presample;
+  return o;
+}
+std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) {
+  score_options o = scored_how(a, where);
+  graph_handle home(std::move(g));
   if (needs_training(o.by)) o.train = cli::training_set(home, a.training.train, a.how.seed);
   score_result const r = scores(home, o);
   g = home.take();
@@ -73,6 +77,15 @@ void reorder_file(reorder_arguments& a) {
            a.table, a.in, to_string(info.order));
     check_table(a.table, info.vertices, a.in);
   }
+  std::vector<float> score;
+  bool const given = scored && a.score.ends_with(".npy");
+  if (given) {
+    score = read_scores(a.score);
+  } else if (scored) {
+    score_options const o = scored_how(a, where);
+    require_scorable(a.in, info, o);
+    if (needs_training(o.by)) cli::check_training(a.training.train);
+  }
   std::uint64_t const bytes = reorder_bytes(info);
   cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));
   cli::flush_out();
@@ -83,7 +96,7 @@ void reorder_file(reorder_arguments& a) {
   how.weights = info.weights != weight_kind::none;
   how.check = !a.no_check;
   graph g = load_graph(a.in, how);
-  std::vector<float> const score = scored ? scores_of(a, g, where) : std::vector<float>{};
+  if (scored && !given) score = scores_of(a, g, where);
   a.how.scores = score;
   g = reorder(std::move(g), a.how, where);
   if (on_device) g = bring_to(graph_handle(std::move(g)), {}).take();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "access/matrix.hpp"
@@ -85,17 +86,32 @@ graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
   return open_graph(file, o);
 }
 
-vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed) {
-  if (text.ends_with('%')) {
-    char* end = nullptr;
-    double const share = std::strtod(text.c_str(), &end) / 100;
-    if (end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
-      fail(errc::usage, "--train {}: say a share above 0% and at most 100%, as 1%, or a file of vertex ids", text);
-    return draw_training_set(g, share, seed);
-  }
+namespace {
+
+std::optional<double> share_of(std::string const& text) {
+  if (!text.ends_with('%')) return {};
+  char* end = nullptr;
+  double const share = std::strtod(text.c_str(), &end) / 100;
+  if (end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
+    fail(errc::usage, "--train {}: say a share above 0% and at most 100%, as 1%, or a file of vertex ids", text);
+  return share;
+}
+std::ifstream ids_of(std::string const& text) {
   errno = 0;
   std::ifstream in(text);
   if (!in) fail(errc::io, "--train {}: cannot be read: {}; say a share, as 1%, or a file of vertex ids", text, std::strerror(errno));
+  return in;
+}
+
+}  // namespace
+
+void check_training(std::string const& text) {
+  if (!share_of(text)) ids_of(text);
+}
+
+vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed) {
+  if (auto const share = share_of(text)) return draw_training_set(g, *share, seed);
+  std::ifstream in = ids_of(text);
   vertex_set train;
   std::string line;
   for (std::uint64_t number = 1; std::getline(in, line); ++number) {

@@ -31,6 +31,8 @@ struct sample_arguments {
   graph_handle load(bool in_lists, std::uint64_t state) const;
 };
 
+// Before a graph is loaded: whether it is a share, or a file that can be read.
+void check_training(std::string const& text);
 // "1%" of the vertices, drawn with the seed; or a file of vertex ids, one a line (blank lines and what follows a # are passed over).
 vertex_set training_set(graph_handle const& g, std::string const& text, std::uint64_t seed);
 

@@ -37,6 +37,8 @@ void score_file(score_arguments& a) {
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
   graph_info const info = read_header(a.file).info;
   bool const trains = needs_training(o.by), samples = needs_sampling(o.by), counts = o.by == score_kind::sampled;
+  require_scorable(a.file, info, o);
+  if (trains) cli::check_training(a.train);
   graph_handle const g = a.load(counts, score_bytes(info, o, a.most_training(info.vertices)));
   if (trains) o.train = cli::training_set(g, a.train, a.seed);
   score_result const r = scores(g, o);

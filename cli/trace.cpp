@@ -8,6 +8,7 @@
 #include "graph/container.hpp"
 #include "graph/graph.hpp"
 #include "sample/neighbour.hpp"
+#include "sample/trace.hpp"
 #include "sample_options.hpp"
 #include "traverse/results.hpp"
 #include "verbs.hpp"
@@ -39,6 +40,8 @@ void trace_file(trace_arguments& a) {
     fail(errc::usage, "{}: holds how often each row was read and nothing else; for --rows let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
   graph_info const info = read_header(a.file).info;
+  require_recordable(a.file, info, o);
+  cli::check_training(a.train);
   graph_handle const g = a.load(true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
   o.train = cli::training_set(g, a.train, a.seed);
   trace const t = record_trace(g, o);

@@ -35,12 +35,14 @@ std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users)
   return inside;
 }
 
-edge_lists const& pulled_lists(graph const& g) {
-  if (!g.info.directed || g.info.edges == 0) return g.out;
-  if (!g.info.in_lists)
+void require_pulled_lists(std::string const& name, graph_info const& info) {
+  if (info.directed && info.edges > 0 && !info.in_lists)
     fail(errc::input,
-         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-lists`", g.name);
-  return g.in;
+         "{}: sampling pulls in-neighbours, and this directed graph has no in-lists; add them with `garner convert --in-lists`", name);
+}
+edge_lists const& pulled_lists(graph const& g) {
+  require_pulled_lists(g.name, g.info);
+  return !g.info.directed || g.info.edges == 0 ? g.out : g.in;
 }
 
 vertex_set draw_training_set(graph_handle const& handle, double share, std::uint64_t seed) {

@@ -417,15 +417,19 @@ class rounds {
 
 }  // namespace
 
-score_result score_vertices(graph const& g, score_options const& o, std::vector<std::uint64_t> const& train) {
-  phase const timed{"sample.score"};
+void require_scorable(std::string const& name, graph_info const& info, score_options const& o) {
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
   if (!(o.tolerance > 0 && o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", o.tolerance);
   if (o.most_iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
   check_sampling(o.sampling);
   if (o.by == score_kind::sampled && (o.presample == 0 || o.presample > 1u << 16))
     fail(errc::usage, "{} epochs sampled beforehand: say 1 to 65,536", o.presample);
-  if (o.by == score_kind::sampled) pulled_lists(g);
+  if (o.by == score_kind::sampled) require_pulled_lists(name, info);
+}
+
+score_result score_vertices(graph const& g, score_options const& o, std::vector<std::uint64_t> const& train) {
+  phase const timed{"sample.score"};
+  require_scorable(g.name, g.info, o);
   score_options how = o;
   how.edges = require_readable(g, o.where, o.access, o.edges);
   if (o.where.kind == place_kind::device) self_test(o.where.index);

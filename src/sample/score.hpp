@@ -14,9 +14,12 @@ score_result score_vertices(graph const& g, score_options const& options, std::v
 std::uint64_t score_bytes(graph_info const& info, score_options const& options, std::uint64_t train);
 
 void check_sampling(sample_options const& options);  // errc::usage
+// What can be refused before a graph is loaded: options out of range, a directed graph without the lists that are sampled.
+void require_scorable(std::string const& name, graph_info const& info, score_options const& options);
 // The training set inside: internal ids, ascending, each once; errc::input where one does not exist or there is none.
 std::vector<std::uint64_t> training_ids(graph const& g, vertex_set const& users);
 // The lists that say who is pulled; errc::input where a directed graph has none.
 edge_lists const& pulled_lists(graph const& g);
+void require_pulled_lists(std::string const& name, graph_info const& info);
 
 }  // namespace garner

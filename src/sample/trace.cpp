@@ -18,6 +18,7 @@
 #include "graph/ranks.hpp"
 #include "sample/lists.hpp"
 #include "sample/neighbour.hpp"
+#include "sample/score.hpp"
 
 namespace garner {
 
@@ -63,9 +64,15 @@ void sample_epochs(neighbour_sampler& sampler, sample_options const& o, std::vec
   }
 }
 
+void require_recordable(std::string const& name, graph_info const& info, trace_options const& o) {
+  if (o.epochs == 0 || o.epochs > 1u << 20) fail(errc::usage, "{} epochs: say 1 to 1,048,576", o.epochs);
+  check_sampling(o.sampling);
+  require_pulled_lists(name, info);
+}
+
 trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
   phase const timed{"sample.trace"};
-  if (o.epochs == 0 || o.epochs > 1u << 20) fail(errc::usage, "{} epochs: say 1 to 1,048,576", o.epochs);
+  require_recordable(g.name, g.info, o);
   neighbour_sampler sampler(g, o.where, o.access, o.edges, o.sampling);
   executor& x = sampler.at();
   std::uint64_t const n = g.info.vertices, a_epoch = (train.size() + o.sampling.batch - 1) / o.sampling.batch;

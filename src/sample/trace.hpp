@@ -9,6 +9,8 @@
 
 namespace garner {
 
+// What can be refused before a graph is loaded.
+void require_recordable(std::string const& name, graph_info const& info, trace_options const& options);
 // `train`: internal ids, ascending, none twice. Counts and rows by rank among the user's ids.
 trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
 

@@ -156,6 +156,14 @@ TEST(sampling_program, refuses) {
   at.write("spoilt.gnr", spoilt);
   says("garner score spoilt.gnr", 1, "checksum");
   says("garner score spoilt.gnr --access copied", 2, "copied");
+  says("garner score spoilt.gnr --by sampled --presample 0", 2, "0 epochs");
+  says("garner score spoilt.gnr --by rpr --damping 2", 2, "damping");
+  says("garner score spoilt.gnr --train 200%", 2, "--train");
+  says("garner score spoilt.gnr --train nofile", 1, "cannot be read");
+  says("garner trace spoilt.gnr --epochs 0", 2, "epochs");
+  says("garner reorder spoilt.gnr o.gnr --by score --score size", 2, "wrpr");
+  says("garner reorder spoilt.gnr o.gnr --by score --score nofile.npy", 1, "nofile.npy");
+  says("garner reorder spoilt.gnr o.gnr --by score --fanout 0", 2, "fanout");
   says("garner trace spoilt.gnr --access copied", 2, "copied");
   says("garner reorder k.gnr o.gnr --score expected", 2, "--by score");
   says("garner reorder k.gnr o.gnr --table-out x.npy", 2, "--table");
