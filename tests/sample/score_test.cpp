@@ -273,7 +273,7 @@ TEST(scores, take_the_memory_that_is_told) {
     return enough;
   };
   for (double const share : {0.01, 1.0})
-    for (std::uint64_t const batch : {100, 1000, 100000})
+    for (std::uint64_t const batch : {100u, 1000u, 100000u})
       for (hop_rule const rule : {hop_rule::all, hop_rule::last}) {
         score_options o;
         o.by = score_kind::sampled;
