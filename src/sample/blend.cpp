@@ -4,7 +4,7 @@
 // and its ratio to wrpr, which errs elsewhere, within an eighth. What a level was read more often than expected corrects its p, and how
 // much wider its counts scatter than those of coins of chance p tells its a: the excess is (N - 1) / (a + 1) of their variance, two
 // standard errors taken off. So where the prediction is as good as it can be (Kronecker graphs) a is large and nothing changes, and counts
-// of many epochs win. Invariant: sums are taken by pieces of the rows, in order: the same bits with any number of threads. Cost: three
+// of many epochs win. Invariant: sums are taken by pieces of the rows, in order: the same bits with any number of threads. Cost: four
 // passes over the rows, 2 bytes a row. Source: pre-sampling, GNNLab, EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
 #include "sample/blend.hpp"
 

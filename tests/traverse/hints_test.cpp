@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "support.hpp"
@@ -13,15 +14,6 @@ namespace garner {
 namespace {
 using namespace garner::testing;
 
-graph generated(generator kind, int scale, std::uint32_t id_bytes = 4) {
-  generate_options o;
-  o.kind = kind;
-  o.scale = scale;
-  o.build.id_bytes = id_bytes;
-  build_report report;
-  executor here({place_kind::host, 0});
-  return generate(here, o, report);
-}
 // Host memory that the device of `where` reads.
 template <class Memory>
 void map(Memory& from, place where) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "access/traffic.hpp"
+#include "generated.hpp"
 #include "graph/generate.hpp"
 #include "support.hpp"
 #include "traverse/bfs.hpp"
@@ -12,16 +13,6 @@
 namespace garner {
 namespace {
 using namespace garner::testing;
-
-graph generated(generator kind, int scale, std::uint32_t id_bytes) {
-  generate_options o;
-  o.kind = kind;
-  o.scale = scale;
-  o.build.id_bytes = id_bytes;
-  build_report report;
-  executor here({place_kind::host, 0});
-  return generate(here, o, report);
-}
 
 degree_classes degrees_of(graph const& g) {
   degree_classes all;
