@@ -1,6 +1,5 @@
 // garner bench traversal, gather, tiering: the figures of the papers on this machine, measured in one run, into a file that `garner
 // report` draws.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/gather.hpp"
@@ -25,12 +24,11 @@ using cli::grouped;
 
 struct bench_arguments {
   std::string what, out, place, protocol = "short";
-  std::vector<std::string> kinds{"kron", "uniform", "web"}, files, jobs{"bfs", "sssp", "components", "pagerank"};
+  std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"};
   std::optional<std::uint64_t> sources, trials, iterations;
   bench::traversal_options how;
   std::string pattern_bytes = "256MiB";
   cli::tiering_arguments tiering;
-  CLI::Option* said_kinds = nullptr;
   cli::budget_arguments budgets;
   bench::gather_bench_options rows;
   std::string table;
@@ -39,7 +37,7 @@ struct bench_arguments {
 
 void say_pattern(bench::pattern_row const& p) {
   if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, cli::with_flags(p.skipped));
-  cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "traced");
+  cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "simulated");
   if (p.link && !p.link->pages)
     cli::say("  requests of 32 B {}, 64 B {}, 96 B {}, 128 B {}", grouped(p.link->requests[0]), grouped(p.link->requests[1]),
              grouped(p.link->requests[2]), grouped(p.link->requests[3]));
@@ -51,7 +49,7 @@ void say_job(bench::job_row const& j) {
   std::string const head = fmt::format("{:<10} {:<11} {:<16} {} B", j.graph, j.job, j.label, j.id_bytes);
   if (!j.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(j.skipped));
   else
-    cli::say("{} {:>12} {:>7}{}\n", head, j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "traced",
+    cli::say("{} {:>12} {:>7}{}\n", head, j.ms_statistic ? fmt::format("{:.3f} ms", *j.ms_statistic) : "simulated",
              j.link ? fmt::format("{:.3f}", j.link->amplification(j.data_bytes) / j.runs()) : "-", j.verified ? "  verified" : "");
   cli::flush_out();
 }
@@ -114,13 +112,17 @@ void explain_gathers(bench_arguments const& a) {
       }
 }
 
+std::vector<generator> generators_of(std::vector<std::string> const& names) {
+  std::vector<generator> kinds;
+  for (std::string const& name : names)
+    if (name != "none") kinds.push_back(parse_generator(name));
+  return kinds;
+}
+
 void measure_tiering(bench_arguments const& a, place where) {
   bench::tiering_options o;
   o.where = where;
-  if (a.said_kinds->count()) o.kinds.clear();
-  if (a.said_kinds->count())
-    for (std::string const& kind : a.kinds)
-      if (kind != "none") o.kinds.push_back(parse_generator(kind));
+  if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.scale = a.how.scale;
   o.edge_factor = a.how.edge_factor;
@@ -146,9 +148,7 @@ void measure(bench_arguments& a) {
   o.iterations = a.iterations.value_or(o.paper_protocol ? 20 : 5);
   o.pattern_bytes = parse_bytes(a.pattern_bytes);
   if (o.pattern_bytes < 65536) fail(errc::usage, "--pattern-bytes {}: say 64KiB or more", a.pattern_bytes);
-  o.kinds.clear();
-  for (std::string const& kind : a.kinds)
-    if (kind != "none") o.kinds.push_back(parse_generator(kind));
+  if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.jobs = a.jobs;
   o.command = cli::command_line();
@@ -167,56 +167,38 @@ void measure(bench_arguments& a) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(cli::program& p) {
   auto const a = std::make_shared<bench_arguments>();
-  CLI::App* const verb = app.add_subcommand("bench", "measure what the figures of the paper show, into a file");
-  verb->add_option("WHAT", a->what,
-                   "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
-                   "way and order; tiering: which score keeps the rows that a training reads")
-      ->required();
-  verb->add_option("--out", a->out, "file to write, for garner report; required but for --explain")->type_name("RUN.json");
-  verb->add_option("--place", a->place, "device, device:N, host, or traced (default: device where there is one)")->type_name("PLACE");
-  cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 4 to 31")->capture_default_str();
-  cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex")->capture_default_str();
-  a->said_kinds = verb->add_option("--kinds", a->kinds, "some of kron,uniform,web; or none (tiering, unsaid: kron,web)")
-                      ->delimiter(',')
-                      ->type_name("LIST")
-                      ->capture_default_str();
-  verb->add_option("--graph", a->files, "a container to measure too; may be said again")->type_name("FILE");
-  verb->add_option("--jobs", a->jobs, "some of bfs,sssp,components,pagerank")->delimiter(',')->type_name("LIST")->capture_default_str();
-  verb->add_option("--protocol", a->protocol, "paper: the mean of 64 sources; short: the median of 8")
-      ->capture_default_str()
-      ->type_name("NAME");
-  cli::add_number(*verb, "--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
-  cli::add_number(*verb, "--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");
-  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
-  cli::add_number(*verb, "--seed", a->how.seed, "of graphs, weights and sources")->capture_default_str();
-  verb->add_option("--way-seconds", a->how.way_seconds, "begin no further run of a way after so long (default: all runs of all ways)")
-      ->type_name("S");
-  verb->add_option("--link", a->how.links, "GB/s of links for which times are predicted")
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->capture_default_str();
-  verb->add_option("--pattern-bytes", a->pattern_bytes, "of the table that is read in patterns")->capture_default_str()->type_name("BYTES");
-  a->tiering.add(*verb);
-  verb->add_option("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)")
-      ->type_name("BYTES");
-  verb->add_option("--ids", a->rows.ids, "gather: ids a gather; the second is what most figures take")
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->capture_default_str();
-  verb->add_option("--figures", a->rows.figures, "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies")
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->capture_default_str();
-  verb->add_flag("--explain", a->explain,
-                 "gather: measure nothing, but say which way and order would be taken for --ids of --table, whether what repeats crosses "
-                 "once, and why");
-  a->budgets.add(*verb, true);
-  verb->footer(
+  cli::verb& v = p.add("bench", "measure what the figures of the paper show, into a file");
+  v.add("WHAT", a->what,
+        "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
+        "way and order; tiering: which score keeps the rows that a training reads")
+      .required();
+  v.add("--out", a->out, "file to write, for garner report; required but for --explain");
+  v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
+  v.add("--scale", a->how.scale, "2^SCALE vertices, 4 to 31");
+  v.add("--edge-factor", a->how.edge_factor);
+  v.add("--kinds", a->kinds);
+  v.add("--graph", a->files).repeats();
+  v.add("--jobs", a->jobs);
+  v.add("--protocol", a->protocol);
+  v.add("--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
+  v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");
+  v.add("--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
+  v.add("--seed", a->how.seed, "of graphs, weights and sources");
+  v.add("--way-seconds", a->how.way_seconds);
+  v.add("--link", a->how.links);
+  v.add("--pattern-bytes", a->pattern_bytes);
+  a->tiering.add(v);
+  v.add("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)");
+  v.add("--ids", a->rows.ids);
+  v.add("--figures", a->rows.figures);
+  v.add("--explain", a->explain);
+  a->budgets.add(v, true);
+  v.ends_with(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
       "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json");
-  verb->callback([a] { measure(*a); });
+  v.runs([a] { measure(*a); });
 }
 
 }  // namespace garner

@@ -10,22 +10,17 @@
 
 namespace garner::cli {
 
-void tiering_arguments::add(CLI::App& verb) {
-  training.add_training(verb, false);
-  verb.add_option("--presample", presample,
-                  "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
-                  "of 4.10: one epoch)")
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->capture_default_str();
-  add_number(verb, "--epochs", epochs, "of tiering: the training set so many times")->capture_default_str();
-  add_number(verb, "--row-bytes", row_bytes, "of tiering: a feature row, for the bytes over the link")->capture_default_str();
-  add_number(verb, "--ceiling", ceiling,
-             "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told")
-      ->capture_default_str();
-  add_number(verb, "--deeper-epochs", deeper_epochs, "of tiering: the same, for the depths of figure 4.10")->capture_default_str();
-  verb.add_flag("--no-gathers", no_gathers, "of tiering: leave out the gathers of figure 4.11 from a table in host memory");
-  verb.add_flag("--no-deeper", no_deeper, "of tiering: leave out the depths of figure 4.10");
+void tiering_arguments::add(verb& v) {
+  training.add_training(v, false);
+  v.add("--presample", presample,
+        "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
+        "of 4.10: one epoch)");
+  v.add("--epochs", epochs, "of tiering: the training set so many times");
+  v.add("--row-bytes", row_bytes);
+  v.add("--ceiling", ceiling);
+  v.add("--deeper-epochs", deeper_epochs);
+  v.add("--no-gathers", no_gathers);
+  v.add("--no-deeper", no_deeper);
 }
 
 namespace {

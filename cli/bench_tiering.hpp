@@ -14,7 +14,7 @@ struct tiering_arguments {
   std::uint64_t ceiling = 8;
   std::vector<std::uint64_t> presample{8};
   bool no_deeper = false, no_gathers = false;
-  void add(CLI::App& verb);
+  void add(verb& v);
   // `o` has the place, the graphs and the command; writes the file.
   void measure(bench::tiering_options o, std::uint64_t seed, std::string const& out) const;
 };

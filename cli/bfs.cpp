@@ -79,18 +79,19 @@ void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
 void search(bfs_arguments& a) {
   bfs_options& o = a.how;
   if (!a.variant.empty()) o.variant = parse_bfs_variant(a.variant);
-  if (o.hints.value_or(0) > 4) fail(errc::usage, "--hints {}: say 0 to 4", *o.hints);
+  if (o.cached_neighbours.value_or(0) > 4) fail(errc::usage, "--cached-neighbours {}: say 0 to 4", *o.cached_neighbours);
   a.apply(o);
-  o.queue_small = !a.no_queue;
+  o.paper.queue_small = !a.no_queue;
   // Said for the output; unset would mean the same.
-  if (!o.join_lists) o.join_lists = o.access == access_mode::aligned && o.vertices_per_team == 1;
+  if (!o.paper.join_lists) o.paper.join_lists = o.access == access_mode::aligned && o.paper.vertices_per_team == 1;
 
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
   bool const named = o.variant.has_value();
   if (!named) o.variant = bfs_job::default_variant(info, o);
-  if (o.hints.value_or(0) && o.variant != bfs_variant::direction)
-    fail(errc::usage, "--hints {}: only --variant direction asks them{}", *o.hints, named ? "" : ", and here the search goes by levels");
+  if (o.cached_neighbours.value_or(0) && o.variant != bfs_variant::direction)
+    fail(errc::usage, "--cached-neighbours {}: only --variant direction asks them{}", *o.cached_neighbours,
+         named ? "" : ", and here the search goes by levels");
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;
@@ -103,7 +104,7 @@ void search(bfs_arguments& a) {
   }
 
   bfs_job job(at.g, o);
-  if (!a.json) at.say_copies(job.setting().copies);
+  if (!a.json) at.say_device_cache(job.setting().device_cache);
   std::vector<bfs_run> const runs = a.run_all(
       job, sources, say_row_head, [&](bfs_run const& r) { say_row(r, at); },
       [&](bfs_run const& r) {
@@ -120,14 +121,14 @@ void search(bfs_arguments& a) {
 
   json all = at.head();
   all["variant"] = to_string(*o.variant);
-  all["hints"] = job.hints();
+  all["cached_neighbours"] = job.cached_neighbours();
   all["id_bytes"] = info.id_bytes;
-  all["vertices_per_team"] = o.vertices_per_team;
-  all["split_hubs"] = o.split_hubs;
-  all["join_lists"] = *o.join_lists;
-  all["queue_small"] = o.queue_small;
+  all["vertices_per_team"] = o.paper.vertices_per_team;
+  all["split_hubs"] = o.paper.split_hubs;
+  all["join_lists"] = *o.paper.join_lists;
+  all["queue_small"] = o.paper.queue_small;
   all["slice"] = o.slice;
-  at.add_copies(all, job.setting().copies);
+  at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   all["runs"] = json::array();
   for (bfs_run const& r : runs) all["runs"].push_back(to_json(r, at));
@@ -136,31 +137,29 @@ void search(bfs_arguments& a) {
 
 }  // namespace
 
-void add_bfs(CLI::App& app) {
+void add_bfs(cli::program& p) {
   auto const a = std::make_shared<bfs_arguments>();
-  CLI::App* const verb = app.add_subcommand("bfs", "breadth-first search over edges that may lie outside the GPU");
-  a->add_file(*verb);
-  a->add_sources(*verb);
-  a->add_place(*verb);
-  verb->add_option("--variant", a->variant,
-                   "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
-                   "looks for it (of directed graphs this needs in-lists); emogi: the paper's program (default: direction where it can)")
-      ->type_name("VARIANT");
-  cli::add_number(*verb, "--hints", a->how.hints,
-                  "with direction: 0 to 4 best neighbours of every vertex are kept near and asked first; made when the job starts, or from "
-                  "the file (default: as many as --device-budget allows)");
-  a->add_walk(*verb, "neighbouring lists of the frontier are read as one (default: with aligned, one a team)");
-  verb->add_flag("--no-queue", a->no_queue, "levels of few vertices are walked like all others, not through a queue, a launch each");
-  a->add_l2(*verb);
-  a->add_verify(*verb);
-  a->add_out(*verb, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source");
-  verb->add_flag("--levels", a->steps, "a line a level also where there are many sources");
-  a->add_rest(*verb);
-  verb->footer(
+  cli::verb& v = p.add("bfs", "breadth-first search over edges that may lie outside the GPU");
+  a->add_file(v);
+  a->add_sources(v);
+  a->add_place(v);
+  v.add("--variant", a->variant,
+        "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
+        "looks for it (of directed graphs this needs in-lists); emogi: the paper's program (default: direction where it can)");
+  v.add("--cached-neighbours", a->how.cached_neighbours);
+  v.add("--hints", a->how.cached_neighbours);
+  a->add_walk(v);
+  v.add("--no-queue", a->no_queue);
+  a->add_l2(v);
+  a->add_verify(v);
+  a->add_out(v, "file to write: vertex depth parent a line, -1 -1 where not reached; of the last source");
+  v.add("--levels", a->steps);
+  a->add_rest(v);
+  v.ends_with(
       "Access strided, merged and aligned go with tier host (any place), device and peer (place device), paged with managed,\n"
       "copied with host (any place; variants levels and emogi).\n"
-      "Example: garner bfs kron20.gnr --trials 8 --place traced --access aligned --verify");
-  verb->callback([a] { search(*a); });
+      "Example: garner bfs kron20.gnr --trials 8 --place simulated --access aligned --verify");
+  v.runs([a] { search(*a); });
 }
 
 }  // namespace garner

@@ -73,13 +73,6 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 }  // namespace
 
-std::string not_a_count(std::string const& text, std::uint64_t most) {
-  std::uint64_t value = 0;
-  auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc{} && end == text.data() + text.size() && value <= most) return "";
-  return fmt::format("'{}' is no whole number from 0 to {}", text, most);
-}
-
 std::string describe(graph_info const& g) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
                      g.directed ? g.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice", g.id_bytes,
@@ -89,10 +82,10 @@ std::string describe(graph_info const& g) {
                      g.order == vertex_order::natural ? "" : fmt::format(", in {} order", to_string(g.order)));
 }
 
-void weight_arguments::add(CLI::App& verb) {
-  auto* const o = verb.add_option("--weights", whole, "draw whole-number weights from LOW:HIGH, as 1:255")->type_name("LOW:HIGH");
-  verb.add_option("--weights-f32", real, "draw real weights from LOW:HIGH, as 0:1")->excludes(o)->type_name("LOW:HIGH");
-  add_number(verb, "--weight-seed", seed, "of the drawn weights; an edge has the same weight both ways")->capture_default_str();
+void weight_arguments::add(verb& v) {
+  v.add("--weights", whole);
+  v.add("--weights-f32", real).not_with("--weights");
+  v.add("--weight-seed", seed);
 }
 
 std::optional<build_options::random_weights> weight_arguments::parse() const {
@@ -116,11 +109,9 @@ void require_id_bytes(std::uint32_t id_bytes) {
   if (id_bytes != 0 && id_bytes != 4 && id_bytes != 8) fail(errc::usage, "--id-bytes {}: say 4 or 8", id_bytes);
 }
 
-void budget_arguments::add(CLI::App& verb, bool with_device) {
-  verb.add_option("--host-budget", host, "host memory that may be taken, as 8GiB (default: what the machine has)")->type_name("BYTES");
-  if (with_device)
-    verb.add_option("--device-memory", device, "device memory that may be taken in all, as 8GiB (default: what is free)")
-        ->type_name("BYTES");
+void budget_arguments::add(verb& v, bool with_device) {
+  v.add("--host-budget", host);
+  if (with_device) v.add("--device-memory", device);
 }
 
 void budget_arguments::apply(place where) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "garner/graph.hpp"
+#include "options.hpp"
 
 namespace garner::cli {
 
@@ -37,22 +37,11 @@ std::string grouped(std::uint64_t n);  // 1,234,567
 
 std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 
-std::string not_a_count(std::string const& text, std::uint64_t most);  // what is wrong with it, or nothing
-template <class T>
-inline constexpr auto most_of = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-template <class T>
-inline constexpr auto most_of<std::optional<T>> = most_of<T>;
-// An option that takes a whole number from 0 up.
-template <class T>
-CLI::Option* add_number(CLI::App& verb, std::string const& name, T& to, std::string const& help) {
-  return verb.add_option(name, to, help)->type_name("N")->check([](std::string const& text) { return not_a_count(text, most_of<T>); }, "");
-}
-
 // --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed
 struct weight_arguments {
   std::string whole, real;
   std::uint64_t seed = 1;
-  void add(CLI::App& verb);
+  void add(verb& v);
   std::optional<build_options::random_weights> parse() const;  // errc::usage where a range is none
 };
 
@@ -61,13 +50,13 @@ void require_id_bytes(std::uint32_t id_bytes);  // 0 (unset), 4 or 8
 // --host-budget, --device-memory
 struct budget_arguments {
   std::string host, device;
-  void add(CLI::App& verb, bool with_device);
+  void add(verb& v, bool with_device);
   void apply(place where) const;  // sets the limits; for a device also makes sure that it is there and reads host memory rightly
 };
 // Bytes that may be taken now on the device of `where`: its budget, or what is free.
 std::uint64_t device_limit(place where);
-// Bytes of copies that nobody asked for, where `taken` of `limit` bytes of the device are needed for the rest.
-inline std::uint64_t copies_that_fit(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
+// Bytes of a device cache that nobody asked for, where `taken` of `limit` bytes of the device are needed for the rest.
+inline std::uint64_t device_cache_that_fits(std::uint64_t wanted, std::uint64_t limit, std::uint64_t taken) {
   return std::min(wanted, limit - std::min(limit, taken));
 }
 // As require_memory, of edges in tier peer: by what the other device has.

@@ -78,7 +78,7 @@ void find(components_arguments& a) {
   if (a.variant == "emogi") o.variant = components_variant::emogi;
   else if (a.variant != "afforest") fail(errc::usage, "--variant {}: say afforest or emogi", a.variant);
   if (a.trials == 0) fail(errc::usage, "--trials 0: say 1 or more");
-  cli::check_vertices_per_team(o.vertices_per_team);
+  cli::check_vertices_per_team(o.paper.vertices_per_team);
   cli::check_slice(o.slice);
   if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbours {}: say 0 to 64", o.first_neighbours);
   a.resolve(o);
@@ -96,7 +96,7 @@ void find(components_arguments& a) {
   }
 
   components_job job(at.g, o);
-  if (!a.json) at.say_copies(job.setting().copies);
+  if (!a.json) at.say_device_cache(job.setting().device_cache);
   std::vector<components_run> runs;
   {
     progress bar("finding components", a.trials);
@@ -118,10 +118,10 @@ void find(components_arguments& a) {
   json all = at.head();
   all["id_bytes"] = info.id_bytes;
   all["variant"] = a.variant;
-  all["vertices_per_team"] = o.vertices_per_team;
+  all["vertices_per_team"] = o.paper.vertices_per_team;
   all["first_neighbours"] = o.first_neighbours;
   all["slice"] = o.slice;
-  at.add_copies(all, job.setting().copies);
+  at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   all["components"] = runs.back().components;
   all["largest"] = runs.back().largest;
@@ -133,29 +133,25 @@ void find(components_arguments& a) {
 
 }  // namespace
 
-void add_components(CLI::App& app) {
+void add_components(cli::program& p) {
   auto const a = std::make_shared<components_arguments>();
-  CLI::App* const verb = app.add_subcommand("components", "weak connected components, over edges that may lie outside the GPU");
-  a->add_file(*verb);
-  a->add_place(*verb);
-  verb->add_option("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper")
-      ->capture_default_str()
-      ->type_name("VARIANT");
-  cli::add_number(*verb, "--first-neighbours", a->how.first_neighbours, "of each list, linked before the rest; afforest")
-      ->capture_default_str();
-  cli::add_number(*verb, "--slice", a->how.slice, "elements of a long list that one team takes; afforest")->capture_default_str();
-  cli::add_number(*verb, "--vertices-per-team", a->how.vertices_per_team, "lists that one team walks one after the other")
-      ->capture_default_str();
-  cli::add_number(*verb, "--seed", a->how.seed, "of the sample that finds the largest component; afforest")->capture_default_str();
-  cli::add_number(*verb, "--trials", a->trials, "so many runs, for their times")->capture_default_str();
-  a->add_l2(*verb);
-  a->add_verify(*verb);
-  a->add_out(*verb, "file to write: vertex component a line, a component by its smallest vertex");
-  a->add_rest(*verb);
-  verb->footer(
+  cli::verb& v = p.add("components", "weak connected components, over edges that may lie outside the GPU");
+  a->add_file(v);
+  a->add_place(v);
+  v.add("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper");
+  v.add("--first-neighbours", a->how.first_neighbours);
+  v.add("--slice", a->how.slice, "elements of a long list that one team takes; afforest");
+  v.add("--vertices-per-team", a->how.paper.vertices_per_team);
+  v.add("--seed", a->how.seed, "of the sample that finds the largest component; afforest");
+  v.add("--trials", a->trials);
+  a->add_l2(v);
+  a->add_verify(v);
+  a->add_out(v, "file to write: vertex component a line, a component by its smallest vertex");
+  a->add_rest(v);
+  v.ends_with(
       "Components are weak: the direction of an edge does not matter. Every vertex without edges is a component of its own.\n"
-      "Example: garner components kron20.gnr --place traced --variant emogi --verify");
-  verb->callback([a] { find(*a); });
+      "Example: garner components kron20.gnr --place simulated --variant emogi --verify");
+  v.runs([a] { find(*a); });
 }
 
 }  // namespace garner

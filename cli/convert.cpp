@@ -1,5 +1,4 @@
 // garner convert: from any graph format to any other.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 
@@ -83,34 +82,30 @@ void convert_file(convert_arguments& a) {
 
 }  // namespace
 
-void add_convert(CLI::App& app) {
+void add_convert(cli::program& p) {
   auto const a = std::make_shared<convert_arguments>();
-  CLI::App* const verb = app.add_subcommand("convert", "from any graph format to any other");
-  verb->add_option("IN", a->in,
-                   "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst")
-      ->required();
-  verb->add_option("OUT", a->out, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst")->required();
-  verb->add_option("--from", a->from, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr")
-      ->type_name("FORMAT");
-  verb->add_option("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
-  auto* const undirected =
-      verb->add_flag("--undirected", a->undirected, "each edge goes both ways (default: as the format says, else directed)");
-  verb->add_flag("--directed", a->directed, "each edge goes one way")->excludes(undirected);
-  verb->add_flag("--in-lists", a->how.build.in_lists, "also store the in-neighbours of a directed graph");
-  verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "else of equal edges the one with the smallest weight stays");
-  verb->add_flag("--keep-loops", a->how.build.keep_loops, "else edges from a vertex to itself are dropped");
-  auto* const compact = verb->add_flag("--compact", a->compact, "number the vertices that occur 0, 1, ...; their ids stand in a map");
-  verb->add_flag("--keep-ids", a->keep_ids, "keep ids however sparse; gaps become isolated vertices")->excludes(compact);
-  cli::add_number(*verb, "--skip-lines", a->how.read.skip_lines, "lines of text to pass over: some files open with a line of counts");
-  cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)");
-  verb->add_flag("--ignore-weights", a->how.read.ignore_weights, "read the edges alone");
-  a->weights.add(*verb);
-  a->pack.add(*verb);
-  verb->add_flag("--unpack", a->pack.plain, "of a container: write its packed lists plain");
-  verb->add_flag("--no-check", a->no_check, "of a container: do not check its checksums");
-  a->budgets.add(*verb, false);
-  verb->footer("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");
-  verb->callback([a] { convert_file(*a); });
+  cli::verb& v = p.add("convert", "from any graph format to any other");
+  v.add("IN", a->in).required();
+  v.add("OUT", a->out).required();
+  v.add("--from", a->from);
+  v.add("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel");
+  v.add("--undirected", a->undirected);
+  v.add("--directed", a->directed).not_with("--undirected");
+  v.add("--in-lists", a->how.build.in_lists);
+  v.add("--keep-duplicates", a->how.build.keep_duplicates);
+  v.add("--keep-loops", a->how.build.keep_loops);
+  v.add("--compact", a->compact);
+  v.add("--keep-ids", a->keep_ids).not_with("--compact");
+  v.add("--skip-lines", a->how.read.skip_lines);
+  v.add("--id-bytes", a->how.build.id_bytes);
+  v.add("--ignore-weights", a->how.read.ignore_weights);
+  a->weights.add(v);
+  a->pack.add(v);
+  v.add("--unpack", a->pack.plain);
+  v.add("--no-check", a->no_check, "of a container: do not check its checksums");
+  a->budgets.add(v, false);
+  v.ends_with("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");
+  v.runs([a] { convert_file(*a); });
 }
 
 }  // namespace garner

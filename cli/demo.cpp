@@ -94,14 +94,14 @@ void run_demo(settings const& s) {
     link_gbs = link_of(0).zero_copy_gbs;
   }
   std::uint64_t edge_bytes = 0, source = 0;
-  std::vector<place> places{{place_kind::host, 0}, {place_kind::traced, 0}};
+  std::vector<place> places{{place_kind::host, 0}, {place_kind::simulated, 0}};
   if (gpu) places.push_back({place_kind::device, 0});
   for (place const where : places)
     for (mode const& m : modes) {
       bfs_options o;
       o.where = where;
       o.access = m.access;
-      o.vertices_per_team = m.per_team;
+      o.paper.vertices_per_team = m.per_team;
       o.variant = bfs_variant::levels;  // the same arcs in all modes, and nothing of them near
       o.device_budget = 0;
       o.check_certificate = true;
@@ -114,7 +114,7 @@ void run_demo(settings const& s) {
       source = pick_sources(g, 1, 1).at(0);
       bfs_job job(g, o);
       // A trace does not depend on time, and one cold run of UVM tells enough.
-      int const times = m.access == access_mode::paged || where.kind == place_kind::traced ? 1 : 5;
+      int const times = m.access == access_mode::paged || where.kind == place_kind::simulated ? 1 : 5;
       rows.push_back({to_string(where), m.name, median_run(job, source, times)});
     }
 
@@ -122,29 +122,30 @@ void run_demo(settings const& s) {
   cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", "place", "access", "levels", "ms", "GTEPS", "32 B",
            "64 B", "96 B", "128 B", "ampl.", "% link", "requests");
   for (row const& r : rows) {
-    bool const host = r.where == "host", traced = r.where == "traced";
+    bool const host = r.where == "host", simulated = r.where == "simulated";
     auto const count = [&](std::size_t k) { return host || r.access == "paged" ? std::string("-") : cli::grouped(r.run.link.requests[k]); };
-    std::string const time = traced ? "-" : fmt::format("{:.2f}", r.run.ms), rate = traced ? "-" : fmt::format("{:.3f}", r.run.gteps);
+    std::string const time = simulated ? "-" : fmt::format("{:.2f}", r.run.ms), rate = simulated ? "-" : fmt::format("{:.3f}", r.run.gteps);
     double const gbs = static_cast<double>(r.run.link.bytes_link()) / r.run.ms / 1e6;
-    bool const far = !host && !traced && r.access != "paged";
+    bool const far = !host && !simulated && r.access != "paged";
     cli::say("{:<9} {:<26} {:>6} {:>8} {:>7}  {:>9} {:>8} {:>8} {:>8}  {:>6} {:>6}  {}\n", r.where, r.access, r.run.levels.size(), time,
              rate, count(0), count(1), count(2), count(3),
-             host || (!traced && r.access == "paged") ? "-" : fmt::format("{:.2f}", r.run.link.amplification(edge_bytes)),
+             host || (!simulated && r.access == "paged") ? "-" : fmt::format("{:.2f}", r.run.link.amplification(edge_bytes)),
              far && link_gbs > 0 ? fmt::format("{:.0f}", 100 * gbs / link_gbs) : "-",
              host                  ? "none: nothing crosses a link"
-             : r.access == "paged" ? (traced ? "traced, 4 KiB pages" : "pages, not counted")
-             : traced              ? "traced"
+             : r.access == "paged" ? (simulated ? "simulated, 4 KiB pages" : "pages, not counted")
+             : simulated           ? "simulated"
                                    : "modelled");
   }
   cli::say("\nampl.: bytes over the link / bytes of the edge list. ");
   if (gpu) cli::say("% link: of the {:.1f} GB/s that aligned reads of host memory reach here.\n", link_gbs);
   else
     cli::say(
-        "There is no link to fill here, so the requests come from traced runs: the same\nprogram on 32 simulated lanes, which shows what a "
+        "There is no link to fill here, so the requests come from simulated runs: the same\nprogram on 32 simulated lanes, which shows "
+        "what a "
         "GPU would send.\n");
   auto const requests_of = [&](std::string_view access) -> std::uint64_t {
     for (row const& r : rows)
-      if (r.where == "traced" && r.access == access) return r.run.link.request_count();
+      if (r.where == "simulated" && r.access == access) return r.run.link.request_count();
     return 0;
   };
   std::uint64_t const strided = requests_of("strided"), aligned = requests_of("aligned");
@@ -155,13 +156,13 @@ void run_demo(settings const& s) {
 
 }  // namespace
 
-void add_demo(CLI::App& app) {
-  auto* const verb = app.add_subcommand("demo", "generate, write, read, search and verify: one table of what this machine does");
+void add_demo(cli::program& p) {
+  cli::verb& v = p.add("demo", "generate, write, read, search and verify: one table of what this machine does");
   auto const s = std::make_shared<settings>();
-  cli::add_number(*verb, "--scale", s->scale, "2^SCALE vertices, 8 to 26")->capture_default_str();
-  verb->add_option("--file", s->file, "keep the container under this name (default: a temporary file)")->type_name("FILE");
-  verb->footer("Example: garner demo --scale 20");
-  verb->callback([s] { run_demo(*s); });
+  v.add("--scale", s->scale, "2^SCALE vertices, 8 to 26");
+  v.add("--file", s->file);
+  v.ends_with("Example: garner demo --scale 20");
+  v.runs([s] { run_demo(*s); });
 }
 
 }  // namespace garner

@@ -1,5 +1,4 @@
 // garner generate: a graph from nothing, into a container or any other format.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 
@@ -28,7 +27,8 @@ void make_graph(generate_arguments& a) {
   a.how.kind = parse_generator(a.kind);
   a.how.build.draw_weights = a.weights.parse();
   place const where = parse_place(a.place);
-  if (where.kind == place_kind::traced) fail(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
+  if (where.kind == place_kind::simulated)
+    fail(errc::usage, "place simulated: nothing far is read to generate a graph; say host or device");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
     fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
@@ -65,25 +65,24 @@ void make_graph(generate_arguments& a) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(cli::program& p) {
   auto const a = std::make_shared<generate_arguments>();
-  CLI::App* const verb = app.add_subcommand("generate", "make a graph: Kronecker, uniform or in the manner of a web crawl");
-  verb->add_option("KIND", a->kind, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)")->required();
-  verb->add_option("OUT", a->out, "file to write; its ending tells the format: .gnr, or as garner convert")->required();
-  cli::add_number(*verb, "--scale", a->how.scale, "2^SCALE vertices, 1 to 31")->capture_default_str();
-  cli::add_number(*verb, "--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped")
-      ->capture_default_str();
-  cli::add_number(*verb, "--seed", a->how.seed, "the same seed gives the same bits at every place")->capture_default_str();
-  verb->add_option("--place", a->place, "host, device or device:N")->capture_default_str()->type_name("PLACE");
-  cli::add_number(*verb, "--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
-  verb->add_flag("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
-  verb->add_flag("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
-  verb->add_option("--to", a->to, "format of OUT, whatever its ending says: gnr, el, wel, mtx, sg, wsg, bel")->type_name("FORMAT");
-  a->weights.add(*verb);
-  a->pack.add(*verb);
-  a->budgets.add(*verb, true);
-  verb->footer("Example: garner generate kron --scale 20 kron20.gnr");
-  verb->callback([a] { make_graph(*a); });
+  cli::verb& v = p.add("generate", "make a graph: Kronecker, uniform or in the manner of a web crawl");
+  v.add("KIND", a->kind).required();
+  v.add("OUT", a->out, "file to write; its ending tells the format: .gnr, or as garner convert").required();
+  v.add("--scale", a->how.scale, "2^SCALE vertices, 1 to 31");
+  v.add("--edge-factor", a->how.edge_factor, "edges drawn a vertex, before loops and duplicates are dropped");
+  v.add("--seed", a->how.seed, "the same seed gives the same bits at every place");
+  v.add("--place", a->place, "host, device or device:N");
+  v.add("--id-bytes", a->how.build.id_bytes, "bytes of a vertex id in the edge list, 4 or 8 (default: 4)");
+  v.add("--keep-duplicates", a->how.build.keep_duplicates, "edges drawn twice stay twice");
+  v.add("--keep-loops", a->how.build.keep_loops, "edges from a vertex to itself stay");
+  v.add("--to", a->to);
+  a->weights.add(v);
+  a->pack.add(v);
+  a->budgets.add(v, true);
+  v.ends_with("Example: garner generate kron --scale 20 kron20.gnr");
+  v.runs([a] { make_graph(*a); });
 }
 
 }  // namespace garner

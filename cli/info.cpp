@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
-#include "core/crew.hpp"
 #include "core/device.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "verbs.hpp"
@@ -44,9 +44,9 @@ json gather(settings const& s) {
                   {"compiler", compiler()},
                   {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "sg", "wsg", "bel"}},
-                  {"places", device::built() ? json{"host", "traced", "device"} : json{"host", "traced"}},
+                  {"places", device::built() ? json{"host", "simulated", "device"} : json{"host", "simulated"}},
                   {"jobs", {"bfs", "sssp", "components", "pagerank"}}};
-  all["host"] = {{"threads", shared_crew().threads()},
+  all["host"] = {{"threads", shared_pool().threads()},
                  {"memory_total_bytes", memory.total},
                  {"memory_available_bytes", memory.available},
                  {"memory_installed_bytes", bytes_or_null(memory.installed)},
@@ -138,14 +138,14 @@ void print(json const& all) {
 
 }  // namespace
 
-void add_info(CLI::App& app) {
-  auto* const verb = app.add_subcommand("info", "devices, links and their measured rates, host memory, what this build can do");
+void add_info(cli::program& p) {
+  cli::verb& v = p.add("info", "devices, links and their measured rates, host memory, what this build can do");
   auto const s = std::make_shared<settings>();
-  verb->add_flag("--json", s->as_json, "print one JSON object");
-  verb->add_flag("--measure", s->again, "measure the links again (else from the cache where they were measured before)");
-  verb->add_flag("--quick", s->quick, "where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)");
-  verb->footer("Example: garner info --json");
-  verb->callback([s] {
+  v.add("--json", s->as_json);
+  v.add("--measure", s->again);
+  v.add("--quick", s->quick);
+  v.ends_with("Example: garner info --json");
+  v.runs([s] {
     json const all = gather(*s);
     if (s->as_json) cli::say("{}\n", all.dump(2));
     else print(all);

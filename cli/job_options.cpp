@@ -11,7 +11,7 @@ namespace garner::cli {
 namespace {
 
 link_shown what_crosses(place where, tier edges) {
-  if (where.kind == place_kind::traced) return {true, false};
+  if (where.kind == place_kind::simulated) return {true, false};
   // The driver moves managed pages and tells nobody how many.
   return {where.kind == place_kind::device && edges == tier::host, true};
 }
@@ -20,51 +20,42 @@ bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
 
 }  // namespace
 
-void job_arguments::add_file(CLI::App& verb, char const* help) { verb.add_option("FILE", file, help)->required(); }
+void job_arguments::add_file(verb& v, char const* help) { v.add("FILE", file, help).required(); }
 
-void job_arguments::add_place(CLI::App& verb) {
-  verb.add_option("--place", place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
-      ->capture_default_str()
-      ->type_name("PLACE");
-  verb.add_option("--access", access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
-  verb.add_option("--tier", tier, "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
-      ->type_name("TIER");
+void job_arguments::add_place(verb& v) {
+  v.add("--place", place);
+  v.add("--access", access);
+  v.add("--tier", tier);
 }
 
-void job_arguments::add_l2(CLI::App& verb) {
-  verb.add_option("--l2-bytes", l2, "of a traced run: the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
+void job_arguments::add_l2(verb& v) { v.add("--l2-bytes", l2); }
+
+void job_arguments::add_verify(verb& v, char const* help) { v.add("--verify", verify, help); }
+
+void job_arguments::add_out(verb& v, char const* help) {
+  v.add("--out", out, help);
+  v.add("--format", format);
 }
 
-void job_arguments::add_verify(CLI::App& verb, char const* help) { verb.add_flag("--verify", verify, help); }
-
-void job_arguments::add_out(CLI::App& verb, char const* help) {
-  verb.add_option("--out", out, help)->type_name("FILE");
-  verb.add_option("--format", format, "of that file: text, tsv, npy or ldbc (default: by its ending, .tsv or .npy, else text)")
-      ->type_name("FORMAT");
+void job_arguments::add_rest(verb& v) {
+  v.add("--json", json);
+  v.add("--no-check", no_check);
+  v.add("--device-budget", device_cache);
+  budgets.add(v, true);
 }
 
-void job_arguments::add_rest(CLI::App& verb) {
-  verb.add_flag("--json", json, "print one JSON object");
-  verb.add_flag("--no-check", no_check, "do not check the checksums of the container");
-  verb.add_option("--device-budget", copies,
-                  "copies of far data kept on the device: directories of packed lists, best neighbours, first arcs, as 800MiB (default: a "
-                  "tenth of the edge list, where there is room)")
-      ->type_name("BYTES");
-  budgets.add(verb, true);
-}
-
-std::uint64_t job_arguments::affordable_copies(job_ground const& ground) {
+std::uint64_t job_arguments::affordable_device_cache(job_ground const& ground) {
   std::uint64_t const wanted = default_device_budget(ground.info);
   if (!ground.on_device()) return wanted;
   std::uint64_t const taken = ground.bytes().device, limit = device_limit(ground.where);
-  return copies_that_fit(wanted, limit, taken);
+  return device_cache_that_fits(wanted, limit, taken);
 }
 
 result_target job_arguments::result() const { return {out, format.empty() ? result_format_of(out) : parse_result_format(format)}; }
 
 void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const {
-  if (l2_bytes && where.kind != place_kind::traced)
-    fail(errc::usage, "--l2-bytes {}: only a traced run models an L2; leave it out or say --place traced", l2);
+  if (l2_bytes && where.kind != place_kind::simulated)
+    fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or say --place simulated", l2);
   if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
   budgets.apply(where);
   if (wants_result())
@@ -85,7 +76,7 @@ job_ground job_arguments::load(job_ground ground) const {
   how.device = on_device ? ground.where.index : -1;
   how.in_lists = ground.needs.in_lists;
   how.weights = ground.needs.weights;
-  how.hints = ground.needs.hint_bytes > 0;
+  how.cached_neighbours = ground.needs.cached_neighbour_bytes > 0;
   how.check = ground.checked;
   ground.g = load_graph(file, how);
   return ground;
@@ -93,8 +84,8 @@ job_ground job_arguments::load(job_ground ground) const {
 
 job_ground::memory job_ground::bytes() const {
   memory all;
-  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.hint_bytes;
-  (on_device() ? all.device : all.host) += needs.state_bytes + needs.copy_bytes;
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes;
+  (on_device() ? all.device : all.host) += needs.state_bytes + needs.device_cache_bytes;
   if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
   else if (edges == garner::tier::device) all.device += far_bytes();
   if (on_device() && in_device_memory(edges) && info.packed) all.host += far_bytes();  // on their way
@@ -106,8 +97,9 @@ void job_ground::say_head(std::string const& more) const {
   say("place   {}; edges in tier {} ({}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()), to_string(access),
       more);
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
-      needs.copy_bytes ? ", copies " + format_bytes(needs.copy_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
-                       : "",
+      needs.device_cache_bytes
+          ? ", device cache " + format_bytes(needs.device_cache_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
+          : "",
       on_device() ? ", device memory " + format_bytes(device_limit) : "",
       host_is_limited() ? ", host budget " + format_bytes(host_budget().limit()) : "");
 }
@@ -159,14 +151,14 @@ void job_ground::add_tail(ordered_json& to, bool verified) const {
   to["modelled"] = link.crosses && on_device();
 }
 
-void job_ground::say_copies(std::vector<kept_copy> const& copies) const {
-  for (kept_copy const& c : copies) say("kept    {}: {}, made in {:.1f} ms\n", c.what, format_bytes(c.bytes), c.ms);
+void job_ground::say_device_cache(std::vector<cached_part> const& parts) const {
+  for (cached_part const& c : parts) say("cached  {}: {}, made in {:.1f} ms\n", c.what, format_bytes(c.bytes), c.ms);
 }
 
-void job_ground::add_copies(ordered_json& to, std::vector<kept_copy> const& copies) const {
+void job_ground::add_device_cache(ordered_json& to, std::vector<cached_part> const& device_cache) const {
   to["device_budget"] = or_null(where.kind != place_kind::host, needs.device_budget);
-  to["copies"] = ordered_json::array();
-  for (kept_copy const& c : copies) to["copies"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
+  to["device_cache"] = ordered_json::array();
+  for (cached_part const& c : device_cache) to["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
 }
 
 void job_ground::add_rate(ordered_json& to, std::uint64_t bytes, double ms) const {

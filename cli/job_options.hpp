@@ -3,7 +3,6 @@
 #pragma once
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@
 #include "traverse/results.hpp"
 
 namespace garner {
-struct kept_copy;  // traverse/job.hpp
+struct cached_part;  // traverse/job.hpp
 }
 
 namespace garner::cli {
@@ -39,9 +38,9 @@ ordered_json or_null(bool there, T value) {
 // What a job reads of its graph, and what it keeps beside it.
 struct job_needs {
   bool in_lists = false, weights = false;
-  std::uint64_t state_bytes = 0;  // near the place that runs
-  std::uint64_t copy_bytes = 0;   // copies of far data there, and what they may take
-  std::uint64_t hint_bytes = 0;   // of the file's hints, from which one is taken
+  std::uint64_t state_bytes = 0;             // near the place that runs
+  std::uint64_t device_cache_bytes = 0;      // cache of far data there, and what they may take
+  std::uint64_t cached_neighbour_bytes = 0;  // of the file's cached neighbours, from which one is taken
   std::uint64_t device_budget = 0;
 };
 
@@ -79,9 +78,9 @@ struct job_ground {
   std::string link_bytes(std::uint64_t bytes) const;       // or "-"
   std::string amplification(traffic const& t) const;       // or "-"
   char const* of_what() const { return link.timed ? "" : " (of the simulation)"; }
-  void say_copies(std::vector<kept_copy> const& copies) const;                    // a line each, where there are any
-  void add_copies(ordered_json& to, std::vector<kept_copy> const& copies) const;  // device_budget, copies
-  void say_traffic(traffic const& t) const;                                       // requests, bytes, amplification, overfetch
+  void say_device_cache(std::vector<cached_part> const& parts) const;                    // a line each, where there are any
+  void add_device_cache(ordered_json& to, std::vector<cached_part> const& parts) const;  // device_budget, device_cache
+  void say_traffic(traffic const& t) const;                                              // requests, bytes, amplification, overfetch
 
   ordered_json head() const;                                              // file to access
   void add_tail(ordered_json& to, bool verified) const;                   // L2, budgets, state; checked to modelled
@@ -91,16 +90,16 @@ struct job_ground {
 
 // FILE; --place, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --device-budget, the budgets.
 struct job_arguments {
-  std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, copies;
+  std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, device_cache;
   bool verify = false, json = false, no_check = false;
   budget_arguments budgets;
 
-  void add_file(CLI::App& verb, char const* help = "a container (.gnr); convert other formats first");
-  void add_place(CLI::App& verb);
-  void add_l2(CLI::App& verb);
-  void add_verify(CLI::App& verb, char const* help = "check the result against the graph");
-  void add_out(CLI::App& verb, char const* help);  // `help`: what a line of the text holds
-  void add_rest(CLI::App& verb);
+  void add_file(verb& v, char const* help = "a container (.gnr); convert other formats first");
+  void add_place(verb& v);
+  void add_l2(verb& v);
+  void add_verify(verb& v, char const* help = "check the result against the graph");
+  void add_out(verb& v, char const* help);  // `help`: what a line of the text holds
+  void add_rest(verb& v);
 
   // Into the job's options, which are refused where they do not go together; sets the budgets. `files`: other files it will write.
   template <class Options>
@@ -111,7 +110,7 @@ struct job_arguments {
     require_combination(o.where, *o.edges, o.access);
     o.l2_bytes = parse_bytes(l2);
     o.check_certificate = verify;
-    if (!copies.empty()) o.device_budget = parse_bytes(copies);
+    if (!device_cache.empty()) o.device_budget = parse_bytes(device_cache);
     check(o.where, o.l2_bytes, std::move(files));
   }
   // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
@@ -119,11 +118,11 @@ struct job_arguments {
   job_ground load(container_header const& header, Options& o, job_needs const& needs) const {
     graph_info const& info = header.info;
     job_ground ground{file, info, stored_in(header), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
-    if (!o.device_budget) o.device_budget = affordable_copies(ground);
+    if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;
-    std::vector<planned_copy> const kept = planned_copies(info, o, ground.in_file);
-    for (planned_copy const& c : kept) ground.needs.copy_bytes += c.bytes;
-    ground.needs.hint_bytes = bytes_of_file_hints(kept);
+    std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
+    for (planned_part const& c : kept) ground.needs.device_cache_bytes += c.bytes;
+    ground.needs.cached_neighbour_bytes = bytes_of_file_neighbours(kept);
     return load(std::move(ground));
   }
   bool wants_result() const { return !out.empty(); }
@@ -132,7 +131,7 @@ struct job_arguments {
  private:
   void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(job_ground ground) const;
-  static std::uint64_t affordable_copies(job_ground const& ground);
+  static std::uint64_t affordable_device_cache(job_ground const& ground);
 };
 
 void check_vertices_per_team(std::uint32_t n);

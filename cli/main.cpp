@@ -52,59 +52,19 @@ void catch_signals() {
   for (int s : {SIGPIPE, SIGXFSZ}) std::signal(s, SIG_IGN);  // the write says so instead
 }
 
-// Help says an option's kind and default, and leaves what excludes what to the error message.
-class help_formatter : public CLI::Formatter {
- public:
-  help_formatter() { column_width(34); }
-  std::string make_option_opts(CLI::Option const* o) const override {
-    if (o->get_type_size() == 0 || o->get_positional()) return "";
-    return " " + o->get_type_name() + (o->get_default_str().empty() ? "" : " (" + o->get_default_str() + ")");
-  }
-};
-
 int run(int argc, char** argv) {
-  CLI::App app{"garner: graphs larger than the memory of the GPU", "garner"};
-  app.set_version_flag("--version",
-                       fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"));
-  app.require_subcommand(1);
-  app.formatter(std::make_shared<help_formatter>());
+  cli::program program;
   for (auto* add : {add_generate, add_convert, add_reorder, add_stats, add_bfs, add_sssp, add_components, add_pagerank, add_score,
                     add_trace, add_plan, add_traffic, add_bench, add_report, add_info, add_demo})
-    add(app);
-  app.footer(
-      "garner VERB --help says more, with an example. Two commands to begin with:\n"
-      "  garner generate kron --scale 20 kron20.gnr\n"
-      "  garner bfs kron20.gnr --verify");
-
+    add(program);
   bool quiet = false, stats = false;
-  for (CLI::App* verb : app.get_subcommands({})) {
-    verb->add_flag("--quiet", quiet, "no progress bar");
-    verb->add_flag("--stats", stats, "phases, counters and peaks of memory on stderr at the end");
-  }
-  // Options are all parsed before the callback of a verb runs.
-  for (CLI::App* verb : app.get_subcommands({})) verb->parse_complete_callback([&] { cli::show_progress(!quiet); });
-
-  try {
-    app.parse(argc, argv);
-    cli::flush_out();
-    if (stats) cli::print_stats();
-    return done;
-  } catch (CLI::CallForHelp const&) {
-    cli::write_out(app.help());
-    cli::flush_out();
-    return done;
-  } catch (CLI::CallForVersion const& e) {
-    cli::say("{}\n", e.what());
-    cli::flush_out();
-    return done;
-  } catch (CLI::ParseError const& e) {
-    auto const parsed = app.get_subcommands();
-    if (!parsed.empty()) return complain(wrong_usage, fmt::format("{}; see garner {} --help", e.what(), parsed[0]->get_name()));
-    std::string verbs;
-    for (CLI::App* verb : app.get_subcommands({})) verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
-    return complain(wrong_usage, argc < 2 ? fmt::format("nothing asked for; say one of {}, or --help", verbs)
-                                          : fmt::format("'{}' is no verb; say one of {}, or --help", argv[1], verbs));
-  }
+  program.add_to_all("--quiet", quiet);
+  program.add_to_all("--stats", stats);
+  program.run(argc, argv, fmt::format("garner {} ({})", GARNER_VERSION, device::built() ? "with GPU support" : "without GPU support"),
+              [&] { cli::show_progress(!quiet); });
+  cli::flush_out();
+  if (stats) cli::print_stats();
+  return done;
 }
 
 int guarded(int argc, char** argv) {

@@ -6,28 +6,29 @@
 #include "core/fail.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
-#include "traverse/hints.hpp"
+#include "traverse/cached_neighbours.hpp"
 
 namespace garner::cli {
 
-void pack_arguments::add(CLI::App& verb) {
-  verb.add_flag("--compress", compress, "pack neighbour lists and weights; all jobs run on packed lists and give the same results");
-  add_number(verb, "--keep-hints", hints,
-             "also keep the 1 to 4 best neighbours of every vertex in the file, so that jobs need not look for them (default: none)");
+void pack_arguments::add(verb& v) {
+  v.add("--compress", compress);
+  v.add("--keep-cached-neighbours", cached_neighbours);
+  v.add("--keep-hints", cached_neighbours);
 }
 
 void pack_arguments::require_container(std::string const& out, bool is_container) const {
-  if (any() && !is_container) fail(errc::usage, "{}: only a container (.gnr) holds packed lists and hints", out);
-  if (hints > most_hints) fail(errc::usage, "--keep-hints {}: say 1 to {}", hints, most_hints);
+  if (any() && !is_container) fail(errc::usage, "{}: only a container (.gnr) holds packed lists and cached neighbours", out);
+  if (cached_neighbours > most_cached_neighbours)
+    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}", cached_neighbours, most_cached_neighbours);
 }
 
 void pack_arguments::apply(graph& g, place where) const {
   using clock = std::chrono::steady_clock;
   auto const seconds = [](clock::time_point since) { return std::chrono::duration<double>(clock::now() - since).count(); };
-  if (hints) {
+  if (cached_neighbours) {
     auto const start = clock::now();
-    keep_hints(g, where, hints);
-    say("hints: {} a vertex, {}; {:.2f} s\n", hints, format_bytes(g.hints.bytes()), seconds(start));
+    keep_cached_neighbours(g, where, cached_neighbours);
+    say("cached neighbours: {} a vertex, {}; {:.2f} s\n", cached_neighbours, format_bytes(g.cached_neighbours.bytes()), seconds(start));
   }
   if (!compress || g.info.packed) return;
   auto const start = clock::now();

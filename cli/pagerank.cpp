@@ -41,7 +41,7 @@ std::vector<std::pair<std::uint64_t, double>> read_personal(std::string const& n
     std::istringstream words(text.substr(0, text.find('#')));
     std::string id_word, weight_word, more;
     if (!(words >> id_word)) continue;
-    bool right = cli::not_a_count(id_word, cli::most_of<std::uint64_t>).empty();
+    bool right = cli::not_a_count(id_word, ~std::uint64_t{0}).empty();
     std::uint64_t id = 0;
     double weight = 1;
     if (right) {
@@ -126,7 +126,7 @@ void rank_vertices(pagerank_arguments& a) {
   }
 
   pagerank_job job(at.g, o);
-  if (!a.json) at.say_copies(job.setting().copies);
+  if (!a.json) at.say_device_cache(job.setting().device_cache);
   pagerank_run const r = job.run();
   std::vector<float> const ranks = job.ranks();
   std::vector<ranked> const top = highest_ranks(at.g, ranks, 10);
@@ -141,7 +141,7 @@ void rank_vertices(pagerank_arguments& a) {
     all["tolerance"] = o.tolerance.value_or(pulls ? 1e-4 : 1e-3);
     all["dangling"] = to_string(o.dangling);
     all["personal"] = o.personal.size();
-    at.add_copies(all, job.setting().copies);
+    at.add_device_cache(all, job.setting().device_cache);
     cli::say("{}\n", to_json(r, top, pulls, ms_per_iteration, std::move(all), at).dump(2));
     return;
   }
@@ -158,29 +158,25 @@ void rank_vertices(pagerank_arguments& a) {
 
 }  // namespace
 
-void add_pagerank(CLI::App& app) {
+void add_pagerank(cli::program& p) {
   auto const a = std::make_shared<pagerank_arguments>();
-  CLI::App* const verb = app.add_subcommand("pagerank", "PageRank over edges that may lie outside the GPU");
-  a->add_file(*verb, "a container (.gnr); a directed one with in-lists");
-  verb->add_option("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised")
-      ->capture_default_str()
-      ->type_name("VARIANT");
-  verb->add_option("--damping", a->how.damping, "the share that follows edges")->capture_default_str()->type_name("D");
-  verb->add_option("--tolerance", a->how.tolerance,
-                   "stop at this L1 change of an iteration (default 1e-4); emogi: residual of a vertex (default 0.001)")
-      ->type_name("T");
-  cli::add_number(*verb, "--iterations", a->how.iterations, "exactly so many; emogi: at the most");
-  verb->add_option("--dangling", a->dangling, "rank of vertices without out-edges: redistribute (default) or drop")->type_name("WHAT");
-  verb->add_option("--personal", a->personal, "file of vertex ids, each with a weight or not: where it starts and jumps to")
-      ->type_name("FILE");
-  a->add_place(*verb);
-  a->add_l2(*verb);
-  a->add_verify(*verb, "check the result with an independent step");
-  a->add_out(*verb, "file to write: vertex rank a line");
-  verb->add_flag("--rounds", a->rounds, "a line an iteration");
-  a->add_rest(*verb);
-  verb->footer("Example: garner pagerank kron20.gnr --iterations 20 --verify --out ranks.txt");
-  verb->callback([a] { rank_vertices(*a); });
+  cli::verb& v = p.add("pagerank", "PageRank over edges that may lie outside the GPU");
+  a->add_file(v, "a container (.gnr); a directed one with in-lists");
+  v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised");
+  v.add("--damping", a->how.damping);
+  v.add("--tolerance", a->how.tolerance,
+        "stop at this L1 change of an iteration (default 1e-4); emogi: residual of a vertex (default 0.001)");
+  v.add("--iterations", a->how.iterations, "exactly so many; emogi: at the most");
+  v.add("--dangling", a->dangling);
+  v.add("--personal", a->personal);
+  a->add_place(v);
+  a->add_l2(v);
+  a->add_verify(v, "check the result with an independent step");
+  a->add_out(v, "file to write: vertex rank a line");
+  v.add("--rounds", a->rounds, "a line an iteration");
+  a->add_rest(v);
+  v.ends_with("Example: garner pagerank kron20.gnr --iterations 20 --verify --out ranks.txt");
+  v.runs([a] { rank_vertices(*a); });
 }
 
 }  // namespace garner

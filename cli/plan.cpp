@@ -2,7 +2,6 @@
 // text is printed from the JSON object, so that both say the same.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "access/matrix.hpp"
@@ -29,7 +28,7 @@ struct plan_arguments {
   std::string file, job, place = "device", access = "aligned", tier, variant;
   std::optional<std::uint64_t> iterations;
   bool as_json = false;
-  std::string copies;
+  std::string device_cache;
   cli::budget_arguments budgets;
 };
 
@@ -54,7 +53,7 @@ json gather(plan_arguments const& a) {
   tier const edges = a.tier.empty() ? default_tier(where, access) : parse_tier(a.tier);
   require_combination(where, edges, access);
   std::visit([&](auto& job) { job.where = where, job.access = access, job.edges = edges; }, o);
-  if (!a.copies.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.copies); }, o);
+  if (!a.device_cache.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
     if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
@@ -67,11 +66,11 @@ json gather(plan_arguments const& a) {
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
   job_plan p = make_plan(info, o, kept);
-  // As the job does: copies that nobody asked for are fewer where memory is short.
-  if (where.kind == place_kind::device && a.copies.empty() && p.device_bytes() > allowed.device) {
+  // As the job does: a cache that nobody asked for is smaller where memory is short.
+  if (where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
     std::uint64_t others = p.device_bytes();
-    for (planned_copy const& c : p.kept) others -= c.bytes;
-    std::visit([&](auto& job) { job.device_budget = cli::copies_that_fit(default_device_budget(info), allowed.device, others); }, o);
+    for (planned_part const& c : p.kept) others -= c.bytes;
+    std::visit([&](auto& job) { job.device_budget = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
     p = make_plan(info, o, kept);
   }
   std::string refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
@@ -101,9 +100,9 @@ json gather(plan_arguments const& a) {
            {"access", to_string(access)}};
   all["memory"] = json::array();
   for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
-  all["copies"] = json::array();
-  for (planned_copy const& c : p.kept)
-    all["copies"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
+  all["device_cache"] = json::array();
+  for (planned_part const& c : p.kept)
+    all["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
   all["host_bytes"] = p.host_bytes();
   all["host_allowed"] = bytes_or_null(allowed.host);
   all["device_bytes"] = p.device_bytes();
@@ -171,14 +170,18 @@ void print(json const& all) {
                                                         : fmt::format("{} times", grouped(c["times"].get<std::uint64_t>()));
       say("  {:<13} {:>11}  {}: {}\n", text(c["bound"]), bytes_of(c["bytes"]), times, text(c["what"]));
     }
-    say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
+    std::uint64_t cached = 0;
+    for (json const& c : all["device_cache"]) cached += c["bytes_saved_on_link"].get<std::uint64_t>();
+    if (cached) say("  {:<13} {:>11}  each time: what the device cache answers\n", "less", format_bytes(cached));
     json const &ms = all["ms"], &levels = all["levels_at_most"];
-    if (!levels.is_null()) say(" (--variant levels: at most {})", bytes_of(levels["bytes_link"]));
+    say("{} {} {}", text(all["bound"]), bytes_of(all["bytes_link"]), text(all["per"]));
+    // Nothing that a plan reads tells whether the neighbours of a vertex know each other, and that is worth a factor of ten.
+    if (!levels.is_null())
+      say(" where edges lead anywhere (Kronecker, uniform graphs), up to {} where they stay near (web, roads)",
+          bytes_of(levels["bytes_link"]));
     say("; the link alone needs, in ms\n");
     auto const beside = [&](char const* link) {
-      return levels.is_null() || levels["ms"][link].is_null()
-                 ? ""
-                 : fmt::format(" (--variant levels: at most {})", cli::shown_ms(levels["ms"][link]));
+      return levels.is_null() || levels["ms"][link].is_null() ? "" : fmt::format(" to {}", cli::shown_ms(levels["ms"][link]));
     };
     say("  here {}{}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "",
         beside("here"));
@@ -192,28 +195,23 @@ void print(json const& all) {
 
 }  // namespace
 
-void add_plan(CLI::App& app) {
+void add_plan(cli::program& p) {
   auto const a = std::make_shared<plan_arguments>();
-  CLI::App* const verb = app.add_subcommand("plan", "what a job will take, what crosses the link and how long, before it is loaded");
-  verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
-  verb->add_option("--job", a->job, "bfs, sssp, components or pagerank")->required()->type_name("JOB");
-  verb->add_option("--place", a->place, "host, device, device:N or traced; a device need not be there")
-      ->capture_default_str()
-      ->type_name("PLACE");
-  verb->add_option("--access", a->access, "strided, merged, aligned, paged, copied")->capture_default_str()->type_name("ACCESS");
-  verb->add_option("--tier", a->tier,
-                   "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
-      ->type_name("TIER");
-  verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
-  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: what one of them takes)");
-  verb->add_flag("--json", a->as_json, "print one JSON object");
-  verb->add_option("--device-budget", a->copies, "copies of far data kept on the device (default: a tenth of the edge list)")
-      ->type_name("BYTES");
-  a->budgets.add(*verb, true);
-  verb->footer(
+  cli::verb& v = p.add("plan", "what a job will take, what crosses the link and how long, before it is loaded");
+  v.add("FILE", a->file).required();
+  v.add("--job", a->job).required();
+  v.add("--place", a->place, "host, device, device:N or simulated; a device need not be there");
+  v.add("--access", a->access);
+  v.add("--tier", a->tier);
+  v.add("--variant", a->variant);
+  v.add("--iterations", a->iterations, "of pagerank (default: what one of them takes)");
+  v.add("--json", a->as_json);
+  v.add("--device-budget", a->device_cache, "bytes of far data cached on the device (default: a tenth of the edge list)");
+  a->budgets.add(v, true);
+  v.ends_with(
       "Ends with 1 where the job does not fit, with the words that the job would say.\n"
       "Example: garner plan kron26.gnr --job pagerank --device-budget 1GiB");
-  verb->callback([a] {
+  v.runs([a] {
     json const all = gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));
     else print(all);

@@ -1,13 +1,12 @@
 // garner reorder: the vertices of a container in another order, with the user's ids kept.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 
 #include "common.hpp"
 #include "core/fail.hpp"
-#include "garner/handle.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
+#include "graph/handle.hpp"
 #include "graph/relabel.hpp"
 #include "graph/reorder.hpp"
 #include "memory/budget.hpp"
@@ -41,10 +40,10 @@ score_options scored_how(reorder_arguments const& a, place where) {
 }
 std::vector<float> scores_of(reorder_arguments const& a, graph& g, place where) {
   score_options o = scored_how(a, where);
-  graph_handle home(std::move(g));
+  graph_handle home = graph_access::wrap(std::move(g));
   if (needs_training(o.by)) o.train = cli::training_set(home, a.training.train, a.how.seed);
   score_result const r = scores(home, o);
-  g = home.take();
+  g = graph_access::take(std::move(home));
   return r.score;
 }
 
@@ -99,7 +98,7 @@ void reorder_file(reorder_arguments& a) {
   if (scored && !given) score = scores_of(a, g, where);
   a.how.scores = score;
   g = reorder(std::move(g), a.how, where);
-  if (on_device) g = bring_to(graph_handle(std::move(g)), {}).take();
+  if (on_device) g = graph_access::take(bring_to(graph_access::wrap(std::move(g)), {}));
   a.pack.apply(g, {});
   save_graph(g, a.out);
   if (!a.map.empty()) {
@@ -116,38 +115,27 @@ void reorder_file(reorder_arguments& a) {
 
 }  // namespace
 
-void add_reorder(CLI::App& app) {
+void add_reorder(cli::program& p) {
   auto const a = std::make_shared<reorder_arguments>();
-  CLI::App* const verb = app.add_subcommand("reorder", "the vertices of a container in another order; the user's ids stay");
-  verb->add_option("FILE", a->in, "a container (.gnr); convert other formats first")->required();
-  verb->add_option("OUT", a->out, "container to write (.gnr)")->required();
-  verb->add_option("--by", a->by,
-                   "degree: most out-edges first; bfs: breadth first from the highest degree; random; score: highest first; natural: by "
-                   "the user's ids")
-      ->capture_default_str()
-      ->type_name("ORDER");
-  verb->add_option(
-          "--score", a->score,
-          "of --by score: degree, rpr, wrpr, expected, sampled (see garner score; default: expected), or an .npy file by ascending id")
-      ->type_name("SCORE");
-  a->training.add_training(*verb, false);
-  a->training.add_presample(*verb, "of --score sampled");
-  cli::add_number(*verb, "--seed", a->how.seed, "of random, and of a training set that is drawn")->capture_default_str();
-  verb->add_option("--table", a->table, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices")
-      ->type_name("FILE");
-  verb->add_option("--table-out", a->table_out, "where it goes (default: in its place)")->type_name("FILE");
-  verb->add_option("--map", a->map,
-                   "file to write (.npy, int64): for each place in the new order which of the ascending ids stands there; row k of the new "
-                   "table is row map[k] of the old")
-      ->type_name("FILE");
-  verb->add_option("--place", a->place, "where scores are found and lists are sorted: host, or device")
-      ->capture_default_str()
-      ->type_name("PLACE");
-  verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
-  a->pack.add(*verb);
-  a->budgets.add(*verb, true);
-  verb->footer("Example: garner reorder kron20.gnr kron20-degree.gnr --by degree");
-  verb->callback([a] { reorder_file(*a); });
+  cli::verb& v = p.add("reorder", "the vertices of a container in another order; the user's ids stay");
+  v.add("FILE", a->in).required();
+  v.add("OUT", a->out, "container to write (.gnr)").required();
+  v.add("--by", a->by,
+        "degree: most out-edges first; bfs: breadth first from the highest degree; random; score: highest first; natural: by "
+        "the user's ids");
+  v.add("--score", a->score);
+  a->training.add_training(v, false);
+  a->training.add_presample(v, "of --score sampled");
+  v.add("--seed", a->how.seed, "of random, and of a training set that is drawn");
+  v.add("--table", a->table);
+  v.add("--table-out", a->table_out);
+  v.add("--map", a->map);
+  v.add("--place", a->place, "where scores are found and lists are sorted: host, or device");
+  v.add("--no-check", a->no_check);
+  a->pack.add(v);
+  a->budgets.add(v, true);
+  v.ends_with("Example: garner reorder kron20.gnr kron20-degree.gnr --by degree");
+  v.runs([a] { reorder_file(*a); });
 }
 
 }  // namespace garner

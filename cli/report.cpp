@@ -1,5 +1,4 @@
 // garner report: the figures of one run of `garner bench`, or of several, as one HTML page.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "bench/page.hpp"
@@ -36,13 +35,13 @@ void draw(report_arguments const& a) {
 
 }  // namespace
 
-void add_report(CLI::App& app) {
+void add_report(cli::program& p) {
   auto const a = std::make_shared<report_arguments>();
-  CLI::App* const verb = app.add_subcommand("report", "draw what garner bench wrote: one HTML page of the paper's figures");
-  verb->add_option("RUN.json", a->files, "what garner bench wrote; several files of traversal of one setting are drawn as one")->required();
-  verb->add_option("--out", a->out, "file to write")->capture_default_str()->type_name("FILE");
-  verb->footer("Example: garner report run.json --out report.html");
-  verb->callback([a] { draw(*a); });
+  cli::verb& v = p.add("report", "draw what garner bench wrote: one HTML page of the paper's figures");
+  v.add("RUN.json", a->files).required().repeats();
+  v.add("--out", a->out);
+  v.ends_with("Example: garner report run.json --out report.html");
+  v.runs([a] { draw(*a); });
 }
 
 }  // namespace garner

@@ -16,34 +16,26 @@
 
 namespace garner::cli {
 
-void sample_arguments::add_file(CLI::App& verb) { verb.add_option("FILE", file, "a container (.gnr)")->required(); }
-void sample_arguments::add_place(CLI::App& verb) {
-  verb.add_option("--place", place, "host, device, device:N, or traced: a GPU simulated, to count its requests")
-      ->capture_default_str()
-      ->type_name("PLACE");
-  verb.add_option("--access", access, "strided, merged, aligned, paged")->capture_default_str()->type_name("ACCESS");
-  verb.add_option("--tier", tier, "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)")
-      ->type_name("TIER");
+void sample_arguments::add_file(verb& v) { v.add("FILE", file, "a container (.gnr)").required(); }
+void sample_arguments::add_place(verb& v) {
+  v.add("--place", place);
+  v.add("--access", access, "strided, merged, aligned, paged");
+  v.add("--tier", tier);
 }
-void sample_arguments::add_training(CLI::App& verb, bool with_seed) {
-  verb.add_option("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids")
-      ->capture_default_str()
-      ->type_name("WHICH");
-  verb.add_option("--fanout", fanout, "in-neighbours drawn a vertex, for each of 1 to 6 hops")->capture_default_str()->type_name("LIST");
-  verb.add_option("--rule", rule, "who samples at a hop: all vertices so far (as DGL), or those that the last hop reached (as PyG)")
-      ->capture_default_str()
-      ->type_name("RULE");
-  add_number(verb, "--batch", batch, "training vertices of a mini-batch")->capture_default_str();
-  if (with_seed) add_number(verb, "--seed", seed, "of training set, order and samples")->capture_default_str();
+void sample_arguments::add_training(verb& v, bool with_seed) {
+  v.add("--train", train);
+  v.add("--fanout", fanout);
+  v.add("--rule", rule);
+  v.add("--batch", batch);
+  if (with_seed) v.add("--seed", seed, "of training set, order and samples");
 }
-void sample_arguments::add_presample(CLI::App& verb, char const* of) {
-  add_number(verb, "--presample", presample, fmt::format("{}: epochs sampled beforehand, by a seed of their own", of))
-      ->capture_default_str();
+void sample_arguments::add_presample(verb& v, char const* of) {
+  v.add("--presample", presample, fmt::format("{}: epochs sampled beforehand, by a seed of their own", of));
 }
-void sample_arguments::add_rest(CLI::App& verb) {
-  verb.add_flag("--json", json, "print one JSON object");
-  verb.add_flag("--no-check", no_check, "do not check the checksums of the container");
-  budgets.add(verb, true);
+void sample_arguments::add_rest(verb& v) {
+  v.add("--json", json);
+  v.add("--no-check", no_check);
+  budgets.add(v, true);
 }
 
 std::optional<garner::tier> sample_arguments::edges() const { return tier.empty() ? default_tier(where(), how()) : parse_tier(tier); }
@@ -118,7 +110,7 @@ vertex_set training_set(graph_handle const& g, std::string const& text, std::uin
     std::istringstream words(line.substr(0, line.find('#')));
     std::string word, more;
     if (!(words >> word)) continue;
-    if (!not_a_count(word, most_of<std::uint64_t>).empty() || words >> more)
+    if (!not_a_count(word, ~std::uint64_t{0}).empty() || words >> more)
       fail(errc::input, "{}: line {}: '{}' is no vertex id; say one a line", text, number, line);
     train.push_back(std::strtoull(word.c_str(), nullptr, 10));
   }

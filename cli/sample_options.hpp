@@ -14,11 +14,11 @@ struct sample_arguments {
   bool json = false, no_check = false;
   budget_arguments budgets;
 
-  void add_file(CLI::App& verb);
-  void add_place(CLI::App& verb);
-  void add_training(CLI::App& verb, bool with_seed = true);
-  void add_presample(CLI::App& verb, char const* of);
-  void add_rest(CLI::App& verb);
+  void add_file(verb& v);
+  void add_place(verb& v);
+  void add_training(verb& v, bool with_seed = true);
+  void add_presample(verb& v, char const* of);
+  void add_rest(verb& v);
 
   garner::place where() const { return parse_place(place); }
   access_mode how() const { return parse_access(access); }

@@ -43,20 +43,20 @@ void write_sources(std::vector<std::uint64_t> const& sources, std::string const&
 
 }  // namespace
 
-void search_arguments::add_sources(CLI::App& verb) {
-  auto* const one = add_number(verb, "--source", source, "vertex to start from, by the user's id (default: one picked)")->type_name("V");
-  auto* const list = verb.add_option("--sources", sources_file, "file with one source a line")->excludes(one)->type_name("FILE");
-  add_number(verb, "--trials", trials, "pick that many sources among the vertices with edges")->excludes(one)->excludes(list);
-  add_number(verb, "--seed", seed, "of the picked sources")->capture_default_str();
-  verb.add_option("--save-sources", save_sources, "file to write the sources to, one a line")->type_name("FILE");
+void search_arguments::add_sources(verb& v) {
+  v.add("--source", source);
+  v.add("--sources", sources_file).not_with("--source");
+  v.add("--trials", trials, "pick that many sources among the vertices with edges").not_with("--source").not_with("--sources");
+  v.add("--seed", seed, "of the picked sources");
+  v.add("--save-sources", save_sources);
 }
 
-void search_arguments::add_walk(CLI::App& verb, char const* join_default) {
-  add_number(verb, "--vertices-per-team", vertices_per_team, "lists that one team walks one after the other")->capture_default_str();
-  verb.add_flag("--no-split", no_split, "a long list is walked by one team, not by several");
-  auto* const joined = verb.add_flag("--join", join, join_default);
-  verb.add_flag("--no-join", no_join, "each list is read by itself, as EMOGI does")->excludes(joined);
-  add_number(verb, "--slice", slice, "elements of a long list that one team takes")->capture_default_str();
+void search_arguments::add_walk(verb& v, char const* join_words) {
+  v.add("--vertices-per-team", vertices_per_team);
+  v.add("--no-split", no_split);
+  v.add("--join", join, join_words);
+  v.add("--no-join", no_join).not_with("--join");
+  v.add("--slice", slice);
 }
 
 sources_chosen search_arguments::choose_sources(graph const& g) const {

@@ -22,17 +22,17 @@ struct search_arguments : job_arguments {
   std::uint32_t vertices_per_team = 1, slice = 1024;
   bool no_split = false, join = false, no_join = false, steps = false;
 
-  void add_sources(CLI::App& verb);
-  void add_walk(CLI::App& verb, char const* join_default);  // a team's share, splitting, joining
+  void add_sources(verb& v);
+  void add_walk(verb& v, char const* join = "");  // a team's share, splitting, joining
 
   // To the options of the library, checked; budgets and target files too. join_lists stays unset unless it was asked for.
   template <class Options>
   void apply(Options& o) const {
     resolve(o, {{"--save-sources", save_sources}});
-    o.vertices_per_team = vertices_per_team;
+    o.paper.vertices_per_team = vertices_per_team;
     o.slice = slice;
-    o.split_hubs = !no_split;
-    if (join || no_join) o.join_lists = join;
+    o.paper.split_hubs = !no_split;
+    if (join || no_join) o.paper.join_lists = join;
     check_vertices_per_team(vertices_per_team);
     check_slice(slice);
     if (trials && (*trials == 0 || *trials > 1'000'000)) fail(errc::usage, "--trials {}: say 1 to 1000000", *trials);

@@ -106,7 +106,7 @@ void search(sssp_arguments& a) {
   job_ground const at = a.load(header, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   sssp_job job(at.g, o);
-  if (!a.json) at.say_copies(job.setting().copies);
+  if (!a.json) at.say_device_cache(job.setting().device_cache);
   if (!a.json) {
     at.say_head();
     a.say_sources(sources);
@@ -133,11 +133,11 @@ void search(sssp_arguments& a) {
   all["id_bytes"] = info.id_bytes;
   all["variant"] = name_of(o.variant);
   all["delta"] = cli::or_null(near_far, job.delta());
-  all["vertices_per_team"] = o.vertices_per_team;
-  all["split_hubs"] = near_far && o.split_hubs;
+  all["vertices_per_team"] = o.paper.vertices_per_team;
+  all["split_hubs"] = near_far && o.paper.split_hubs;
   all["join_lists"] = sssp_job::joins_lists(o);
   all["slice"] = o.slice;
-  at.add_copies(all, job.setting().copies);
+  at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
   all["runs"] = json::array();
   for (sssp_run const& r : runs) all["runs"].push_back(to_json(r, at));
@@ -146,27 +146,24 @@ void search(sssp_arguments& a) {
 
 }  // namespace
 
-void add_sssp(CLI::App& app) {
+void add_sssp(cli::program& p) {
   auto const a = std::make_shared<sssp_arguments>();
-  CLI::App* const verb = app.add_subcommand("sssp", "shortest paths over weighted edges that may lie outside the GPU");
-  a->add_file(*verb);
-  a->add_sources(*verb);
-  a->add_place(*verb);
-  verb->add_option("--variant", a->variant, "near-far, or emogi: Bellman-Ford with active flags, as the paper's program")
-      ->capture_default_str()
-      ->type_name("NAME");
-  verb->add_option("--delta", a->how.delta, "how far beyond the least open distance is near (default: from weights and degrees)")
-      ->type_name("X");
-  a->add_walk(*verb, "neighbouring lists of the frontier are read as one (default: with aligned, one a team, not at place host)");
-  a->add_l2(*verb);
-  a->add_verify(*verb);
-  a->add_out(*verb, "file to write: vertex distance parent a line, infinity -1 where not reached; of the last source");
-  verb->add_flag("--rounds", a->steps, "a line a round");
-  a->add_rest(*verb);
-  verb->footer(
+  cli::verb& v = p.add("sssp", "shortest paths over weighted edges that may lie outside the GPU");
+  a->add_file(v);
+  a->add_sources(v);
+  a->add_place(v);
+  v.add("--variant", a->variant, "near-far, or emogi: Bellman-Ford with active flags, as the paper's program");
+  v.add("--delta", a->how.delta);
+  a->add_walk(v, "neighbouring lists of the frontier are read as one (default: with aligned, one a team, not at place host)");
+  a->add_l2(v);
+  a->add_verify(v);
+  a->add_out(v, "file to write: vertex distance parent a line, infinity -1 where not reached; of the last source");
+  v.add("--rounds", a->steps);
+  a->add_rest(v);
+  v.ends_with(
       "The graph must have weights: garner convert IN.gnr OUT.gnr --weights 1:255 draws some.\n"
       "Example: garner sssp road.gnr --source 1 --verify --out paths.txt");
-  verb->callback([a] { search(*a); });
+  v.runs([a] { search(*a); });
 }
 
 }  // namespace garner

@@ -94,14 +94,14 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
 
 }  // namespace
 
-void add_stats(CLI::App& app) {
+void add_stats(cli::program& p) {
   auto const o = std::make_shared<stats_options>();
-  CLI::App* const verb = app.add_subcommand("stats", "what a container holds: counts, degrees, sizes");
-  verb->add_option("FILE", o->file, "a container (.gnr); convert other formats first")->required();
-  verb->add_flag("--check", o->check, "check every byte of the file, not only what is read for the figures");
-  verb->add_flag("--json", o->json, "print one JSON object");
-  verb->footer("Example: garner stats kron20.gnr --check");
-  verb->callback([o] {
+  cli::verb& v = p.add("stats", "what a container holds: counts, degrees, sizes");
+  v.add("FILE", o->file).required();
+  v.add("--check", o->check);
+  v.add("--json", o->json);
+  v.ends_with("Example: garner stats kron20.gnr --check");
+  v.runs([o] {
     container_header const header = read_header(o->file);
     if (o->check) check_container(o->file);
     graph_summary const summary = summarize(o->file, !o->check);

@@ -1,5 +1,4 @@
 // garner trace: which rows of a feature table a training reads, recorded by sampling it.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +6,7 @@
 #include "core/fail.hpp"
 #include "graph/container.hpp"
 #include "graph/graph.hpp"
+#include "graph/handle.hpp"
 #include "sample/neighbour.hpp"
 #include "sample/trace.hpp"
 #include "sample_options.hpp"
@@ -44,14 +44,14 @@ void trace_file(trace_arguments& a) {
   cli::check_training(a.train);
   graph_handle const g = a.load(true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
   o.train = cli::training_set(g, a.train, a.seed);
-  trace const t = record_trace(g, o);
+  access_trace const t = record_trace(g, o);
   if (!a.out.empty()) {
     if (format == result_format::text) save_trace(t, a.out);
-    else write_counts(g.inside(), {a.out, format}, t.counts);
+    else write_counts(graph_access::of(g), {a.out, format}, t.counts);
   }
   std::uint64_t read = 0;
   for (std::uint32_t const c : t.counts) read += c != 0;
-  bool const traced = o.where.kind == place_kind::traced;
+  bool const simulated = o.where.kind == place_kind::simulated;
   if (a.json) {
     json const all{{"file", a.file},
                    {"vertices", info.vertices},
@@ -69,7 +69,7 @@ void trace_file(trace_arguments& a) {
                    {"rows_read", read},
                    {"edges_sampled", t.sampled},
                    {"ms", t.ms},
-                   {"bytes_link", traced ? json(t.link.bytes_link()) : json(nullptr)}};
+                   {"bytes_link", simulated ? json(t.link.bytes_link()) : json(nullptr)}};
     cli::say("{}\n", all.dump(2));
     return;
   }
@@ -78,25 +78,25 @@ void trace_file(trace_arguments& a) {
            t.epochs == 1 ? "" : "s");
   cli::say("{} accesses, {} a mini-batch; {} of {} rows are read; {} edges sampled\n", grouped(t.accesses),
            grouped(t.batches ? t.accesses / t.batches : 0), grouped(read), grouped(t.vertices), grouped(t.sampled));
-  cli::say("time {:.3f} ms{}\n", t.ms, traced ? " (of the simulation)" : "");
-  if (traced) cli::say("over the link {} bytes in {} requests\n", grouped(t.link.bytes_link()), grouped(t.link.request_count()));
+  cli::say("time {:.3f} ms{}\n", t.ms, simulated ? " (of the simulation)" : "");
+  if (simulated) cli::say("over the link {} bytes in {} requests\n", grouped(t.link.bytes_link()), grouped(t.link.request_count()));
   if (!a.out.empty()) cli::say("{}: {}\n", a.out, a.rows ? "the rows of every mini-batch" : "how often each row was read");
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app) {
+void add_trace(cli::program& p) {
   auto const a = std::make_shared<trace_arguments>();
-  CLI::App* const verb = app.add_subcommand("trace", "which rows a training reads: neighbour sampling, recorded");
-  a->add_file(*verb);
-  a->add_training(*verb);
-  cli::add_number(*verb, "--epochs", a->epochs, "the training set so many times, shuffled anew")->capture_default_str();
-  a->add_place(*verb);
-  verb->add_option("-o,--out", a->out, "file to write: a trace (.gtr), or how often each row was read (.npy, .tsv)")->type_name("FILE");
-  verb->add_flag("--rows", a->rows, "also keep the rows of every mini-batch, in a .gtr");
-  a->add_rest(*verb);
-  verb->footer("Example: garner trace kron20.gnr --train 1% --fanout 12,12,12 --epochs 1 -o kron20.gtr");
-  verb->callback([a] { trace_file(*a); });
+  cli::verb& v = p.add("trace", "which rows a training reads: neighbour sampling, recorded");
+  a->add_file(v);
+  a->add_training(v);
+  v.add("--epochs", a->epochs);
+  a->add_place(v);
+  v.add("-o,--out", a->out, "file to write: a trace (.gtr), or how often each row was read (.npy, .tsv)");
+  v.add("--rows", a->rows);
+  a->add_rest(v);
+  v.ends_with("Example: garner trace kron20.gnr --train 1% --fanout 12,12,12 --epochs 1 -o kron20.gtr");
+  v.runs([a] { trace_file(*a); });
 }
 
 }  // namespace garner

@@ -1,8 +1,7 @@
-// garner traffic: what a job would send over the link in each access mode, counted by a traced run, and how long links would need for it:
-// the dissertation's figures of requests, amplification and link scaling, without its machines.
+// garner traffic: what a job would send over the link in each access mode, counted by a simulated run, and how long links would need for
+// it: the dissertation's figures of requests, amplification and link scaling, without its machines.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "access/matrix.hpp"
@@ -32,7 +31,7 @@ struct traffic_arguments {
   std::optional<std::uint64_t> source, iterations;
   std::uint64_t seed = 1;
   bool as_json = false, no_check = false;
-  std::string copies = "0";
+  std::string device_cache = "0";
   cli::budget_arguments budgets;
 };
 
@@ -102,10 +101,10 @@ json gather(traffic_arguments const& a) {
   if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
   std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
   if (a.access != "all") modes = {parse_access(a.access)};
-  place const where{place_kind::traced, 0};
+  place const where{place_kind::simulated, 0};
   for (access_mode const how : modes) require_combination(where, default_tier(where, how), how);
   std::uint64_t const l2 = parse_bytes(a.l2);
-  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.copies); }, o);
+  std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.device_cache); }, o);
   // The same algorithm in every mode: BFS turns round only where it is told to.
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_variant::levels;
   if (auto* const p = std::get_if<pagerank_options>(&o)) {
@@ -118,19 +117,19 @@ json gather(traffic_arguments const& a) {
   container_header const header = read_header(a.file);
   graph_info const& info = header.info;
   stored const kept = stored_in(header);
-  bool hints = false;
+  bool cached_neighbours = false;
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
-    hints |= bytes_of_file_hints(p.kept) > 0;
+    cached_neighbours |= bytes_of_file_neighbours(p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
   }
   load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;
   load.in_lists = reads_in_lists(info, o);
-  load.hints = hints;
+  load.cached_neighbours = cached_neighbours;
   graph const g = load_graph(a.file, load);
   std::uint64_t source = 0;
   if (searches) {
@@ -173,7 +172,7 @@ void print(json const& all) {
   say("job     {}, variant {}", text(all["job"]), text(all["variant"]));
   if (!all["source"].is_null()) say(", source {}", whole(all["source"]));
   if (!all["iterations"].is_null()) say(", iterations {}", whole(all["iterations"]));
-  say("; traced, {}\n\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
+  say("; simulated, {}\n\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
   say("{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6} {:>6} |{:>9} {:>9} {:>9} {:>9}\n", "access", "32 B", "64 B", "96 B", "128 B",
       "pages 4 KiB", "bytes", "ampl.", "overf.", "ms here", "12.3 GB/s", "24 GB/s", "51 GB/s");
   for (json const& r : all["runs"]) {
@@ -188,28 +187,23 @@ void print(json const& all) {
 
 }  // namespace
 
-void add_traffic(CLI::App& app) {
+void add_traffic(cli::program& p) {
   auto const a = std::make_shared<traffic_arguments>();
-  CLI::App* const verb =
-      app.add_subcommand("traffic", "what a job sends over the link in each access mode, and how long links need for it");
-  verb->add_option("JOB", a->job, "bfs, sssp, components or pagerank")->required();
-  verb->add_option("FILE", a->file, "a container (.gnr); convert other formats first")->required();
-  verb->add_option("--access", a->access, "strided, merged, aligned, paged, all of these, or copied")
-      ->capture_default_str()
-      ->type_name("ACCESS");
-  verb->add_option("--variant", a->variant, "of the job (default: the job's)")->type_name("VARIANT");
-  cli::add_number(*verb, "--source", a->source, "of bfs and sssp, by the user's id (default: one picked)")->type_name("V");
-  cli::add_number(*verb, "--seed", a->seed, "of the picked source")->capture_default_str();
-  cli::add_number(*verb, "--iterations", a->iterations, "of pagerank (default: 1 of pull, which all read the same; all rounds of emogi)");
-  verb->add_option("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)")->type_name("BYTES");
-  verb->add_flag("--json", a->as_json, "print one JSON object");
-  verb->add_flag("--no-check", a->no_check, "do not check the checksums of the container");
-  verb->add_option("--device-budget", a->copies, "copies of far data kept on the simulated device")
-      ->capture_default_str()
-      ->type_name("BYTES");
-  a->budgets.add(*verb, false);
-  verb->footer("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
-  verb->callback([a] {
+  cli::verb& v = p.add("traffic", "what a job sends over the link in each access mode, and how long links need for it");
+  v.add("JOB", a->job).required();
+  v.add("FILE", a->file).required();
+  v.add("--access", a->access, "strided, merged, aligned, paged, all of these, or copied");
+  v.add("--variant", a->variant);
+  v.add("--source", a->source, "of bfs and sssp, by the user's id (default: one picked)");
+  v.add("--seed", a->seed, "of the picked source");
+  v.add("--iterations", a->iterations, "of pagerank (default: 1 of pull, which all read the same; all rounds of emogi)");
+  v.add("--l2-bytes", a->l2, "the L2 before the link, as 50MiB (default: none)");
+  v.add("--json", a->as_json);
+  v.add("--no-check", a->no_check);
+  v.add("--device-budget", a->device_cache, "bytes of far data cached on the simulated device (default: none)");
+  a->budgets.add(v, false);
+  v.ends_with("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
+  v.runs([a] {
     json const all = gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));
     else print(all);

@@ -1,25 +1,25 @@
 // The verbs of the program, one file each. A verb adds its subcommand to the app, with a callback that parses and calls the library;
 // what is common to all (errors, exit codes, progress, --quiet, --stats) stands in main.cpp.
 #pragma once
-#include <CLI/CLI.hpp>
+#include "options.hpp"
 
 namespace garner {
 
-void add_generate(CLI::App& app);
-void add_convert(CLI::App& app);
-void add_reorder(CLI::App& app);
-void add_stats(CLI::App& app);
-void add_bfs(CLI::App& app);
-void add_pagerank(CLI::App& app);
-void add_components(CLI::App& app);
-void add_sssp(CLI::App& app);
-void add_score(CLI::App& app);
-void add_trace(CLI::App& app);
-void add_plan(CLI::App& app);
-void add_traffic(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_report(CLI::App& app);
-void add_info(CLI::App& app);
-void add_demo(CLI::App& app);
+void add_generate(cli::program& p);
+void add_convert(cli::program& p);
+void add_reorder(cli::program& p);
+void add_stats(cli::program& p);
+void add_bfs(cli::program& p);
+void add_pagerank(cli::program& p);
+void add_components(cli::program& p);
+void add_sssp(cli::program& p);
+void add_score(cli::program& p);
+void add_trace(cli::program& p);
+void add_plan(cli::program& p);
+void add_traffic(cli::program& p);
+void add_bench(cli::program& p);
+void add_report(cli::program& p);
+void add_info(cli::program& p);
+void add_demo(cli::program& p);
 
 }  // namespace garner

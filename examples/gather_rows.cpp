@@ -1,5 +1,5 @@
 // Rows of a feature table, those that a score calls hottest near and the others where they were; two mini-batches at once.
-//   gather_rows [host | traced]      On a device, ids and places for rows would be pointers of the device.
+//   gather_rows [host | simulated]      On a device, ids and places for rows would be pointers of the device.
 #include <cstdio>
 #include <garner/garner.hpp>
 #include <vector>
@@ -20,8 +20,8 @@ int main(int argc, char** argv) {
 
     std::vector<std::int64_t> const one{999, 3, 500}, two{3, 950};
     std::vector<float> rows_of_one(one.size() * width), rows_of_two(two.size() * width);
-    std::vector<garner::id_array> const batches{{one.data(), one.size(), 8}, {two.data(), two.size(), 8}};
-    std::vector<void*> const places{rows_of_one.data(), rows_of_two.data()};
+    std::vector<garner::id_span> const batches{std::span<std::int64_t const>(one), std::span<std::int64_t const>(two)};
+    std::vector<garner::row_output> const places{rows_of_one, rows_of_two};
     garner::gather_run const run = table.gather_many(batches, places);
     std::printf("order %s:", std::string(to_string(run.order)).c_str());
     for (std::size_t k = 0; k < one.size(); ++k) std::printf(" %g", static_cast<double>(rows_of_one[k * width]));
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     std::printf("\n");
 
     std::int64_t const bad[] = {5, -1};
-    table.gather({bad, 2, 8}, rows_of_one.data());  // throws: nothing outside the table is read
+    table.gather(std::span<std::int64_t const>(bad), rows_of_one);  // throws: nothing outside the table is read
   } catch (garner::error const& e) {
     return std::fprintf(stderr, "%s\n", e.what()), 1;
   }

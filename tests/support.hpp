@@ -20,7 +20,9 @@
 
 namespace garner::testing {
 
-inline std::string name_of(place_kind kind) { return kind == place_kind::host ? "host" : kind == place_kind::traced ? "traced" : "device"; }
+inline std::string name_of(place_kind kind) {
+  return kind == place_kind::host ? "host" : kind == place_kind::simulated ? "simulated" : "device";
+}
 
 // Suites over places: a device test skips, visibly, where there is none.
 class at_place : public ::testing::TestWithParam<place_kind> {
@@ -30,7 +32,7 @@ class at_place : public ::testing::TestWithParam<place_kind> {
   }
   place where() const { return {GetParam(), 0}; }
 };
-inline auto const every_place = ::testing::Values(place_kind::host, place_kind::traced, place_kind::device);
+inline auto const every_place = ::testing::Values(place_kind::host, place_kind::simulated, place_kind::device);
 #define GARNER_AT_EVERY_PLACE(suite)                                  \
   INSTANTIATE_TEST_SUITE_P(at, suite, ::garner::testing::every_place, \
                            [](auto const& info) { return ::garner::testing::name_of(info.param); })

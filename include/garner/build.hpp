@@ -6,20 +6,20 @@
 
 namespace garner {
 
-struct device_facts {
+struct device_info {
   int index = 0;
   std::string name;
   int multiprocessors = 0, compute_major = 0, compute_minor = 0;
   std::uint64_t memory_bytes = 0, free_bytes = 0;
   int driver_version = 0, runtime_version = 0;  // as CUDA counts: 13000 is 13.0
 };
-struct build_facts {
+struct build_info {
   std::string version;
   bool cuda = false;      // built for GPUs
   std::string no_device;  // why there is no usable device, and what to try; empty where there is one
-  std::vector<device_facts> devices;
+  std::vector<device_info> devices;
 };
-build_facts facts();
+build_info describe_build();
 
 std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
 

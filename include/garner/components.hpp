@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "garner/paper.hpp"
 #include "garner/place.hpp"
 #include "garner/traffic.hpp"
 
@@ -19,16 +20,16 @@ struct components_options {
   components_variant variant = components_variant::afforest;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
-  // Bytes of copies of far data kept on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
+  // Bytes of far data cached on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
   // arcs, in this order. Unset: a tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
   std::uint32_t first_neighbours = 2;     // afforest: of each list, linked before the largest component is looked for; at most 64
   std::uint64_t seed = 1;                 // afforest: of the sample that finds the largest component; the result does not depend on it
-  std::uint32_t vertices_per_team = 1;    // lists that one team walks one after the other; EMOGI's fastest program takes 8
   std::uint32_t slice = 1024;             // afforest: elements of a long list that one team takes; a multiple of 32, 64 or more
-  std::uint64_t l2_bytes = 0;             // traced runs: an L2 of this size before the link; 0: none
+  std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;         // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
+  walk_options paper;                     // what repeats the paper: vertices_per_team
 };
 
 // A round of emogi, or a step of afforest.
@@ -45,7 +46,7 @@ struct components_run {
   std::uint64_t largest = 0;     // vertices in the largest
   std::uint64_t edges = 0;       // arcs looked at
   double ms = 0;                 // until every vertex has its label; state is made before the clock starts, counting comes after it stops
-  traffic link;                  // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  traffic link;                  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<components_phase> phases;
 };

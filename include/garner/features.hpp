@@ -2,6 +2,7 @@
 // place) and the tiered tensor (one array to look at, its rows in device memory, in that of other devices and in host memory).
 // Sources: chapters 3 and 4 of Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021; Data Tiering, KDD 2022).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "garner/place.hpp"
+#include "garner/stream.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -74,11 +76,11 @@ class unified_tensor {
 };
 
 struct tiered_options {
-  place where;  // where gathers run: host, traced, or a device
+  place where;  // where gathers run: host, simulated, or a device
   // Bytes of rows kept on every device that gathers (the hottest rows; replicated), and bytes a device of rows that lie in one of `peers`
   // only (the next hottest; interleaved: row k of them is row k / peers of device k % peers). The rest lies in host memory. Unset: chosen
-  // from what is free, and told by about(). At the host nothing is kept, since all rows are near; traced, host memory stands for all of it
-  // (unset: nothing is kept), and any numbers may be peers.
+  // from what is free, and told by about(). At the host nothing is kept, since all rows are near; simulated, host memory stands for all of
+  // it (unset: nothing is kept), and any numbers may be peers.
   std::optional<std::uint64_t> device_budget, peer_budget;
   std::vector<int> peers;         // devices with fast links to each other, where.index among them; empty: none. Without such links: none
   std::span<float const> scores;  // one a row: which are the hottest (of equal ones the first); empty: the first. Read by the constructor
@@ -100,7 +102,7 @@ enum class gather_way : std::uint8_t {
   aligned,  // a warp a row, started on a line, with the widest loads that fit
   bulk,     // the copy engine of a few multiprocessors
 };
-enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation window only
+enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation page only
 // Ids that stand several times in a gather: their far rows cross the link once, or each position reads its own. automatic: once where rows
 // are far, in every order that is named; with order automatic not where even looking for them would show. Not, but for sorted ids, where a
 // place for rows is pinned host memory: what repeats is copied from there, over the link again.
@@ -113,11 +115,45 @@ gather_order parse_gather_order(std::string_view);
 gather_duplicates parse_gather_duplicates(std::string_view);
 
 // Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
-struct id_array {
-  void const* data = nullptr;
-  std::uint64_t count = 0;
-  std::uint32_t id_bytes = 8;
-  bool is_unsigned = false;  // of 8 bytes only: an id that is too large is told as it was given, not as a negative one
+class id_span {
+ public:
+  id_span() = default;
+  id_span(std::span<std::int32_t const> ids) : id_span(ids.data(), ids.size(), 4) {}
+  id_span(std::span<std::int64_t const> ids) : id_span(ids.data(), ids.size(), 8) {}
+  id_span(std::span<std::uint64_t const> ids) : id_span(ids.data(), ids.size(), 8, true) {}
+  // Of an address and a type that are known at run time. Of unsigned ids (of 8 bytes only) one that is too large is told as it was given,
+  // not as a negative one.
+  id_span(void const* data, std::uint64_t count, std::uint32_t id_bytes, bool is_unsigned = false)
+      : data_(data), count_(count), id_bytes_(id_bytes), is_unsigned_(is_unsigned) {}
+
+  void const* data() const { return data_; }
+  std::uint64_t size() const { return count_; }
+  std::uint32_t id_bytes() const { return id_bytes_; }
+  bool is_unsigned() const { return is_unsigned_; }
+
+ private:
+  void const* data_ = nullptr;
+  std::uint64_t count_ = 0;
+  std::uint32_t id_bytes_ = 8;
+  bool is_unsigned_ = false;
+};
+
+// A place for rows: memory that the place that gathers writes, with room for all rows that are asked for.
+class row_output {
+ public:
+  row_output() = default;
+  // Of a vector, an array, a span: whatever has elements one after the other.
+  template <class Range>
+  requires requires(Range& r) { static_cast<void*>(r.data()), r.size(); }
+  row_output(Range&& rows) : data_(rows.data()), bytes_(rows.size() * sizeof(*rows.data())) {}
+  row_output(void* data, std::uint64_t bytes) : data_(data), bytes_(bytes) {}
+
+  void* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
 };
 
 struct gather_options {
@@ -128,9 +164,9 @@ struct gather_options {
   std::span<float const> scales;  // i8: other factors than the tensor's, in host memory; a device gets a copy of all of them at each call
   unsigned multiprocessors = 0;   // at most so many of the device; 0: all
   unsigned load_bytes = 0;        // at most so many bytes a lane and load: 1, 2, 4, 8, 16; 0: as the way has it (naive and shifted 4)
-  // cudaStream_t to work on: the call returns when the ids have been checked, and the rows are there when the stream has come so far.
-  // Null: the tensor's own, and the call returns when the rows are there.
-  void* stream = nullptr;
+  // To work on: the call returns when the ids have been checked, and the rows are there when the stream has come so far.
+  // Empty: the tensor's own, and the call returns when the rows are there.
+  stream_ref stream = {};
 };
 
 // What a gather did, or would do.
@@ -140,12 +176,19 @@ struct gather_run {
   gather_duplicates duplicates = gather_duplicates::automatic;
   std::uint64_t rows = 0, row_bytes = 0;  // delivered
   std::string why;                        // how the way and the order were chosen
-  traffic link;                           // traced: what reading the host's rows asks of the link
+  traffic link;                           // simulated: what reading the host's rows asks of the link
 };
 
-// Rows read, by where they lay. Counted when asked for: a pass over the ids.
-struct gather_hits {
-  std::uint64_t device = 0, peer = 0, host = 0;
+// Rows by where they lie.
+class rows_by_tier {
+ public:
+  std::uint64_t& operator[](tier t) { return rows_[static_cast<std::size_t>(t)]; }
+  std::uint64_t operator[](tier t) const { return rows_[static_cast<std::size_t>(t)]; }
+  std::uint64_t all() const;
+  bool operator==(rows_by_tier const&) const = default;
+
+ private:
+  std::array<std::uint64_t, tier_count> rows_{};
 };
 
 // Calls from several threads take turns. Gathers on different streams wait for each other, since they share what they sort in.
@@ -165,18 +208,18 @@ class tiered_tensor {
   std::uint64_t rows() const, width() const, row_bytes() const;
   element kind() const;
   place where() const;
-  std::uint64_t device_rows() const, peer_rows() const, host_rows() const;
-  std::string about() const;  // one line: where the rows lie, and why
+  rows_by_tier tiers() const;  // where its rows lie
+  std::string about() const;   // one line: where the rows lie, and why
 
-  // out: count rows, as they are in the table or converted, at the place that gathers, as are the ids (on a device pinned host
-  // memory will do; errc::usage for memory that it does not read). errc::input names an id that is negative or too
-  // large, and its position; nothing outside the table is read, and out then holds nothing of use.
-  gather_run gather(id_array ids, void* out, gather_options const& options = {});
+  // out: as many rows as ids (errc::usage where it has less room), as they are in the table or converted, at the place that gathers, as are
+  // the ids (on a device pinned host memory will do; errc::usage for memory that it does not read). errc::input names an id that is
+  // negative or too large, and its position; nothing outside the table is read, and out then holds nothing of use.
+  gather_run gather(id_span ids, row_output out, gather_options const& options = {});
   // The ids of several mini-batches at once: each far row is read once for all of them. outs[k] gets the rows of batches[k].
-  gather_run gather_many(std::span<id_array const> batches, std::span<void* const> outs, gather_options const& options = {});
+  gather_run gather_many(std::span<id_span const> batches, std::span<row_output const> outs, gather_options const& options = {});
   // What would be chosen, and why; `ids` of so many mini-batches in all.
   gather_run explain(std::uint64_t ids, gather_options const& options = {}, std::uint64_t batches = 1) const;
-  gather_hits hits(id_array ids) const;
+  rows_by_tier hits(id_span ids) const;  // where the rows of these ids lie: a pass over the ids
 
  private:
   struct parts;

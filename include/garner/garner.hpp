@@ -1,6 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
-#include "garner/build.hpp"       // build_facts: version, GPU support, devices; parse_bytes
+#include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered
@@ -8,9 +8,11 @@
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
+#include "garner/paper.hpp"       // walk_options: what repeats the paper
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)
 #include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: which rows a training reads
 #include "garner/shared.hpp"      // shared_table: one host table for several processes
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
+#include "garner/stream.hpp"      // stream_ref: a stream of the caller
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch
 #include "garner/traverse.hpp"    // bfs_options, bfs_run, bfs_level

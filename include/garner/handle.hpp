@@ -14,13 +14,12 @@
 
 namespace garner {
 
-struct graph;  // Garner's own
+struct graph_access;  // Garner's own rooms reach the graph through it
 
 // Owns a graph: CSR with its offsets in host memory and its edges in a tier. Move-only; jobs refer to the graph, so it must outlive them.
 // Many threads may look at one.
 class graph_handle {
  public:
-  explicit graph_handle(graph&&);  // Garner's own
   ~graph_handle();
   graph_handle(graph_handle&&) noexcept;
   graph_handle& operator=(graph_handle&&) noexcept;
@@ -31,11 +30,11 @@ class graph_handle {
   std::vector<std::uint64_t> ids() const;
   std::uint64_t position(std::uint64_t id) const;  // the k with ids()[k] == id; errc::input where there is none
 
-  graph const& inside() const;  // Garner's own; errc::usage once moved from
-  graph take();
-
  private:
-  std::unique_ptr<graph> graph_;
+  friend graph_access;
+  struct holder;
+  explicit graph_handle(std::unique_ptr<holder>);
+  std::unique_ptr<holder> holder_;
 };
 
 struct open_options {

@@ -24,7 +24,7 @@ struct pagerank_options {
   place where;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
-  // Bytes of copies of far data kept on the device: directories of packed lists, the first arcs. Unset: a tenth of the plain edge list.
+  // Bytes of far data cached on the device: directories of packed lists, the first arcs. Unset: a tenth of the plain edge list.
   // Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
   pagerank_variant variant = pagerank_variant::pull;
@@ -35,7 +35,7 @@ struct pagerank_options {
   // pull only:
   dangling_mass dangling = dangling_mass::redistribute;
   std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights: where it starts and jumps to; empty: anywhere alike
-  std::uint64_t l2_bytes = 0;                              // traced runs: an L2 of this size before the link; 0: none
+  std::uint64_t l2_bytes = 0;                              // simulated runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;                          // verify each run
   std::uint64_t block_bytes = 64u << 20;                   // access copied: bytes of lists (and weights) sent at once
 };
@@ -54,7 +54,7 @@ struct pagerank_run {
   double l1_change = 0;     // pull: of the last iteration; emogi: the residual that was left, summed over the vertices
   std::uint64_t edges = 0;  // arcs looked at
   double ms = 0;            // all iterations; state is made and cleared before the clock starts
-  traffic link;             // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  traffic link;             // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<pagerank_round> rounds;
 };

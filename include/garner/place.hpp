@@ -1,5 +1,6 @@
-// Where code runs (place), where bytes lie (tier), how a team reads a run (access).
+// Where code runs (place), where bytes lie (tier), how a team reads a span (access).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,9 +8,9 @@
 namespace garner {
 
 enum class place_kind : std::uint8_t {
-  host,    // the threads of the CPU, a team is one thread
-  device,  // a GPU, a team is up to a warp
-  traced,  // the CPU simulating teams of a GPU in lock step, so that the requests a GPU would send can be counted
+  host,       // the threads of the CPU, a team is one thread
+  device,     // a GPU, a team is up to a warp
+  simulated,  // the CPU simulating teams of a GPU in lock step, so that the requests a GPU would send can be counted
 };
 
 struct place {
@@ -20,17 +21,18 @@ struct place {
 
 // Where bytes lie. `managed` is host memory that the driver migrates to the device page by page (UVM): the baseline.
 enum class tier : std::uint8_t { device, peer, host, managed, file };
+inline constexpr std::size_t tier_count = 5;
 
-// How a team reads a run (chapter 2.3.3 of EMOGI): a thread per run; a warp per run; a warp per run, begun on a line of
+// How a team reads a span (chapter 2.3.3 of EMOGI): a thread per span; a warp per span; a warp per span, begun on a line of
 // 128 bytes; the copy engine; UVM pages; nothing of it: the host compacts the active lists and sends them (Subway, EuroSys 2020).
 enum class access_mode : std::uint8_t { strided, merged, aligned, bulk, paged, copied };
 
-std::string to_string(place where);                                                       // "host", "device 0", "traced"
+std::string to_string(place where);                                                       // "host", "device 0", "simulated"
 constexpr bool in_device_memory(tier t) { return t == tier::device || t == tier::peer; }  // no thread of the host reads it
 std::string_view to_string(tier t);                                                       // "device", "peer", "host", "managed", "file"
 std::string_view to_string(access_mode);  // "strided", "merged", "aligned", "bulk", "paged", "copied"
 
-place parse_place(std::string_view text);  // "host", "device", "device:1", "traced"; errc::usage with the choices otherwise
+place parse_place(std::string_view text);  // "host", "device", "device:1", "simulated"; errc::usage with the choices otherwise
 tier parse_tier(std::string_view text);
 access_mode parse_access(std::string_view text);
 

@@ -66,7 +66,7 @@ struct score_result {
   bool converged = true;  // reverse_pagerank: the tolerance was reached
   double l1_change = 0;   // reverse_pagerank
   double ms = 0;          // state is made before the clock starts
-  traffic link;           // traced: counted; elsewhere nothing
+  traffic link;           // simulated: counted; elsewhere nothing
 };
 // errc::usage for options out of range, errc::input for a training vertex that does not exist or a training set that is empty;
 // sampled: also where a directed graph has no in-lists.
@@ -95,7 +95,7 @@ struct trace_options {
   std::uint64_t keep_batches = ~std::uint64_t{0};  // keep_rows: of the first so many; save_trace() takes all or none
 };
 // What a training reads: an access is a unique row of a mini-batch. Row k belongs to the vertex graph.ids()[k].
-struct trace {
+struct access_trace {
   sample_options sampling;
   std::uint64_t vertices = 0, train = 0, epochs = 0, batches = 0;  // batches: of all epochs
   std::uint64_t accesses = 0;
@@ -104,19 +104,19 @@ struct trace {
   std::vector<std::uint64_t> offsets;  // where the rows of each mini-batch begin, one more than there are; empty unless kept ...
   std::vector<std::uint64_t> rows;     // ... and the rows: first the training vertices, then as they were reached
   double ms = 0;                       // of the sampling
-  traffic link;                        // traced: counted
+  traffic link;                        // simulated: counted
 };
 // The same bits at every place. errc::input where a directed graph has no in-lists.
-trace record_trace(graph_handle const& g, trace_options const& options);
+access_trace record_trace(graph_handle const& g, trace_options const& options);
 
 // docs/sampling.md states the file. Written whole or not at all.
-void save_trace(trace const& t, std::filesystem::path const& file);
-trace read_trace(std::filesystem::path const& file);  // errc::input where it is damaged or shorter than its header says
+void save_trace(access_trace const& t, std::filesystem::path const& file);
+access_trace read_trace(std::filesystem::path const& file);  // errc::input where it is damaged or shorter than its header says
 
 // Accesses that the rows of highest score would answer, if the first `share` of the rows were kept; by the trace itself: the oracle.
 // Of equals the smaller row comes first.
 std::vector<std::uint64_t> rows_by_score(std::vector<float> const& score);
 std::vector<std::uint64_t> rows_by_count(std::vector<std::uint32_t> const& counts);
-std::uint64_t hits(trace const& t, std::vector<std::uint64_t> const& order, std::uint64_t rows_kept);
+std::uint64_t hits(access_trace const& t, std::vector<std::uint64_t> const& order, std::uint64_t rows_kept);
 
 }  // namespace garner

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "garner/paper.hpp"
 #include "garner/place.hpp"
 #include "garner/traffic.hpp"
 
@@ -19,18 +20,15 @@ struct sssp_options {
   sssp_variant variant = sssp_variant::near_far;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // where edge list and weights lie; unset: host, managed for paged
-  // Bytes of copies of far data kept on the device: directories of packed lists and weights, the first arcs with their weights. Unset: a
+  // Bytes of far data cached on the device: directories of packed lists and weights, the first arcs with their weights. Unset: a
   // tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
-  std::optional<double> delta;  // near_far: how far beyond the least open distance is near; unset: from weights, then as the work goes
-  std::uint32_t vertices_per_team = 1;    // lists that one team walks one after the other
-  bool split_hubs = true;                 // near_far: a long list is walked by several teams, `slice` elements each
-  std::uint32_t slice = 1024;             // a multiple of 32, 64 or more
-  std::optional<bool> join_lists;         // near_far: neighbouring lists are read as one run; unset: not at the host, else with aligned and
-                                          // one vertex a team
-  std::uint64_t l2_bytes = 0;             // traced runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;         // verify each run
+  std::optional<double> delta;     // near_far: how far beyond the least open distance is near; unset: from weights, then as the work goes
+  std::uint32_t slice = 1024;      // a multiple of 32, 64 or more
+  std::uint64_t l2_bytes = 0;      // simulated runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;  // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
+  walk_options paper;                     // what repeats the paper
 };
 
 struct sssp_round {
@@ -47,7 +45,7 @@ struct sssp_run {
   double real_max = 0, real_sum = 0;                 // f32 weights
   std::uint64_t thresholds = 0;                      // how often the threshold moved on
   double ms = 0;                                     // all rounds; state is made and cleared before the clock starts
-  traffic link;                                      // traced: counted; device: the same model in closed form; host: nothing crosses a link
+  traffic link;  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<sssp_round> rounds;
 };

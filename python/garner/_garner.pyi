@@ -149,7 +149,7 @@ def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None =
     """
     Opens a container (.gnr).
 
-    place: that will run the jobs: 'host', 'traced', 'device', 'device:1'
+    place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'
     edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host
     weights, in_lists: None: where the file has them; True: InputError where it has none
     check: the checksums; offsets and targets are checked in any case
@@ -210,7 +210,7 @@ UNREACHED_DISTANCE: int = 18446744073709551615
 
 class Traffic:
     """
-    What crosses the link: traced: counted; device: the same model in closed form; host: nothing.
+    What crosses the link: simulated: counted; device: the same model in closed form; host: nothing.
     """
 
     @property
@@ -305,17 +305,17 @@ class BfsResult:
         shape (vertices,); a vertex before it on some shortest path, the source its own, NO_VERTEX where unreached
         """
 
-def bfs(graph: Graph, source: int, *, variant: str | None = None, hints: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> BfsResult:
+def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> BfsResult:
     """
     Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
 
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
-    hints: direction: best in-neighbours of each vertex kept near, at most 4
+    cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
     vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
     Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
     other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -325,15 +325,15 @@ class BfsSearch:
     Breadth-first search from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str | None = None, hints: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
         """
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
-        hints: direction: best in-neighbours of each vertex kept near, at most 4
+        cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
         vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-        place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+        place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
         access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
         'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-        verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+        verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
         Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
         other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
         """
@@ -429,10 +429,10 @@ def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float |
 
     variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
     distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
     Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
     other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -446,10 +446,10 @@ class SsspSearch:
         """
         variant: 'near_far' (Davidson et al., IPDPS 2014) or 'emogi' (PVLDB 14(2) 2020); delta: near_far: how far beyond the least open
         distance is near (None: from the weights); vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
-        place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+        place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
         access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
         'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-        verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+        verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
         Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
         other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
         """
@@ -526,10 +526,10 @@ def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int
     run.
 
     variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest
-    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
     Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
     other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -607,10 +607,10 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
     iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
     personal: ids and weights: where it starts and jumps to
-    place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'
+    place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
-    verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'
+    verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'
     Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each
     other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted.
     """
@@ -672,7 +672,7 @@ class GatherRun:
 
     @property
     def link(self) -> Traffic:
-        """traced: what reading the host's rows asks of the link"""
+        """simulated: what reading the host's rows asks of the link"""
 
     def __repr__(self) -> str: ...
 
@@ -701,8 +701,8 @@ class Table:
         """that gathers; -1: the host"""
 
     @property
-    def rows(self) -> tuple[int, int, int]:
-        """how many lie on the device, on peers, in host memory"""
+    def rows(self) -> dict[str, int]:
+        """how many lie in each tier, by its name"""
 
     def about(self) -> str: ...
 
@@ -713,7 +713,7 @@ class Table:
 
     def explain(self, ids: int, batches: int = 1, *, way: str = 'automatic', order: str = 'automatic', duplicates: str = 'automatic', to: str | None = None, scales: object = None, multiprocessors: int = 0, stream: int = 0) -> GatherRun: ...
 
-    def hits(self, ids: tuple[int, int, int, bool]) -> tuple[int, int, int]: ...
+    def hits(self, ids: tuple[int, int, int, bool]) -> dict[str, int]: ...
 
 class Shared:
     """

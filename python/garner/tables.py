@@ -156,6 +156,21 @@ def _conversion(dtype, kind):
     return {"float32": "f32", "bfloat16": "bf16"}[name], name
 
 
+class TierRows(tuple):
+    """Rows by where they lie: rows["host"], or all of them in the order of `names`."""
+
+    names = ("device", "peer", "host")
+
+    def __new__(cls, found):
+        return super().__new__(cls, (found[name] for name in cls.names) if isinstance(found, dict) else found)
+
+    def __getitem__(self, which):
+        return super().__getitem__(self.names.index(which) if isinstance(which, str) else which)
+
+    def __repr__(self):
+        return "TierRows(" + ", ".join(f"{name}={rows}" for name, rows in zip(self.names, self)) + ")"
+
+
 class Tiered:
     """A table of rows that looks like one array and lies in up to three tiers: on the device, on its peers, in host memory.
 
@@ -193,8 +208,8 @@ class Tiered:
 
     @property
     def tiers(self):
-        """How many rows lie on the device, on its peers, in host memory."""
-        return self._table.rows
+        """How many rows lie in each tier: a TierRows."""
+        return TierRows(self._table.rows)
 
     def about(self):
         """One line: where the rows lie, and why."""
@@ -205,7 +220,7 @@ class Tiered:
 
         The rows kept on the device are copied to that one; those on peers and in host memory are shared, each released with the last table
         that reads it. A device without fast links to the peers reads their rows from host memory, and about() says so.
-        Errors: UsageError between device, host and traced, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
+        Errors: UsageError between device, host and simulated, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
         Source: figure 4.6 and Listing 4.1 of Min's dissertation.
         """
         other = Tiered.__new__(Tiered)
@@ -271,14 +286,14 @@ class Tiered:
                                    to=_conversion(dtype, self._table.kind)[0], multiprocessors=multiprocessors)
 
     def hits(self, ids):
-        """How many of the rows of ids lie on the device, on its peers, in host memory. A pass over the ids."""
+        """How many of the rows of ids lie in each tier: a TierRows. A pass over the ids."""
         library = _library(ids)
         flat = library.ids(ids, len(self))
         near, _, _, done = library.bring(self._table.device, [flat], [None], [(0,)], "uint8")
         library.wait(self._table.device)
         found = self._table.hits(self._at(near[0], flat))
         done()
-        return found
+        return TierRows(found)
 
     @staticmethod
     def _at(address, ids):
@@ -345,7 +360,7 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
     device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
-    scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'traced'; None: device 0, else the host.
+    scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'simulated'; None: device 0, else the host.
     group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
     holds its share of the rows. They wait for each other, at most wait_seconds for all to come. Finish together (a barrier) before the first
     process exits: once one has ended, gathers are DeviceError. For several devices in one process: Tiered.beside.

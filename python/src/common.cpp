@@ -140,14 +140,15 @@ place place_of(nb::handle spec) {
   }
   std::string said = nb::str(spec).c_str();  // a torch.device says "cuda:1"
   if (said == "cpu") said = "host";
+  if (said == "traced" || said.starts_with("traced:")) said.replace(0, 6, "simulated");  // its name before 0.1.0
   if (said == "cuda" || said.starts_with("cuda:")) said.replace(0, 4, "device");
-  // Which of the traced processes of a group this is; libgarner has an index for all places.
-  if (said.starts_with("traced:")) {
-    char const *const end = said.data() + said.size(), *const number = said.data() + 7;
+  // Which of the simulated processes of a group this is; libgarner has an index for all places.
+  if (said.starts_with("simulated:")) {
+    char const *const end = said.data() + said.size(), *const number = said.data() + 10;
     auto const [last, problem] = std::from_chars(number, end, index = 0);
     if (problem != std::errc() || last != end || index < 0)
-      refuse(errc::usage, "'" + said + "' is no place; say host, device, device:N, traced or, for a process of a group, traced:N");
-    return {place_kind::traced, index};
+      refuse(errc::usage, "'" + said + "' is no place; say host, device, device:N, simulated or, for a process of a group, simulated:N");
+    return {place_kind::simulated, index};
   }
   return parse_place(said);
 }

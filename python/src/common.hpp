@@ -48,7 +48,7 @@ auto released(Work&& work) {
   return work();
 }
 
-place place_of(nb::handle spec);  // "host", "device", "device:1", "traced", "traced:1", "cpu", "cuda:1", 1, torch.device(...)
+place place_of(nb::handle spec);  // "host", "device", "device:1", "simulated", "simulated:1", "cpu", "cuda:1", 1, torch.device(...)
 place default_place();            // device 0, the host where there is none
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 

@@ -1,5 +1,6 @@
 // Feature tables: host arrays that a device reads in place, and tiered tables. What array a caller holds, and which library made it, is
 // garner/tables.py's business: here ids and rows are addresses.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -166,14 +167,20 @@ asked asked_of(keywords& given) {
   given.take("multiprocessors", a.options.multiprocessors);
   std::uint64_t stream = 0;
   given.take("stream", stream);
-  a.options.stream = reinterpret_cast<void*>(stream);
+  a.options.stream = stream_ref::of_address(reinterpret_cast<void*>(stream));
   given.done();
   return a;
 }
 
 using id_address = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool>;  // address, count, bytes of one, whether unsigned
-id_array ids_at(id_address const& a) {
+id_span ids_at(id_address const& a) {
   return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a), std::get<3>(a)};
+}
+
+std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows) {
+  std::map<std::string, std::uint64_t> named;
+  for (tier const t : {tier::device, tier::peer, tier::host}) named[std::string(to_string(t))] = rows[t];
+  return named;
 }
 
 std::string gather_name(gather_way w) { return std::string(to_string(w)); }
@@ -230,7 +237,7 @@ void add_features(nb::module_& m) {
       .def_ro("rows", &gather_run::rows, "delivered")
       .def_ro("row_bytes", &gather_run::row_bytes)
       .def_ro("why", &gather_run::why, "how the way and the order were chosen")
-      .def_ro("link", &gather_run::link, "traced: what reading the host's rows asks of the link")
+      .def_ro("link", &gather_run::link, "simulated: what reading the host's rows asks of the link")
       .def("__repr__", [](gather_run const& r) {
         return "<garner.GatherRun " + gather_name(r.way) + ", " + std::string(to_string(r.order)) + ", " + std::to_string(r.rows) +
                " rows>";
@@ -279,8 +286,7 @@ void add_features(nb::module_& m) {
       .def_prop_ro(
           "device", [](py_table const& t) { return device_of(t.tensor.where()); }, "that gathers; -1: the host")
       .def_prop_ro(
-          "rows", [](py_table const& t) { return std::tuple(t.tensor.device_rows(), t.tensor.peer_rows(), t.tensor.host_rows()); },
-          "how many lie on the device, on peers, in host memory")
+          "rows", [](py_table const& t) { return by_tier(t.tensor.tiers()); }, "how many lie in each tier, by its name")
       .def("about", [](py_table const& t) { return t.tensor.about(); })
       .def(
           "gather",
@@ -288,11 +294,11 @@ void add_features(nb::module_& m) {
             keywords given("Tiered.gather", std::move(how));
             asked const a = asked_of(given);
             if (outs.size() != batches.size()) refuse(errc::usage, "as many outs as batches, please");
-            std::vector<id_array> ids;
-            std::vector<void*> to;
+            std::vector<id_span> ids;
+            std::vector<row_output> to;
             for (std::size_t k = 0; k < batches.size(); ++k) {
               ids.push_back(ids_at(batches[k]));
-              to.push_back(reinterpret_cast<void*>(outs[k]));
+              to.push_back({reinterpret_cast<void*>(outs[k]), ~std::uint64_t{0}});  // tables.py has looked at their sizes
             }
             return released(
                 [&] { return ids.size() == 1 ? t.tensor.gather(ids[0], to[0], a.options) : t.tensor.gather_many(ids, to, a.options); });
@@ -318,11 +324,7 @@ void add_features(nb::module_& m) {
                   "None, scales: object = "
                   "None, multiprocessors: int = 0, stream: int = 0) -> GatherRun"))
       .def(
-          "hits",
-          [](py_table const& t, id_address const& ids) {
-            gather_hits const h = released([&] { return t.tensor.hits(ids_at(ids)); });
-            return std::tuple(h.device, h.peer, h.host);
-          },
+          "hits", [](py_table const& t, id_address const& ids) { return by_tier(released([&] { return t.tensor.hits(ids_at(ids)); })); },
           nb::arg("ids"));
 }
 

@@ -152,7 +152,8 @@ py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor,
   given.take("place", where);
   o.build = build_options_of(given);
   given.done();
-  if (where.kind == place_kind::traced) refuse(errc::usage, "place traced: nothing far is read to generate a graph; say host or device");
+  if (where.kind == place_kind::simulated)
+    refuse(errc::usage, "place simulated: nothing far is read to generate a graph; say host or device");
   build_report report;
   py_graph g(released([&] { return generate_graph(o, where, &report); }));
   g.report = report;
@@ -299,7 +300,7 @@ void add_graphs(nb::module_& m) {
                 "in_lists: bool | None = None, check: bool = True) -> Graph"),
         "Opens a container (.gnr).\n"
         "\n"
-        "place: that will run the jobs: 'host', 'traced', 'device', 'device:1'\n"
+        "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
         "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host\n"
         "weights, in_lists: None: where the file has them; True: InputError where it has none\n"
         "check: the checksums; offsets and targets are checked in any case\n"

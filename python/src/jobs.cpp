@@ -33,10 +33,10 @@ void take_common(keywords& given, Options& o) {
   "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
   "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
 #define COMMON_TOLD                                                                                                                      \
-  "place: where it runs: 'host', 'traced' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                             \
+  "place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'\n"                          \
   "access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',\n"       \
   "'managed'; device_budget: bytes of copies of far data kept on the device, as \"1GiB\" (None: a tenth of the edge list)\n"             \
-  "verify: check the result, InternalError if it is wrong; l2_bytes: traced: an L2 of this size; block_bytes: access 'copied'\n"         \
+  "verify: check the result, InternalError if it is wrong; l2_bytes: simulated: an L2 of this size; block_bytes: access 'copied'\n"      \
   "Errors: InputError where the vertex does not exist or the graph lacks what the job needs, UsageError where options contradict each\n" \
   "other or the graph does not lie where the job would read it, OutOfMemory, DeviceError, Interrupted."
 
@@ -45,21 +45,21 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   keywords given(call, std::move(options));
   take_common(given, o);
   given.choose("variant", o.variant, bfs_variants);
-  given.take("hints", o.hints);
-  given.take("vertices_per_team", o.vertices_per_team);
-  given.take("split_hubs", o.split_hubs);
+  given.take("cached_neighbours", o.cached_neighbours);
+  given.take("vertices_per_team", o.paper.vertices_per_team);
+  given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
-  given.take("join_lists", o.join_lists);
+  given.take("join_lists", o.paper.join_lists);
   given.done();
   return o;
 }
-#define BFS_OPTIONS                                                       \
-  "variant: str | None = None, hints: int | None = None, " COMMON_OPTIONS \
-  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "        \
+#define BFS_OPTIONS                                                                   \
+  "variant: str | None = None, cached_neighbours: int | None = None, " COMMON_OPTIONS \
+  ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "                    \
   "int = 1024, join_lists: bool | None = None"
 #define BFS_TOLD                                                                                                                      \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
-  "hints: direction: best in-neighbours of each vertex kept near, at most 4\n"                                                        \
+  "cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4\n"                                            \
   "vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
 
 sssp_options sssp_options_of(char const* call, nb::kwargs options) {
@@ -68,10 +68,10 @@ sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   take_common(given, o);
   given.choose("variant", o.variant, sssp_variants);
   given.take("delta", o.delta);
-  given.take("vertices_per_team", o.vertices_per_team);
-  given.take("split_hubs", o.split_hubs);
+  given.take("vertices_per_team", o.paper.vertices_per_team);
+  given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
-  given.take("join_lists", o.join_lists);
+  given.take("join_lists", o.paper.join_lists);
   given.done();
   return o;
 }
@@ -175,7 +175,7 @@ void add_jobs(nb::module_& m) {
   m.attr("NO_VERTEX") = no_vertex;
   m.attr("UNREACHED_DISTANCE") = unreached_distance;
 
-  nb::class_<traffic>(m, "Traffic", "What crosses the link: traced: counted; device: the same model in closed form; host: nothing.")
+  nb::class_<traffic>(m, "Traffic", "What crosses the link: simulated: counted; device: the same model in closed form; host: nothing.")
       .def_prop_ro(
           "requests", [](traffic const& t) { return std::vector<std::uint64_t>(t.requests.begin(), t.requests.end()); },
           "how many of 32, 64, 96 and 128 bytes")
@@ -308,7 +308,7 @@ void add_jobs(nb::module_& m) {
         given.choose("variant", o.variant, components_variants);
         given.take("first_neighbours", o.first_neighbours);
         given.take("seed", o.seed);
-        given.take("vertices_per_team", o.vertices_per_team);
+        given.take("vertices_per_team", o.paper.vertices_per_team);
         given.take("slice", o.slice);
         given.done();
         auto const held = g.use();

@@ -6,12 +6,12 @@ namespace garner::python {
 namespace {
 
 nb::dict info() {
-  build_facts const all = released([] { return facts(); });
+  build_info const all = released([] { return describe_build(); });
   nb::dict said;
   said["version"] = all.version;
   said["cuda"] = all.cuda;
   nb::list devices;
-  for (device_facts const& d : all.devices) {
+  for (device_info const& d : all.devices) {
     nb::dict one;
     one["index"] = d.index;
     one["name"] = d.name;

@@ -19,7 +19,7 @@ class CuPy(unittest.TestCase):
     def setUpClass(cls):
         if not hasattr(garner, "tiered"):
             raise unittest.SkipTest("built without feature tables")
-        cls.places = ["host", "traced"] + ["cuda:0"] * bool(garner.info()["devices"])
+        cls.places = ["host", "simulated"] + ["cuda:0"] * bool(garner.info()["devices"])
         cls.random = np.random.default_rng(1)
 
     def same(self, rows, twin):

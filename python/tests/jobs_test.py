@@ -7,7 +7,7 @@ import numpy as np
 
 import garner
 
-places = ["host", "traced"] + ["device"] * bool(garner.info()["devices"])
+places = ["host", "simulated"] + ["device"] * bool(garner.info()["devices"])
 
 
 def edges_of(seed=1, vertices=300, edges=1500):

@@ -99,20 +99,20 @@ class Shared(unittest.TestCase):
             self.skipTest("needs two devices")
         self.peers_that_are_processes(0, 1)
 
-    def test_traced_peers_that_are_processes(self):
-        self.peers_that_are_processes("traced", "traced:1")
+    def test_simulated_peers_that_are_processes(self):
+        self.peers_that_are_processes("simulated", "simulated:1")
 
     def test_groups_that_cannot_be(self):
         def group(**how):
-            return garner.tiered(features, **{"device": "traced", "peers": [0, 1], "peer_budget": 1000, "group": unused("bad"),
+            return garner.tiered(features, **{"device": "simulated", "peers": [0, 1], "peer_budget": 1000, "group": unused("bad"),
                                               "wait_seconds": 0.05, **how})
 
         for how, kind, words in [
                 ({}, garner.FileError, "of the group 'test-.*' these have not come in 0.05 seconds: 1;"),
-                ({"device": "traced:1"}, garner.FileError, "these have not come .*: 0;"),
+                ({"device": "simulated:1"}, garner.FileError, "these have not come .*: 0;"),
                 ({"peers": None}, garner.UsageError, "budget for peers, and no peers"),
                 ({"peers": None, "peer_budget": None}, garner.UsageError, "a group of processes .* and no peers"),
-                ({"device": "traced:2"}, garner.UsageError, "peers must name 2"), ({"device": "traced:x"}, garner.UsageError, "no place"),
+                ({"device": "simulated:2"}, garner.UsageError, "peers must name 2"), ({"device": "simulated:x"}, garner.UsageError, "no place"),
                 ({"wait_seconds": -1}, garner.UsageError, "wait_seconds -1"), ({"group": "../x"}, garner.UsageError, "is no name"),
                 ({"group": b"x"}, TypeError, "under a name"), ({"wait_seconds": "long"}, TypeError, "")]:
             with self.subTest(how=how), self.assertRaisesRegex(kind, words):
@@ -169,7 +169,7 @@ class Shared(unittest.TestCase):
         self.assertEqual(u.array.ctypes.data, table.array.ctypes.data)
         if not devices:
             self.assertEqual(u.address, table.array.ctypes.data)
-        tiered = garner.tiered(table, device="traced", device_budget=0)
+        tiered = garner.tiered(table, device="simulated", device_budget=0)
         self.assertEqual((tiered.shape, tiered.dtype), ((500, 33), np.float32))
         near = np.from_dlpack(table)
         self.assertEqual(near.ctypes.data, table.array.ctypes.data)

@@ -18,7 +18,7 @@ if not hasattr(garner, "tiered"):
     raise SystemExit(0)
 
 devices = bool(garner.info()["devices"])
-places = ["host", "traced"] + [0] * devices
+places = ["host", "simulated"] + [0] * devices
 rng = np.random.default_rng(1)
 
 
@@ -210,7 +210,7 @@ class Tables(unittest.TestCase):
     def test_a_window_reads_each_far_row_once(self):
         room = np.zeros(100 * 512 + 128, "u1")
         begin = -room.ctypes.data % 128  # rows are whole lines
-        t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="traced", device_budget=0)
+        t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="simulated", device_budget=0)
         t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512))
         ids, rows_of = np.arange(200) % 50, np.asarray(t)
@@ -232,8 +232,8 @@ class Tables(unittest.TestCase):
             del t
             gc.collect()
             np.testing.assert_array_equal(other[ids], features[ids])
-        with self.assertRaisesRegex(garner.UsageError, "cannot be gathered at traced"):
-            garner.tiered(features, device="host").beside("traced")
+        with self.assertRaisesRegex(garner.UsageError, "cannot be gathered at simulated"):
+            garner.tiered(features, device="host").beside("simulated")
 
     def test_wrong_types_are_told_in_words(self):
         features = table("f4")
@@ -243,7 +243,7 @@ class Tables(unittest.TestCase):
                 (lambda: garner.tiered(features, peers=3), TypeError, "peers=3: give a list of devices"),
                 (lambda: garner.tiered(features, peers=[0], group=3), TypeError, "group=3: .* a string"),
                 (lambda: garner.tiered(features, group="g"), garner.UsageError, "'g'. and no peers"),
-                (lambda: garner.tiered(features, peers=[0], group="a/b", device="traced"), garner.UsageError, "is no name"),
+                (lambda: garner.tiered(features, peers=[0], group="a/b", device="simulated"), garner.UsageError, "is no name"),
                 (lambda: garner.tiered(features.astype(">f4")), TypeError, "ndarray of >f4 is no array .* byte order"),
                 (lambda: garner.tiered(features).explain(-1), garner.UsageError, "explain: -1 ids")]:
             with self.assertRaisesRegex(kind, words):
@@ -295,7 +295,7 @@ class Tables(unittest.TestCase):
                             (dict(device="moon"), garner.UsageError), (dict(device=-1), garner.UsageError), (dict(peers="x"), TypeError)]:
             with self.assertRaises(kind):
                 garner.tiered(features, **wrong)
-        for place in ("traced:x", "traced:", "traced:-1", "traced:1x", "traced:99999999999"):  # in the words that were said
+        for place in ("simulated:x", "simulated:", "simulated:-1", "simulated:1x", "simulated:99999999999"):  # in the words that were said
             self.assertRaisesRegex(garner.UsageError, f"'{place}' is no place", garner.tiered, features, device=place)
         t = garner.tiered(features)
         self.assertRaises(garner.UsageError, garner.tiered, t)
@@ -394,11 +394,11 @@ class Tables(unittest.TestCase):
                 np.save(file, saved)
                 for source in (file, saved) if saved.dtype.kind == "u" else (file,):
                     for name in ("bf16", "bfloat16"):
-                        t = garner.tiered(source, dtype=name, device="traced")
+                        t = garner.tiered(source, dtype=name, device="simulated")
                         self.assertEqual((str(t.dtype), t.shape, t.row_bytes), ("bfloat16", (50, 6), 12))
                         np.testing.assert_array_equal(t.gather([7, 7, 0], dtype="f32"), floats[[7, 7, 0]])
             np.save(file, words.view("V2"))
-            t = garner.tiered(np.load(file), dtype="bf16", device="traced")
+            t = garner.tiered(np.load(file), dtype="bf16", device="simulated")
             self.assertEqual((str(t.dtype), t.shape), ("bfloat16", (50, 6)))
             np.testing.assert_array_equal(t.gather([7, 7, 0], dtype="f32"), floats[[7, 7, 0]])
             np.testing.assert_array_equal(garner.tiered(floats.view("V4"), dtype="f32")[[3]], floats[[3]])

@@ -23,7 +23,7 @@ class Torch(unittest.TestCase):
         torch.manual_seed(1)
         gpu = bool(garner.info()["devices"]) and torch.cuda.is_available()
         cls.devices = ["cpu"] + [f"cuda:{k}" for k in range(torch.cuda.device_count())] * gpu
-        cls.places = ["host", "traced"] + ["cuda:0"] * gpu
+        cls.places = ["host", "simulated"] + ["cuda:0"] * gpu
 
     def same(self, rows, twin, device):
         self.assertIsInstance(rows, torch.Tensor)

@@ -1,4 +1,4 @@
-// Bulk gathers on the host, plainly, and traced: there the pieces go through a stage byte by byte as on a device, so that a test without
+// Bulk gathers on the host, plainly, and simulated: there the pieces go through a stage byte by byte as on a device, so that a test without
 // one sees every byte that the engine would fetch.
 #include "access/bulk.hpp"
 
@@ -35,7 +35,7 @@ void gather_on_host(executor& x, bulk_rows const& w) {
   });
 }
 
-void gather_traced(executor& x, bulk_rows const& w, std::uint64_t stage_bytes) {
+void gather_simulated(executor& x, bulk_rows const& w, std::uint64_t stage_bytes) {
   auto const table = reinterpret_cast<std::uint64_t>(w.table), table_end = table + w.rows * w.row_bytes;
   auto const byte = [](std::uint64_t a) { return *reinterpret_cast<char const*>(a); };
   std::vector<char> stage(stage_bytes);
@@ -96,8 +96,8 @@ void gather_bulk(executor& x, bulk_rows const& w, bulk_options const& options) {
   switch (x.where().kind) {
     case place_kind::host:
       return gather_on_host(x, w);
-    case place_kind::traced:
-      return gather_traced(x, w, shape_of(w, options, 4, 200u << 10).stage_bytes);
+    case place_kind::simulated:
+      return gather_simulated(x, w, shape_of(w, options, 4, 200u << 10).stage_bytes);
     case place_kind::device:
       return on_gpu::gather_bulk(x, w, options);
   }

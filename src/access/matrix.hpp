@@ -4,8 +4,8 @@
 //   merged    yes         yes           no
 //   aligned   yes         yes           no
 //   paged     no          no            yes
-// The device tier needs a device; at the host and traced places far memory is host memory whatever is asked for, and every access gives
-// the same answer (only what a traced run counts differs), so there `managed` stands for the pages that a device would have moved.
+// The device tier needs a device; at the host and simulated places far memory is host memory whatever is asked for, and every access gives
+// the same answer (only what a simulated run counts differs), so there `managed` stands for the pages that a device would have moved.
 #pragma once
 #include <string>
 

@@ -118,6 +118,21 @@ GARNER_HD inline run_traffic in_steps(std::uint64_t origin, std::uint64_t first,
   t.useful = last - first;
   return t;
 }
+// Bytes [first, last) in steps that end on multiples of `step` (32, 64 or 128), one after the other: a request each, of the sectors that it
+// touches.
+GARNER_HD inline run_traffic steps_in_turn(std::uint64_t first, std::uint64_t last, std::uint64_t step) {
+  run_traffic t;
+  t.useful = last - first;
+  std::uint64_t const whole_from = (first + step - 1) / step * step, whole_to = last / step * step;
+  if (whole_from >= last || whole_from > whole_to) {  // within one step
+    t.add((last + 31) / 32 - first / 32, 1);
+    return t;
+  }
+  if (first < whole_from) t.add(whole_from / 32 - first / 32, 1);
+  t.add(step / 32, (whole_to - whole_from) / step);
+  if (whole_to < last) t.add((last + 31) / 32 - whole_to / 32, 1);
+  return t;
+}
 }  // namespace detail
 
 GARNER_HD inline run_traffic traffic_of_run(std::uint64_t begin, std::uint64_t end, std::uint64_t size, access_mode how,

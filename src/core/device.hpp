@@ -57,6 +57,13 @@ struct pin_answer {
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
+// Working memory in the order of a stream, from the device's own pool (CUDA's): what is given back is given out again without a call of the
+// driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
+// still uses it. The pool keeps what it has until trim().
+void* allocate_ordered(int index, void* stream, std::size_t bytes);
+void release_ordered(int index, void* stream, void* pointer) noexcept;
+void trim(int index) noexcept;  // what the pool has and nobody uses goes back to the device
+
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 
 // Memory of a device in other processes (CUDA IPC). A handle is plain bytes, which go to the other process by any way: the driver's own of
@@ -91,6 +98,17 @@ void order_after(int index, void* stream, void* event);  // what is given from h
 double elapsed_ms(void* first, void* last);              // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
+void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait
+
+// A name for what happens until the other call, which profilers show (NVTX). Costs next to nothing where none listens.
+void push_range(char const* name) noexcept;
+void pop_range() noexcept;
+struct named_range {
+  explicit named_range(char const* name) { push_range(name); }
+  ~named_range() { pop_range(); }
+  named_range(named_range const&) = delete;
+  named_range& operator=(named_range const&) = delete;
+};
 
 }  // namespace garner::device

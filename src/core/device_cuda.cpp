@@ -1,6 +1,7 @@
 // The CUDA runtime behind core/device.hpp. Compiled by the host compiler: no kernel stands here.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <atomic>
@@ -71,7 +72,7 @@ int count() noexcept {
 std::string why_none() {
   int n;
   cudaError_t const status = count_status(n);
-  return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or traced", cudaGetErrorString(status));
+  return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or simulated", cudaGetErrorString(status));
 }
 
 void require(int index) {
@@ -163,6 +164,51 @@ void* allocate(int index, std::size_t bytes) {
 void release(int index, void* pointer) noexcept {
   cudaSetDevice(index);
   cudaFree(pointer);
+}
+
+namespace {
+cudaMemPool_t pool_of(int index) {
+  static std::atomic<bool> kept[devices_watched];
+  cudaMemPool_t pool = nullptr;
+  GARNER_CALL(cudaDeviceGetDefaultMemPool(&pool, index));
+  if (index < devices_watched && !kept[index].exchange(true)) {
+    std::uint64_t all = ~std::uint64_t{0};
+    GARNER_CALL(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+  }
+  return pool;
+}
+}  // namespace
+
+void* allocate_ordered(int index, void* stream, std::size_t bytes) {
+  require(index);
+  use(index);
+  watch_first(index);
+  cudaMemPool_t const pool = pool_of(index);
+  void* p = nullptr;
+  cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
+  if (status != cudaSuccess) {  // what lies idle in the pool may be in other sizes
+    cudaGetLastError();
+    cudaDeviceSynchronize();
+    cudaMemPoolTrimTo(pool, 0);
+    status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
+  }
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    std::size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
+         index, bytes, cudaGetErrorString(status), free_bytes, total);
+  }
+  watch_least(index);
+  return p;
+}
+void release_ordered(int index, void* stream, void* pointer) noexcept {
+  cudaSetDevice(index);
+  cudaFreeAsync(pointer, as_stream(stream));
+}
+void trim(int index) noexcept {
+  cudaMemPool_t pool = nullptr;
+  if (cudaDeviceGetDefaultMemPool(&pool, index) != cudaSuccess || cudaMemPoolTrimTo(pool, 0) != cudaSuccess) cudaGetLastError();
 }
 
 void* allocate_managed(int index, std::size_t bytes) {
@@ -369,8 +415,8 @@ void copy(int index, void* stream, void* to, void const* from, std::size_t bytes
     return cudaMemcpyAsync(static_cast<char*>(to) + at, static_cast<char const*>(from) + at, n, cudaMemcpyDefault, as_stream(stream));
   };
   cudaError_t const whole = start(0, bytes);
-  // A copy must not begin inside one registration of host memory and end outside it: then it goes in pieces, cut where they end.
-  cudaError_t piece = whole;
+  // A copy must not begin inside one registration of host memory and end outside it: then it goes in chunks, cut where they end.
+  cudaError_t chunk = whole;
   if (whole == cudaErrorInvalidValue) {
     cudaGetLastError();
     std::size_t at = 0;
@@ -381,11 +427,11 @@ void copy(int index, void* stream, void* to, void const* from, std::size_t bytes
     do {
       std::size_t const n = std::min(until_end_of_pin(to), until_end_of_pin(from));
       if (n == bytes) break;  // nothing to cut
-      piece = start(at, n);
+      chunk = start(at, n);
       at += n;
-    } while (at < bytes && piece == cudaSuccess);
+    } while (at < bytes && chunk == cudaSuccess);
   }
-  if (piece != cudaSuccess) check(whole, "cudaMemcpyAsync");
+  if (chunk != cudaSuccess) check(whole, "cudaMemcpyAsync");
 }
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
   use(index);
@@ -395,5 +441,12 @@ void wait(int index, void* stream) {
   use(index);
   GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
 }
+
+void wait_all(int index) noexcept {
+  if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
+}
+
+void push_range(char const* name) noexcept { nvtxRangePushA(name); }
+void pop_range() noexcept { nvtxRangePop(); }
 
 }  // namespace garner::device

@@ -10,7 +10,7 @@ namespace {
 
 bool built() { return false; }
 int count() noexcept { return 0; }
-std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say place host or traced"; }
+std::string why_none() { return "this build has no GPU support; build with CUDA=1, or say place host or simulated"; }
 void require(int) { refuse(); }
 void make_current(int) { refuse(); }
 void* driver_entry(char const*, int) noexcept { return nullptr; }
@@ -19,6 +19,9 @@ memory_now memory(int) { refuse(); }
 std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
+void* allocate_ordered(int, void*, std::size_t) { refuse(); }
+void release_ordered(int, void*, void*) noexcept {}
+void trim(int) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }
 void release_managed(int, void*) noexcept {}
 void advise_read_mostly(int, void*, std::size_t) { refuse(); }
@@ -44,6 +47,9 @@ void order_after(int, void*, void*) { refuse(); }
 double elapsed_ms(void*, void*) { refuse(); }
 void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
 void fill(int, void*, void*, int, std::size_t) { refuse(); }
+void wait_all(int) noexcept {}
 void wait(int, void*) { refuse(); }
+void push_range(char const*) noexcept {}
+void pop_range() noexcept {}
 
 }  // namespace garner::device

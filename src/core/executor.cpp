@@ -30,7 +30,10 @@ executor::executor(executor const& shared, beside) : where_(shared.where_), shar
 
 executor::~executor() {
   if (!on_device()) return;
-  if (scratch_) device::release(where_.index, scratch_);
+  if (scratch_) {
+    if (stream_ != own_stream_) device::wait_all(where_.index);  // the caller's stream may be gone, and its work not
+    device::release_ordered(where_.index, own_stream_, scratch_);
+  }
   device::free_stream(where_.index, own_stream_);
 }
 
@@ -57,10 +60,10 @@ void executor::fill(void* at, int byte, std::size_t bytes) {
 
 void* executor::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
-    wait();  // an earlier primitive may still use the old one
-    if (scratch_) device::release(where_.index, std::exchange(scratch_, nullptr));
+    if (scratch_) device::release_ordered(where_.index, stream_, std::exchange(scratch_, nullptr));
     scratch_bytes_ = 0;
-    scratch_ = device::allocate(where_.index, bytes);
+    bytes += bytes / 4;  // so that the next one, a little larger, fits
+    scratch_ = device::allocate_ordered(where_.index, stream_, bytes);
     scratch_bytes_ = bytes;
   }
   return scratch_;

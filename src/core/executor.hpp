@@ -1,6 +1,6 @@
 // An executor says where a loop runs: the place, the stream, the share of the device. Everything that launches takes one.
 // Invariant: what is given to one executor happens in order; nothing but wait() (and what says that it returns a value to the host)
-// synchronises. At the host and traced places every call has finished when it returns.
+// synchronises. At the host and simulated places every call has finished when it returns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/crew.hpp"
+#include "core/thread_pool.hpp"
 #include "garner/place.hpp"
 
 namespace garner {
@@ -19,12 +19,24 @@ struct far_read {
   std::uint64_t first, last;
 };
 
-// Hears what the warps of a traced run ask for. One call a warp, always with all the teams a warp has: for each of its teams the far reads
-// in order, one a step. The teams of a warp walk in lock step, so the k-th reads of all of them are one instruction.
+// Hears what the warps of a simulated run ask for. One call a warp, always with all the teams a warp has: for each of its teams the far
+// reads in order, one a step. The teams of a warp walk in lock step, so the k-th reads of all of them are one instruction.
 class request_sink {
  public:
   virtual ~request_sink() = default;
   virtual void warp(std::span<std::vector<far_read> const> teams) = 0;
+};
+
+// How many items a loop has: a number, or one that stands in near memory once what was given before has happened, and its bound. So a loop
+// can be given before anybody on the host knows how long it will be.
+struct item_count {
+  std::uint64_t most = 0;
+  std::uint64_t const* at = nullptr;  // near; null: `most` itself
+
+  item_count(std::uint64_t n) : most(n) {}
+  item_count(std::uint64_t const* known_at, std::uint64_t bound) : most(bound), at(known_at) {}
+  // Where nothing is given ahead (host and simulated): as many as there are.
+  std::uint64_t now() const { return at && *at < most ? *at : most; }
 };
 
 struct sm_share;  // core/share.hpp
@@ -32,7 +44,8 @@ class device_share;
 
 class executor {
  public:
-  // `sink` hears the requests of a traced run (traced place only; none: they are dropped). errc::device where there is no such device.
+  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped). errc::device where there is no such
+  // device.
   explicit executor(place where, request_sink* sink = nullptr);
   // On a share of the device; at other places there is nothing to share.
   executor(place where, sm_share const& share);
@@ -59,7 +72,7 @@ class executor {
     return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8;
   }  // at most; registers may allow fewer
   unsigned threads_a_block() const { return threads_; }
-  crew& threads() const { return shared_crew(); }
+  thread_pool& threads() const { return shared_pool(); }
 
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
   void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }

@@ -23,8 +23,8 @@ std::string to_string(place where) {
   switch (where.kind) {
     case place_kind::host:
       return "host";
-    case place_kind::traced:
-      return "traced";
+    case place_kind::simulated:
+      return "simulated";
     case place_kind::device:
       break;
   }
@@ -35,14 +35,14 @@ std::string_view to_string(access_mode a) { return access_names[static_cast<std:
 
 place parse_place(std::string_view text) {
   if (text == "host") return {place_kind::host, 0};
-  if (text == "traced") return {place_kind::traced, 0};
+  if (text == "simulated" || text == "traced") return {place_kind::simulated, 0};
   if (text == "device") return {place_kind::device, 0};
   if (text.starts_with("device:")) {
     int index = -1;
     auto const [end, problem] = std::from_chars(text.data() + 7, text.data() + text.size(), index);
     if (problem == std::errc() && end == text.data() + text.size() && index >= 0) return {place_kind::device, index};
   }
-  fail(errc::usage, "'{}' is no place; say host, device, device:N or traced", text);
+  fail(errc::usage, "'{}' is no place; say host, device, device:N or simulated", text);
 }
 tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, peer, host, managed"); }
 access_mode parse_access(std::string_view text) {

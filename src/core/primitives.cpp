@@ -16,6 +16,12 @@ namespace garner {
 
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n) { GARNER_DISPATCH(scan, in, out, n); }
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) { GARNER_DISPATCH(scan, in, out, n); }
+void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n) {
+#if defined(GARNER_CUDA)
+  if (x.on_device()) return on_gpu::scan(x, in, out, n);
+#endif
+  scan(x, in, out, n.now());
+}
 std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) { GARNER_DISPATCH(reduce_sum, in, n); }
 std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) { GARNER_DISPATCH(reduce_max, in, n); }
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits) {

@@ -1,4 +1,4 @@
-// The primitives: one meaning at every place, CUB on the device, loops of the crew on the host.
+// The primitives: one meaning at every place, CUB on the device, loops of the thread pool on the host.
 // Pointers are near memory of the executor's place. Nothing synchronises except where a value is returned to the host.
 // Element types are the few that Garner needs, so that they are compiled once.
 #pragma once
@@ -12,6 +12,8 @@ namespace garner {
 // out[i] = in[0] + ... + in[i-1] for i in [0, n]; out has n + 1 entries, the last is the total. Asynchronous. out must not overlap in.
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
+// The same of as many as stand in near memory: out[i] for i up to that number; out has room for the bound and one more.
+void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n);
 
 std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for none
 std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);  // 0 for none
@@ -53,6 +55,7 @@ void histogram(executor& x, std::uint32_t const* bin, std::uint64_t n, std::uint
 namespace on_gpu {
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n);
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n);
+void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n);
 std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n);
 std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n);
 std::span<std::uint64_t> sort(executor& x, std::span<std::uint64_t> keys, std::span<std::uint64_t> spare, int bits);

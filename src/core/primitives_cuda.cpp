@@ -30,7 +30,8 @@ template <class T>
 struct padded {
   T const* in;
   std::uint64_t n;
-  __host__ __device__ std::uint64_t operator()(std::uint64_t i) const { return i < n ? in[i] : 0; }
+  std::uint64_t const* counted = nullptr;  // null: n itself
+  __host__ __device__ std::uint64_t operator()(std::uint64_t i) const { return i < n && !(counted && i >= *counted) ? in[i] : 0; }
 };
 // One block does a short scan in one launch, where CUB's own takes two and asks the driver about the device each time: levels of a road
 // network are short, and many.
@@ -50,15 +51,15 @@ __global__ void __launch_bounds__(1024) scan_in_one_block(padded<T> in, std::uin
   }
 }
 template <class T>
-void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n) {
+void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n, std::uint64_t const* counted = nullptr) {
   if (n < short_scan) {
     cudaSetDevice(x.device());
-    scan_in_one_block<<<1, 1024, 0, stream(x)>>>(padded<T>{in, n}, out, n);
+    scan_in_one_block<<<1, 1024, 0, stream(x)>>>(padded<T>{in, n, counted}, out, n);
     if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
       fail(errc::device, "device {}: a primitive failed: {}", x.device(), cudaGetErrorString(status));
     return;
   }
-  auto const input = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), padded<T>{in, n});
+  auto const input = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), padded<T>{in, n, counted});
   with_storage(x,
                [&](void* s, std::size_t& bytes, void*) { return cub::DeviceScan::ExclusiveSum(s, bytes, input, out, n + 1, stream(x)); });
 }
@@ -107,6 +108,7 @@ struct count_bin {
 
 void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
 void scan(executor& x, std::uint64_t const* in, std::uint64_t* out, std::uint64_t n) { scan_any(x, in, out, n); }
+void scan(executor& x, std::uint32_t const* in, std::uint64_t* out, item_count n) { scan_any(x, in, out, n.most, n.at); }
 
 std::uint64_t reduce_sum(executor& x, std::uint64_t const* in, std::uint64_t n) {
   return counted(x, [&](void* s, std::size_t& bytes, std::uint64_t* out) {

@@ -1,4 +1,4 @@
-// The primitives on the host, in blocks on the crew: count each block, add up the counts, write each block where it belongs.
+// The primitives on the host, in blocks on the thread pool: count each block, add up the counts, write each block where it belongs.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -77,7 +77,7 @@ std::uint64_t reduce_max(executor& x, std::uint64_t const* in, std::uint64_t n) 
 
 // --- sorting: splitters drawn from the keys cut them into buckets; blocks of keys are moved to their buckets, in order, and each bucket is
 // sorted by itself. Two reads of the keys, one write, then pieces that stay in a cache, so it takes no longer than a merge sort; and all of
-// it is loops of the crew, which tell how far they are and stop when asked to.
+// it is loops of the thread pool, which tell how far they are and stop when asked to.
 namespace {
 constexpr std::uint64_t sorted_at_once = 1u << 15;
 

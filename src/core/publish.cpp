@@ -87,10 +87,10 @@ void pending_file::flush() {
     check_interrupted();
   };
   check(0);
-  // In pieces first, since nothing stops an fsync, which may take minutes.
-  ::off_t const size = ::lseek(fd_, 0, SEEK_END), piece = 256 << 20;
-  for (::off_t at = 0; at < size; at += piece)
-    check(::sync_file_range(fd_, at, piece, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+  // In chunks first, since nothing stops an fsync, which may take minutes.
+  ::off_t const size = ::lseek(fd_, 0, SEEK_END), chunk = 256 << 20;
+  for (::off_t at = 0; at < size; at += chunk)
+    check(::sync_file_range(fd_, at, chunk, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
   check(::fsync(fd_));
   if (::close(std::exchange(fd_, -1)) != 0) fail(errc::io, "{}: closing failed: {}", target_.string(), std::strerror(errno));
 }

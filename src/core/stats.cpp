@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/device.hpp"
+
 namespace garner {
 
 namespace {
@@ -23,7 +25,9 @@ counter::counter(char const* name) : name_(name) {
   the_registry().counters.push_back(this);
 }
 
+phase::phase(char const* name) : name_(name), start_(std::chrono::steady_clock::now()) { device::push_range(name); }
 phase::~phase() {
+  device::pop_range();
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   try {
     registry& r = the_registry();

@@ -136,7 +136,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     order = "ids as they come, since nothing crosses a link";
   } else if (q.far_rows == 0) {
     order = "ids as they come, since no row lies in host memory";
-  } else if (q.window && sortable && !repeat) {
+  } else if (q.batched && sortable && !repeat) {
     run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {

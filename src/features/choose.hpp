@@ -50,7 +50,7 @@ struct gather_question {
   std::uint64_t ids = 0, row_bytes = 0;
   std::uint64_t rows = 0, far_rows = 0;  // of the table, of these in host memory
   bool bulk_ready = false;               // there is a copy engine, and table and places for rows begin on 16 bytes
-  bool window = false;                   // ids of several mini-batches, which share rows
+  bool batched = false;                  // ids of several mini-batches, which share rows
   bool converted = false;                // rows are written as another element
   bool far_places = false;               // a place for rows is host memory: copying from it what repeats crosses the link as well
 };

@@ -1,4 +1,4 @@
-// The loops of a gather, written once for host, traced and device.
+// The loops of a gather, written once for host, simulated and device.
 // A team serves a row: it finds out where the row lies, reads it in words as wide as the row and both its places allow (16 bytes at best,
 // four a lane in flight) and writes each word, converted or not, to every position that asked for the row. Ordered by id, the first team
 // of a group of equal ids serves all of it, up to 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same
@@ -20,7 +20,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t window_bits = 21;  // of bytes: 2 MiB share a translation or lie next to who does
+constexpr std::uint64_t page_bits = 21;  // of bytes: 2 MiB share a translation or lie next to who does
 constexpr std::uint64_t group_cut = 64;
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
@@ -64,7 +64,7 @@ struct converted {
 template <class Put>
 struct move_rows {
   using full_blocks = void;  // gathers run on a share of the device beside others
-  row_tiers from;
+  row_view from;
   id_order order;
   char* out;
   float const* scales;
@@ -127,9 +127,9 @@ struct move_rows {
       char* const first = place(i);
       auto const at = reinterpret_cast<std::uintptr_t>(row);
       std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
-      t.pieces(
-          run<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + from.row_bytes / sizeof(Word),
-                    where != tier::host},
+      t.parts(
+          span<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin,
+                     begin + from.row_bytes / sizeof(Word), where != tier::host},
           [&](Word const* words, auto count, auto offset) {
             Put::put(first, offset, words, count, factor);
 #if defined(__CUDACC__)
@@ -145,7 +145,7 @@ struct move_rows {
 // --- ids -------------------------------------------------------------------------------------------------------------------------------
 struct look_at_ids {
   batch_list batches;
-  row_tiers from;
+  row_view from;
   std::uint64_t out_row_bytes;
   std::uint64_t *bad, *keys;
   std::uint32_t* positions;
@@ -159,9 +159,9 @@ struct look_at_ids {
     bool const there = id < from.rows;
     if (!there) atomic_min(bad, i), id = from.rows;
     if (!keys) return;
-    std::uint64_t window = id * from.row_bytes >> window_bits;
-    if (split && there && from[id].where == tier::host) id += from.rows + 1, window += (from.rows * from.row_bytes >> window_bits) + 1;
-    keys[i] = shift ? id << shift | window : id;
+    std::uint64_t page = id * from.row_bytes >> page_bits;
+    if (split && there && from[id].where == tier::host) id += from.rows + 1, page += (from.rows * from.row_bytes >> page_bits) + 1;
+    keys[i] = shift ? id << shift | page : id;
     if (positions) positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
   }
@@ -170,7 +170,7 @@ struct look_at_ids {
 // Invariant: the key of a position that stands in the table stays as it is; only who is left out changes its own, to an id that no row has.
 struct find_repeats {
   using full_blocks = void;
-  row_tiers from;
+  row_view from;
   std::uint64_t* keys;
   std::uint64_t far_from, mask;
   std::uint32_t shift;
@@ -220,34 +220,33 @@ struct copy_row {
   GARNER_HD void copy(Team t, char const* from, char* to) const {
     auto const at = reinterpret_cast<std::uintptr_t>(from);
     std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
-    t.pieces(
-        run<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + row_bytes / sizeof(Word), true},
-        [&](Word const* words, auto n, auto offset) { as_is::put(to, offset, words, n, 1.0f); });
+    t.parts(span<Word>{reinterpret_cast<Word const*>(at / lanes::line_bytes * lanes::line_bytes), begin, begin + row_bytes / sizeof(Word),
+                       true},
+            [&](Word const* words, auto n, auto offset) { as_is::put(to, offset, words, n, 1.0f); });
   }
 };
 
-struct count_tiers {
+struct count_rows {
   static constexpr std::uint64_t ids_an_item = 1024;
-  row_tiers from;
+  row_view from;
   batch_list batches;
   std::uint64_t n;
   std::uint64_t* counts;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t item) const {
     indices const mine{item * ids_an_item, smaller((item + 1) * ids_an_item, n)};
-    for (int k = 0; k < 3; ++k) {
-      tier const asked = k == 0 ? tier::device : k == 1 ? tier::peer : tier::host;
+    for (std::size_t k = 0; k < tier_count; ++k) {
       std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
         std::uint64_t const id = batches.id(batches.batch_of(i), i);
-        return static_cast<std::uint64_t>(id < from.rows && from[id].where == asked);
+        return static_cast<std::uint64_t>(id < from.rows && from[id].where == static_cast<tier>(k));
       });
-      t.once([&] { atomic_add(counts + k, hits); });
+      if (hits) t.once([&] { atomic_add(counts + k, hits); });
     }
   }
 };
 
 template <class Put>
-void launch(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how, unsigned word,
+void launch(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how, unsigned word,
             std::uint64_t* bad) {
   std::uint64_t const n = to.total();
   std::uint64_t const out_row_bytes = from.row_bytes / bytes_of(how.kind) * bytes_of(how.to);
@@ -268,11 +267,10 @@ bool converts(element from, element to) {
          ((to == element::f32 || to == element::bf16) && (from == element::f16 || from == element::bf16 || from == element::i8));
 }
 
-unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, element written, unsigned most) {
+unsigned widest_load(row_view const& from, batch_list const& to, element kind, element written, unsigned most) {
   std::uint64_t const in = bytes_of(kind), out = bytes_of(written);
   std::uint64_t places = from.row_bytes, outs = 0;
-  if (from.near_end) places |= reinterpret_cast<std::uintptr_t>(from.near);
-  for (std::uint32_t k = 0; k < from.peers; ++k) places |= reinterpret_cast<std::uintptr_t>(from.peer[k]);
+  for (std::uint32_t k = 0; k < from.used_parts(); ++k) places |= reinterpret_cast<std::uintptr_t>(from.part[k]);
   places |= reinterpret_cast<std::uintptr_t>(from.far);
   for (std::uint32_t b = 0; b < to.count; ++b) outs |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
   // What a word becomes is stored in parts of at most 16 bytes.
@@ -283,7 +281,7 @@ unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, 
 }
 
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad) {
-  row_tiers from;
+  row_view from;
   from.rows = rows;
   for_each_item<1>(x, batches.total(), look_at_ids{batches, from, 0, bad, nullptr, nullptr, nullptr, 0, false});
   return as_given(batches);
@@ -294,7 +292,7 @@ id_order as_given(batch_list const& batch) {
   return order;
 }
 
-id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
+id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad) {
   std::uint64_t const n = batches.total();
   auto const of_size = [&](auto& b, std::uint64_t least, std::uint64_t size, char const* what) {
@@ -304,7 +302,7 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
     b = {x.near(), size, x.device(), what};
   };
   auto const at_least = [&](auto& b, char const* what) { of_size(b, n, n + n / 4, what); };
-  bool const sorts = order != gather_order::none, windows = order == gather_order::bucketed, finds = once && order != gather_order::sorted;
+  bool const sorts = order != gather_order::none, pages = order == gather_order::bucketed, finds = once && order != gather_order::sorted;
   std::uint64_t const slots = std::bit_ceil(2 * n);
   at_least(room.keys, "ids of a gather");
   if (sorts)
@@ -315,10 +313,10 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
     at_least(room.repeats, "positions of repeated ids of a gather");
   }
   if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
-  std::uint64_t const last_window = from.rows * from.row_bytes >> window_bits;
-  int const bits = std::max<int>(1, std::bit_width(windows ? last_window + (split ? last_window + 1 : 0) : from.rows << split));
+  std::uint64_t const last_page = from.rows * from.row_bytes >> page_bits;
+  int const bits = std::max<int>(1, std::bit_width(pages ? last_page + (split ? last_page + 1 : 0) : from.rows << split));
   id_order made;
-  made.shift = static_cast<std::uint32_t>(windows ? bits : 0);
+  made.shift = static_cast<std::uint32_t>(pages ? bits : 0);
   made.groups = once && order == gather_order::sorted;
   made.far_from = split ? from.rows + 1 : 0;
   made.keys = room.keys.data();
@@ -341,7 +339,7 @@ id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from
   return made;
 }
 
-void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how,
+void gather_rows(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how,
                  std::uint64_t* bad) {
   if (to.total() == 0 || from.row_bytes == 0) return;
   bool const plain = how.kind == how.to;
@@ -370,9 +368,9 @@ void copy_repeats(executor& x, batch_list const& to, id_order const& order, std:
   for_each_item<32>(x, n, copy_row{order, to.outs[0], out_row_bytes, static_cast<std::uint32_t>(bits & (~bits + 1))});
 }
 
-void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts) {
-  std::uint64_t const n = batches.total(), each = count_tiers::ids_an_item;
-  for_each_item<32>(x, (n + each - 1) / each, count_tiers{from, batches, n, counts});
+void count_hits(executor& x, row_view const& from, batch_list const& batches, std::uint64_t* counts) {
+  std::uint64_t const n = batches.total(), each = count_rows::ids_an_item;
+  for_each_item<32>(x, (n + each - 1) / each, count_rows{from, batches, n, counts});
 }
 
 }  // namespace garner

@@ -1,46 +1,15 @@
-// A gather: ids in, rows out, over a table in up to three tiers. What a kernel of it sees, and the loops it is made of; who owns the tiers
-// stands in tiered.cpp, which way and order to take in choose.cpp.
-// A row lies by its rank (the place of its id among the hottest; without scores the id itself): [0, near_end) in memory of the place that
-// gathers, [near_end, peer_end) interleaved over peers (Listing 4.1 of Min's dissertation as meant: row offset / peers of device
-// offset % peers), the rest in the user's own array, where the id addresses it.
+// A gather: ids in, rows out, over a table in several tiers. What a kernel of it sees, and the loops it is made of; who owns the tiers
+// stands in placement.cpp, where each row lies in row_view.hpp, which way and order to take in choose.cpp, who brings rows in sources.cpp.
 // Invariant: an id outside the table is never looked up; it is skipped, and check_ids, order_ids or gather_rows with `bad` has told of it.
 #pragma once
 #include <cstdint>
 
 #include "core/exec.hpp"
+#include "features/row_view.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 
 namespace garner {
-
-struct row_tiers {
-  static constexpr std::uint32_t most_peers = 16;
-  std::uint64_t rows = 0, row_bytes = 0;
-  std::uint64_t near_end = 0, peer_end = 0;  // ranks
-  void const* rank_of = nullptr;             // an entry an id; null: the id itself. A rank of peer_end or more: in host memory
-  std::uint32_t rank_bytes = 4;
-  std::uint32_t peers = 0;
-  char const* near = nullptr;
-  char const* peer[most_peers] = {};
-  char const* far = nullptr;
-
-  struct place_of_row {
-    char const* row;
-    tier where;
-  };
-  GARNER_HD_INLINE std::uint64_t rank(std::uint64_t id) const {
-    if (!rank_of) return id;
-    return rank_bytes == 4 ? static_cast<std::uint32_t const*>(rank_of)[id] : static_cast<std::uint64_t const*>(rank_of)[id];
-  }
-  GARNER_HD_INLINE place_of_row operator[](std::uint64_t id) const {
-    if (peer_end == 0) return {far + id * row_bytes, tier::host};
-    std::uint64_t const r = rank(id);
-    if (r < near_end) return {near + r * row_bytes, tier::device};
-    if (r >= peer_end) return {far + id * row_bytes, tier::host};
-    std::uint64_t const offset = r - near_end;
-    return {peer[offset % peers] + offset / peers * row_bytes, tier::peer};
-  }
-};
 
 // The ids of up to 64 mini-batches as if they stood one after the other, and where the rows of each go.
 struct batch_list {
@@ -52,10 +21,10 @@ struct batch_list {
   std::uint8_t id_bytes[most] = {};
   std::uint64_t of_unsigned = 0;  // a bit a batch
 
-  void add(id_array batch, void* out) {
-    ids[count] = batch.data, outs[count] = static_cast<char*>(out), id_bytes[count] = static_cast<std::uint8_t>(batch.id_bytes);
-    if (batch.is_unsigned) of_unsigned |= std::uint64_t{1} << count;
-    start[count + 1] = start[count] + batch.count;
+  void add(id_span batch, void* out) {
+    ids[count] = batch.data(), outs[count] = static_cast<char*>(out), id_bytes[count] = static_cast<std::uint8_t>(batch.id_bytes());
+    if (batch.is_unsigned()) of_unsigned |= std::uint64_t{1} << count;
+    start[count + 1] = start[count] + batch.size();
     ++count;
   }
   std::uint64_t total() const { return start[count]; }
@@ -113,21 +82,21 @@ struct gather_how {
 // Sets *bad (near, ~0 before) to the first position whose id the table does not have. Asynchronous, as all of these.
 id_order check_ids(executor& x, batch_list const& batches, std::uint64_t rows, std::uint64_t* bad);
 id_order as_given(batch_list const& batch);  // the order that check_ids gives
-// The same of any number of batches, and the order: none, sorted by id, or by translation window (2 MiB of the table) only. Fewer than
+// The same of any number of batches, and the order: none, sorted by id, or by translation page (2 MiB of the table) only. Fewer than
 // 2^32 ids. `split`: rows in host memory are left to another (far_from). `once`: sorted ids are in groups; of others the positions that ask
 // for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
-id_order order_ids(executor& x, batch_list const& batches, row_tiers const& from, std::uint64_t out_row_bytes, gather_order order,
+id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad);
 // Each row to its place. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids would set, in the same pass.
-void gather_rows(executor& x, row_tiers const& from, batch_list const& to, id_order const& order, gather_how const& how,
+void gather_rows(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how,
                  std::uint64_t* bad = nullptr);
 // The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
 void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
-// counts[0 to 2]: how many rows lie near, at peers, in host memory. Adds to what is there.
-void count_hits(executor& x, row_tiers const& from, batch_list const& batches, std::uint64_t* counts);
+// counts[tier]: how many of these rows lie there. Adds to what is there.
+void count_hits(executor& x, row_view const& from, batch_list const& batches, std::uint64_t* counts);
 
 bool converts(element from, element to);  // whether rows of one can be written as the other
 // The widest load, at most `most` bytes, that rows and places allow: a power of two that divides all of them.
-unsigned widest_load(row_tiers const& from, batch_list const& to, element kind, element written, unsigned most);
+unsigned widest_load(row_view const& from, batch_list const& to, element kind, element written, unsigned most);
 
 }  // namespace garner

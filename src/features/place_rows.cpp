@@ -8,10 +8,10 @@
 #include <cmath>
 #include <mutex>
 
-#include "core/crew.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -43,7 +43,7 @@ constexpr std::uint64_t grain = 1u << 20;
 
 void require_numbers(std::span<float const> scores) {
   std::atomic<std::uint64_t> bad{~std::uint64_t{0}};
-  shared_crew().run(scores.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(scores.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       if (std::isnan(scores[i])) {
         std::uint64_t old = bad.load();

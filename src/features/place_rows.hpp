@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "comm/peer_group.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
-#include "memory/peer_group.hpp"
 
 namespace garner {
 

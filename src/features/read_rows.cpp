@@ -1,7 +1,7 @@
 // Tables of feature rows from .npy files.
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/thread_pool.hpp"
 #include "features/npy.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
@@ -56,7 +56,7 @@ row_array read_rows(std::filesystem::path const& path, std::optional<element> as
 
   auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
   progress told("reading rows", bytes);
-  shared_crew().run(bytes, 8u << 20, [&](std::uint64_t a, std::uint64_t b) {
+  shared_pool().run(bytes, 8u << 20, [&](std::uint64_t a, std::uint64_t b) {
     file.read(static_cast<char*>(memory->data()) + a, b - a, at + a);
     told.advance(b - a);
   });

@@ -14,9 +14,9 @@ struct load_options {
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
   bool in_lists =
       false;  // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
-  bool weights = false;  // also load the weights (errc::input where there are none)
-  bool hints = true;     // and the hints, where the file keeps some
-  bool check = true;     // checksums and padding of every section loaded, then the invariants of the CSR
+  bool weights = false;           // also load the weights (errc::input where there are none)
+  bool cached_neighbours = true;  // and the cached neighbours, where the file keeps some
+  bool check = true;              // checksums and padding of every section loaded, then the invariants of the CSR
 };
 
 // Header and section table only.
@@ -42,7 +42,7 @@ enum class section_kind : std::uint32_t {
   in_weight_words,
   in_weight_blocks,
   in_weight_groups,
-  hints = 21,
+  cached_neighbours = 21,
 };
 struct container_section {
   section_kind kind{};
@@ -56,7 +56,7 @@ struct packed_words {
 struct container_header {
   graph_info info;
   packed_words words;
-  std::uint32_t hints = 0;  // a vertex
+  std::uint32_t cached_neighbours = 0;  // a vertex
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
   std::vector<container_section> sections;  // in the order of the file
@@ -69,7 +69,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how = {}
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists = false, bool check = true);
 void check_container(std::filesystem::path const& file);             // everything, as `garner stats --check`; memory for offsets and ids
 void save_graph(graph const& g, std::filesystem::path const& file);  // g's arrays must be readable by the host
-// Throws errc::input with what is wrong unless offsets and targets keep the invariant of CSR. Order E, on the shared crew.
+// Throws errc::input with what is wrong unless offsets and targets keep the invariant of CSR. Order E, on the shared pool.
 void check_csr(graph_info const& info, std::uint64_t const* offsets, void const* targets, std::string const& where);
 
 }  // namespace garner

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
@@ -50,7 +50,7 @@ edge_list arcs_of(graph const& g, bool renumber) {
   e.source = g.name;
   with_id_type(g.info, [&](auto id) {
     auto const* const targets = static_cast<decltype(id) const*>(g.out.targets.data());
-    shared_crew().run(g.info.vertices, 4096, [&](std::uint64_t v, std::uint64_t last) {
+    shared_pool().run(g.info.vertices, 4096, [&](std::uint64_t v, std::uint64_t last) {
       for (; v < last; ++v)
         for (std::uint64_t k = g.out.offsets[v]; k < g.out.offsets[v + 1]; ++k)
           e.arcs[k] = users ? arc{g.ids[v], g.ids[targets[k]]} : arc{v, targets[k]};

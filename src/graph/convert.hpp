@@ -20,7 +20,7 @@ struct convert_options {
   std::optional<file_format> to;  // unset: by ending
   build_options build;
   bool check = true;                   // of a container: checksums and invariants
-  std::function<void(graph&)> finish;  // what is done to the graph before it is written: packing, hints
+  std::function<void(graph&)> finish;  // what is done to the graph before it is written: packing, cached neighbours
 };
 
 // What is known before it starts.

@@ -2,7 +2,7 @@
 // The container of Garner itself (.gnr) stands in this list only so that endings can be told apart; it is read and written elsewhere.
 // Invariant: a reader gives the whole edge list or throws; what a header claims is believed only as far as the file's size or its data
 // bear it out, so no header makes a reader allocate more than a small multiple of what it has read.
-// Cost: one pass; text is parsed by the crew in blocks of lines while the next batch is read and decompressed.
+// Cost: one pass; text is parsed by the thread pool in blocks of lines while the next batch is read and decompressed.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/mark.hpp"
-#include "core/run.hpp"
+#include "core/span.hpp"
 #include "garner/graph.hpp"
 #include "memory/buffer.hpp"
 
@@ -21,7 +21,7 @@ struct arc_array {
   std::uint32_t const* near_words = nullptr;  // of a packed one
   std::uint64_t kept = 0;
 
-  GARNER_HD run<T> part(std::uint64_t begin, std::uint64_t end) const {
+  GARNER_HD span<T> part(std::uint64_t begin, std::uint64_t end) const {
     if (end > kept) return {data, begin, end, false, packed};
     return {near_data, begin, end, true, {packed.at, near_words}};
   }
@@ -35,9 +35,9 @@ struct csr_view {
   std::uint64_t vertices = 0, edges = 0;
 
   GARNER_HD std::uint64_t degree(std::uint64_t v) const { return offsets[v + 1] - offsets[v]; }
-  GARNER_HD run<Id> list(std::uint64_t v) const { return targets.part(offsets[v], offsets[v + 1]); }
-  GARNER_HD run<Id> arcs(indices i) const { return targets.part(i.begin, i.end); }
-  GARNER_HD run<std::uint32_t> weights_of(run<Id> const& r) const { return weights.part(r.begin, r.end); }
+  GARNER_HD span<Id> list(std::uint64_t v) const { return targets.part(offsets[v], offsets[v + 1]); }
+  GARNER_HD span<Id> arcs(indices i) const { return targets.part(i.begin, i.end); }
+  GARNER_HD span<std::uint32_t> weights_of(span<Id> const& r) const { return weights.part(r.begin, r.end); }
 };
 
 // An array of 32-bit values in packed blocks (core/packed.hpp), and its directory, which the host can read.
@@ -61,9 +61,10 @@ struct edge_lists {
 
 struct graph {
   graph_info info;
-  edge_lists out, in;           // in.offsets is empty unless info.in_lists
-  buffer<std::uint32_t> hints;  // of each vertex the best in-neighbours (traverse/hints.hpp), hints_per_vertex each, or empty
-  std::uint32_t hints_per_vertex = 0;
+  edge_lists out, in;  // in.offsets is empty unless info.in_lists
+  buffer<std::uint32_t>
+      cached_neighbours;  // of each vertex the best in-neighbours (traverse/cached_neighbours.hpp), cached_per_vertex each, or empty
+  std::uint32_t cached_per_vertex = 0;
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
   memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
   std::string name;           // of the file, for messages

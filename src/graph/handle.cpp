@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
@@ -18,30 +18,34 @@
 
 namespace garner {
 
-graph_handle::graph_handle(graph&& g) : graph_(std::make_unique<graph>(std::move(g))) {}
+struct graph_handle::holder {
+  graph g;
+};
+graph_handle::graph_handle(std::unique_ptr<holder> h) : holder_(std::move(h)) {}
 graph_handle::~graph_handle() = default;
 graph_handle::graph_handle(graph_handle&&) noexcept = default;
 graph_handle& graph_handle::operator=(graph_handle&&) noexcept = default;
 
-graph const& graph_handle::inside() const {
-  if (!graph_) fail(errc::usage, "this graph was moved elsewhere; use the handle that it was moved to");
-  return *graph_;
+graph_handle graph_access::wrap(graph&& g) {
+  return graph_handle(std::make_unique<graph_handle::holder>(graph_handle::holder{std::move(g)}));
 }
-graph graph_handle::take() {
-  inside();
-  graph g = std::move(*graph_);
-  graph_.reset();
-  return g;
+graph const& graph_access::of(graph_handle const& h) {
+  if (!h.holder_) fail(errc::usage, "this graph was moved elsewhere; use the handle that it was moved to");
+  return h.holder_->g;
 }
-graph_info const& graph_handle::info() const { return inside().info; }
-std::string const& graph_handle::name() const { return inside().name; }
-std::uint64_t graph_handle::position(std::uint64_t id) const { return inside().rank_of(id); }
+graph graph_access::take(graph_handle&& h) {
+  of(h);
+  return std::move(std::exchange(h.holder_, nullptr)->g);
+}
+graph_info const& graph_handle::info() const { return graph_access::of(*this).info; }
+std::string const& graph_handle::name() const { return graph_access::of(*this).name; }
+std::uint64_t graph_handle::position(std::uint64_t id) const { return graph_access::of(*this).rank_of(id); }
 
 std::vector<std::uint64_t> graph_handle::ids() const {
-  graph const& g = inside();
+  graph const& g = graph_access::of(*this);
   return as_error([&] {
     std::vector<std::uint64_t> all(g.info.vertices);
-    shared_crew().run(all.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    shared_pool().run(all.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t r = begin; r < end; ++r) all[r] = g.user_id(g.at_rank(r));
     });
     return all;
@@ -97,7 +101,7 @@ edge_list list_of(edge_array const& from) {
   if (whole) e.weights_are = weight_kind::u32;
   if (real) e.weights_are = weight_kind::f32;
   if (whole || real) e.weights.resize(m);
-  shared_crew().run(m, 1u << 15, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(m, 1u << 15, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       auto const& [source, target] = from.edges[i];
       e.arcs[i] = {source, target};
@@ -124,7 +128,7 @@ graph_handle open_graph(std::filesystem::path const& file, open_options const& o
     how.weights = o.weights.value_or(info.weights != weight_kind::none);
     how.in_lists = o.in_lists.value_or(info.in_lists);
     how.check = o.check;
-    return graph_handle(load_graph(file, how));
+    return graph_access::wrap(load_graph(file, how));
   });
 }
 
@@ -132,14 +136,14 @@ graph_handle read_graph(std::filesystem::path const& file, build_options const& 
   return as_error([&] {
     if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a container; open_graph opens it", file.string());
     build_report mine;
-    return graph_handle(build_graph(read_edges(file, {}).edges, options, report ? *report : mine));
+    return graph_access::wrap(build_graph(read_edges(file, {}).edges, options, report ? *report : mine));
   });
 }
 
 graph_handle build_graph(edge_array const& edges, build_options const& options, build_report* report) {
   return as_error([&] {
     build_report mine;
-    return graph_handle(build_graph(list_of(edges), options, report ? *report : mine));
+    return graph_access::wrap(build_graph(list_of(edges), options, report ? *report : mine));
   });
 }
 
@@ -147,7 +151,7 @@ graph_handle generate_graph(generate_options const& options, place where, build_
   return as_error([&] {
     build_report mine;
     executor x(where);
-    return graph_handle(generate(x, options, report ? *report : mine));
+    return graph_access::wrap(generate(x, options, report ? *report : mine));
   });
 }
 
@@ -155,22 +159,22 @@ graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edge
   return as_error([&] {
     tier const to = tier_for(where, edges);
     executor x(where);
-    graph g = handle.take();
+    graph g = graph_access::take(std::move(handle));
     for (edge_lists* lists : {&g.out, &g.in}) {
       lists->targets = moved(x, std::move(lists->targets), to, "edge list");
       lists->weights = moved(x, std::move(lists->weights), to, "weights");
       for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) p->words = moved(x, std::move(p->words), to, "packed lists");
     }
-    return graph_handle(std::move(g));
+    return graph_access::wrap(std::move(g));
   });
 }
 
 graph_handle reorder_graph(graph_handle g, reorder_options const& options, place where) {
-  return as_error([&] { return graph_handle(reorder(g.take(), options, where)); });
+  return as_error([&] { return graph_access::wrap(reorder(graph_access::take(std::move(g)), options, where)); });
 }
 
 std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path const& file) {
-  return as_error([&] { return write_graph(g.inside(), file, format_of(file)); });
+  return as_error([&] { return write_graph(graph_access::of(g), file, format_of(file)); });
 }
 
 graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options,

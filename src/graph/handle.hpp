@@ -9,6 +9,13 @@
 
 namespace garner {
 
+// The way from a handle to its graph and back, for the rooms of the library.
+struct graph_access {
+  static graph_handle wrap(graph&& g);
+  static graph const& of(graph_handle const& h);  // errc::usage once moved from
+  static graph take(graph_handle&& h);
+};
+
 // The contract throws garner::error alone.
 template <class F>
 auto as_error(F&& f) -> decltype(f()) {

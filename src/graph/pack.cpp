@@ -1,6 +1,6 @@
 // Packing: each block of 32 values is measured (three ways to code it, the smallest wins), a scan says where blocks go, then they are
 // written. Invariant: unpack_values(pack_values(v)) == v for any values; a last block of fewer than 32 is filled up with gaps of zero.
-// Cost: two reads of the values and one write of the codes, by all threads of the crew.
+// Cost: two reads of the values and one write of the codes, by all threads of the thread pool.
 #include "graph/pack.hpp"
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 
 namespace garner {
 
@@ -107,7 +107,7 @@ packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::
   to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of packed lists");
   to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of packed lists");
   // A group of blocks at a time; the words of each are counted first, so that all can be written at once.
-  shared_crew().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
+  shared_pool().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t g = first; g < last; ++g) {
       check_interrupted();
       block_reader reader(values, count, offsets, vertices);
@@ -126,7 +126,7 @@ packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::
   to.words = memory_block(where, (all + 1) * 4, device, "packed lists");
   auto* const words = static_cast<std::uint32_t*>(to.words.data());
   words[all] = 0;
-  shared_crew().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
+  shared_pool().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t g = first; g < last; ++g) {
       check_interrupted();
       block_reader reader(values, count, offsets, vertices);
@@ -138,7 +138,7 @@ packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::
 }
 
 void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to) {
-  shared_crew().run(blocks_of(count), 4096, [&](std::uint64_t first, std::uint64_t last) {
+  shared_pool().run(blocks_of(count), 4096, [&](std::uint64_t first, std::uint64_t last) {
     check_interrupted();
     each_in_turn(from.view(), first * per_block, std::min(count, last * per_block), [&](std::uint32_t v, std::uint64_t i) {
       to[i] = v;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/crew.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/graph.hpp"
 
 namespace garner {
@@ -11,7 +11,7 @@ namespace garner {
 template <class T>
 std::vector<T> ranks_inside(graph const& g) {
   std::vector<T> rank(g.info.vertices);
-  shared_crew().run(rank.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(rank.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t r = begin; r < end; ++r) rank[g.at_rank(r)] = static_cast<T>(r);
   });
   return rank;

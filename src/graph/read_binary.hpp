@@ -25,14 +25,14 @@ inline void expect_end(input_stream& in) {
          in.position());
 }
 
-// Calls take(first, items, count) for `count` items of T in pieces of at most a MiB, so that a count that lies costs nothing.
+// Calls take(first, items, count) for `count` items of T in chunks of at most a MiB, so that a count that lies costs nothing.
 template <class T, class Take>
 void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, Take const& take) {
-  std::vector<T> piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, (1u << 20) / sizeof(T))));
+  std::vector<T> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(count, (1u << 20) / sizeof(T))));
   for (std::uint64_t first = 0; first < count;) {
-    auto const n = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, piece.size()));
-    read_exactly(in, piece.data(), n * sizeof(T), what);
-    take(first, static_cast<T const*>(piece.data()), n);
+    auto const n = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, chunk.size()));
+    read_exactly(in, chunk.data(), n * sizeof(T), what);
+    take(first, static_cast<T const*>(chunk.data()), n);
     first += n;
   }
 }

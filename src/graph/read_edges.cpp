@@ -236,7 +236,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
   bool const weighted =
       !options.ignore_weights && (format == file_format::wel || format == file_format::gr || (format != file_format::el && words >= 3));
   // Blocks in flight: two batches of text and the arcs of one.
-  std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_crew().threads(),
+  std::uint64_t const flight = std::min<std::uint64_t>(8 * options.block_bytes * shared_pool().threads(),
                                                        4 * sample.size() + 8 * size * (in.plain_size() ? 1 : 1032)) +
                                a_mib;
   return static_cast<std::uint64_t>(static_cast<double>(lines) * whole * (weighted ? 20 : 16)) + flight + listed;

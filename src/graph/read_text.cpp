@@ -89,7 +89,7 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
 }
 
 text_reader::text_reader(input_stream& in, read_options const& options)
-    : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_crew().threads() * 2), room_(in.name()) {
+    : in_(in), options_(options), batch_(std::max<std::size_t>(16, options.block_bytes) * shared_pool().threads() * 2), room_(in.name()) {
   options_.block_bytes = std::max<std::size_t>(1, options_.block_bytes);
   if (in.plain_size()) batch_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(*in.plain_size() + 1, 16, batch_));  // a small file
   text_.resize(batch_);

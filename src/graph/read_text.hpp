@@ -1,8 +1,7 @@
-// The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the crew, while the next
-// batch is read and decompressed by one of its members.
-// Invariant: arcs come in the order of the file whatever the number of threads and the size of a block, and of several bad lines the
-// first is reported, with its line (from 1) and byte (from 0, in the decompressed text).
-// Cost: one memchr and one parse a byte, one copy of each arc from its block to the list; a line may have 1 MiB.
+// The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the thread pool, while the
+// next batch is read and decompressed by one of its members. Invariant: arcs come in the order of the file whatever the number of threads
+// and the size of a block, and of several bad lines the first is reported, with its line (from 1) and byte (from 0, in the decompressed
+// text). Cost: one memchr and one parse a byte, one copy of each arc from its block to the list; a line may have 1 MiB.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -14,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/formats.hpp"
 #include "graph/reading_room.hpp"
 
@@ -119,7 +118,7 @@ class text_reader {
         p = q;
       }
       std::exception_ptr reading;  // kept until the lines before it were looked at, so that the first fault of the file is told
-      shared_crew().run(n + 1, 1, [&](std::uint64_t i, std::uint64_t last) {
+      shared_pool().run(n + 1, 1, [&](std::uint64_t i, std::uint64_t last) {
         for (; i != last; ++i) {
           if (i == 0) {
             try {

@@ -67,7 +67,7 @@ struct list_keys {
   std::uint32_t* weights;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    run<Id> const list = known<Packed>(old.list(order[first + i]));
+    span<Id> const list = known<Packed>(old.list(order[first + i]));
     std::uint64_t const to = offsets[first + i] - base;
     if constexpr (Weighted) {
       t.each(list, known<Packed>(old.weights_of(list)), [&](Id u, std::uint32_t w, std::uint64_t k) {

@@ -14,13 +14,13 @@
 #include <numeric>
 #include <vector>
 
-#include "core/crew.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 
 namespace garner {
 
@@ -36,7 +36,7 @@ table new_table(std::uint64_t n, char const* what) { return {tier::host, n, -1, 
 
 template <class F>
 void each(std::uint64_t n, F f) {
-  shared_crew().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
   });
 }
@@ -108,7 +108,7 @@ table by_search(executor& x, graph const& g) {
     if (degree(g, root) == 0) continue;
     while (begin < end) {
       std::atomic<std::uint64_t> count{0};
-      shared_crew().run(end - begin, 256, [&](std::uint64_t first, std::uint64_t last) {
+      shared_pool().run(end - begin, 256, [&](std::uint64_t first, std::uint64_t last) {
         for (std::uint64_t p = begin + first; p < begin + last; ++p)
           for (std::uint64_t i = g.out.offsets[order[p]]; i < g.out.offsets[order[p] + 1]; ++i) {
             auto const u = static_cast<std::uint64_t>(targets[i]);
@@ -186,7 +186,7 @@ edge_lists relabel(executor& x, graph_info const& info, edge_lists const& old, t
 
   int const id_bits = static_cast<int>(std::bit_width(n));
   constexpr std::uint64_t step = 1u << 16;
-  shared_crew().run(m / step + 1, 1, [&](std::uint64_t chunk, std::uint64_t) {
+  shared_pool().run(m / step + 1, 1, [&](std::uint64_t chunk, std::uint64_t) {
     std::vector<std::uint64_t> keys, spare;
     std::vector<Id> spare_targets;
     auto const from = static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + n, chunk * step) - offsets);
@@ -271,8 +271,8 @@ graph reorder_near(graph g, reorder_options const& options, place where) {
   if (far.bytes() && (on_device ? far.device() != where.index : in_device_memory(far.where())))
     fail(errc::usage, "{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", g.name,
          to_string(where));
-  g.hints = {};
-  g.hints_per_vertex = 0;
+  g.cached_neighbours = {};
+  g.cached_per_vertex = 0;
   executor x(where), home({place_kind::host, 0});
   table const order = find_order(options.by == vertex_order::score ? x : home, g, options), renamed = inverse(order);
   auto const near = [&](table const& from) {
@@ -300,8 +300,8 @@ graph reorder(graph g, reorder_options const& options, place where) {
   if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
     fail(errc::usage, "{}: its edges lie on a device; load the graph into host memory to reorder it", g.name);
   unpack(g);
-  g.hints = {};
-  g.hints_per_vertex = 0;
+  g.cached_neighbours = {};
+  g.cached_per_vertex = 0;
   executor x({place_kind::host, 0});
   table const order = find_order(x, g, options), renamed = inverse(order);
   carry_ids(g, order, renamed, options.by);

@@ -8,7 +8,7 @@
 #include <limits>
 #include <mutex>
 
-#include "core/crew.hpp"
+#include "core/thread_pool.hpp"
 
 namespace garner {
 
@@ -52,7 +52,7 @@ std::uint64_t median(std::uint64_t n, std::uint64_t const* offsets, tally const&
 graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, std::uint64_t const* in_offsets) {
   tally all;
   std::mutex mutex;
-  shared_crew().run(info.vertices, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(info.vertices, grain, [&](std::uint64_t begin, std::uint64_t end) {
     tally mine;
     for (std::uint64_t v = begin; v < end; ++v) {
       std::uint64_t const degree = offsets[v + 1] - offsets[v];

@@ -30,7 +30,7 @@ struct graph_summary {
   std::vector<edge_share> shares;  // at degrees 0, 8, ..., 96 and at degree_max
 };
 
-// `in_offsets` may be null. Order V, on the shared crew.
+// `in_offsets` may be null. Order V, on the shared pool.
 graph_summary summarize(graph_info const& info, std::uint64_t const* offsets, std::uint64_t const* in_offsets = nullptr);
 graph_summary summarize(std::filesystem::path const& file, bool check = true);  // reads the offsets alone
 

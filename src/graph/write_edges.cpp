@@ -1,4 +1,4 @@
-// Writes a CSR as el, wel, mtx, sg, wsg or bel, each file a row of pieces.
+// Writes a CSR as el, wel, mtx, sg, wsg or bel, each file a row of chunks.
 // Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
 // files of a .bel none is renamed before all are safe on the disk.
 // Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
@@ -9,18 +9,18 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/chunked_file.hpp"
 #include "graph/formats.hpp"
-#include "graph/piece_file.hpp"
 
 namespace garner {
 
 namespace {
 
-constexpr std::uint64_t piece_arcs = 1u << 16;
+constexpr std::uint64_t chunk_arcs = 1u << 16;
 
 std::uint64_t target(csr_arrays const& g, void const* targets, std::uint64_t i) {
   return g.id_bytes == 8 ? static_cast<std::uint64_t const*>(targets)[i] : static_cast<std::uint32_t const*>(targets)[i];
@@ -36,10 +36,10 @@ void put_weight(std::string& out, std::uint32_t bits, weight_kind kind) {
   if (word.find_first_of(".e") == word.npos) out += ".0";
 }
 
-// Calls visit(source, arc) for the arcs of piece p in order.
+// Calls visit(source, arc) for the arcs of chunk p in order.
 template <class Visit>
 void visit_piece(csr_arrays const& g, std::uint64_t p, Visit const& visit) {
-  std::uint64_t const first = p * piece_arcs, last = std::min(g.edges, first + piece_arcs);
+  std::uint64_t const first = p * chunk_arcs, last = std::min(g.edges, first + chunk_arcs);
   if (first >= last) return;
   auto u = static_cast<std::uint64_t>(std::upper_bound(g.offsets, g.offsets + g.vertices + 1, first) - g.offsets) - 1;
   for (std::uint64_t i = first; i < last; ++i) {
@@ -47,11 +47,11 @@ void visit_piece(csr_arrays const& g, std::uint64_t p, Visit const& visit) {
     visit(u, i);
   }
 }
-std::uint64_t pieces_of(csr_arrays const& g) { return (g.edges + piece_arcs - 1) / piece_arcs; }
+std::uint64_t chunks_of(csr_arrays const& g) { return (g.edges + chunk_arcs - 1) / chunk_arcs; }
 
-void write_columns(csr_arrays const& g, piece_file& file, progress& bar, bool weighted) {
+void write_columns(csr_arrays const& g, chunked_file& file, progress& bar, bool weighted) {
   auto const id = [&](std::uint64_t v) { return g.ids ? g.ids[v] : v + g.id_base; };
-  file.pieces(std::max<std::uint64_t>(1, pieces_of(g)), [&](std::uint64_t p, std::string& out) {
+  file.chunks(std::max<std::uint64_t>(1, chunks_of(g)), [&](std::uint64_t p, std::string& out) {
     std::uint64_t n = 0;
     visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) {
       put_number(out, id(u));
@@ -65,22 +65,22 @@ void write_columns(csr_arrays const& g, piece_file& file, progress& bar, bool we
   });
 }
 
-void write_mtx(csr_arrays const& g, piece_file& file, progress& bar) {
+void write_mtx(csr_arrays const& g, chunked_file& file, progress& bar) {
   bool const weighted = g.weights != nullptr;
   auto const stored = [&](std::uint64_t u, std::uint64_t i) { return g.directed || target(g, g.targets, i) <= u; };  // the lower triangle
   std::atomic<std::uint64_t> entries{g.directed ? g.edges : 0};
   if (!g.directed)
-    shared_crew().run(pieces_of(g), 1, [&](std::uint64_t p, std::uint64_t last) {
+    shared_pool().run(chunks_of(g), 1, [&](std::uint64_t p, std::uint64_t last) {
       std::uint64_t n = 0;
       for (; p != last; ++p) visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) { n += stored(u, i); });
       entries += n;
     });
-  file.piece(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
+  file.chunk(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
                          !weighted                           ? "pattern"
                          : g.weights_are == weight_kind::f32 ? "real"
                                                              : "integer",
                          g.directed ? "general" : "symmetric", g.vertices, g.vertices, entries.load()));
-  file.pieces(pieces_of(g), [&](std::uint64_t p, std::string& out) {
+  file.chunks(chunks_of(g), [&](std::uint64_t p, std::string& out) {
     std::uint64_t n = 0;
     visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) {
       ++n;
@@ -99,7 +99,7 @@ struct weighted_target {
   std::int32_t v, w;
 };
 
-void write_sg(csr_arrays const& g, piece_file& file, progress& bar, bool weighted) {
+void write_sg(csr_arrays const& g, chunked_file& file, progress& bar, bool weighted) {
   std::vector<std::uint64_t> in_offsets;
   std::vector<std::uint32_t> in_targets, in_weights;
   auto const lists = [&](std::uint64_t const* offsets, auto const& neighbour, std::uint32_t const* weights) {
@@ -114,7 +114,7 @@ void write_sg(csr_arrays const& g, piece_file& file, progress& bar, bool weighte
   header[0] = g.directed;
   std::memcpy(header.data() + 1, &g.edges, 8);
   std::memcpy(header.data() + 9, &g.vertices, 8);
-  file.piece(header);
+  file.chunk(header);
   lists(
       g.offsets, [&](std::uint64_t i) { return target(g, g.targets, i); }, g.weights);
   if (!g.directed) return;
@@ -155,18 +155,18 @@ void write_bel(csr_arrays const& g, std::filesystem::path const& path) {
     std::uint64_t const words[2] = {count, 0};
     return std::string(reinterpret_cast<char const*>(words), sizeof words);
   };
-  piece_file offsets(stem + ".col" + compression, compression), targets(stem + ".dst" + compression, compression);
-  std::optional<piece_file> weights;
-  offsets.piece(header(g.vertices + 1));
+  chunked_file offsets(stem + ".col" + compression, compression), targets(stem + ".dst" + compression, compression);
+  std::optional<chunked_file> weights;
+  offsets.chunk(header(g.vertices + 1));
   offsets.array<std::uint64_t>(g.vertices + 1, bar, [&](std::uint64_t i) { return g.offsets[i]; });
-  targets.piece(header(g.edges));
+  targets.chunk(header(g.edges));
   targets.array<std::uint64_t>(g.edges, bar, [&](std::uint64_t i) { return target(g, g.targets, i); });
   if (g.weights) {
     weights.emplace(stem + ".val" + compression, compression);
-    weights->piece(header(g.edges));
+    weights->chunk(header(g.edges));
     weights->array<std::uint32_t>(g.edges, bar, [&](std::uint64_t i) { return g.weights[i]; });
   }
-  std::vector<piece_file*> parts{&offsets, &targets};
+  std::vector<chunked_file*> parts{&offsets, &targets};
   if (weights) parts.push_back(&*weights);
   for (auto* const part : parts) part->file().flush();
   for (auto* const part : parts) part->file().publish();
@@ -213,7 +213,7 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
   }
   bool const both = !text && g.directed;
   progress bar("writing", text ? g.edges : (g.vertices + 1 + g.edges) * (both ? 2 : 1));
-  piece_file file(path, strip_compression(path).compression);
+  chunked_file file(path, strip_compression(path).compression);
   if (to == file_format::mtx) write_mtx(g, file, bar);
   else if (text) write_columns(g, file, bar, weighted);
   else write_sg(g, file, bar, weighted);

@@ -4,8 +4,8 @@
 
 namespace garner {
 
-build_facts facts() {
-  build_facts all;
+build_info describe_build() {
+  build_info all;
   all.version = GARNER_VERSION;
   all.cuda = device::built();
   if (device::count() == 0) all.no_device = device::why_none();

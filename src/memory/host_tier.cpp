@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/tiers.hpp"
@@ -39,7 +39,7 @@ void* map_private(std::size_t bytes) {
 void touch_pages(void* data, std::size_t bytes, bool fresh) {
   constexpr std::uint64_t grain = 64u << 20;
   progress told("preparing host memory", bytes);
-  shared_crew().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(bytes, grain, [&](std::uint64_t begin, std::uint64_t end) {
     char* const at = static_cast<char*>(data) + begin;
 #ifdef MADV_POPULATE_WRITE  // Linux 5.14; it reports what a write could only die of
     if (::madvise(at, end - begin, fresh ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return told.advance(end - begin);

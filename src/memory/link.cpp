@@ -53,7 +53,7 @@ struct sum_rows {
     std::uint64_t sum = 0;
     for (std::uint64_t k = i; k < reads; k += items) {
       std::uint64_t const at = begin(k);
-      t.each(run<std::uint32_t>{table, at, at + row_words}, [&](std::uint32_t w) { sum += w; });
+      t.each(span<std::uint32_t>{table, at, at + row_words}, [&](std::uint32_t w) { sum += w; });
     }
     sum = t.sum(indices{0, Team::width}, [&](std::uint64_t) { return sum; });  // of the lanes; one thread is its own
     t.once([&] { atomic_add(total, sum); });
@@ -81,13 +81,13 @@ struct clock_pair {
   }
 };
 
-// The median of five after one that does not count; elsewhere than on a device by the clock of the host, and traced once, since a trace
+// The median of five after one that does not count; elsewhere than on a device by the clock of the host, and simulated once, since a trace
 // does not depend on time. `prepare` and `check` stand outside the clock.
 double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare, std::function<void()> const& work,
                  std::function<void()> const& check) {
   if (!x.on_device()) {
     std::vector<double> ms;
-    for (std::uint64_t i = 0; i < (x.where().kind == place_kind::traced ? 1 : 5); ++i) {
+    for (std::uint64_t i = 0; i < (x.where().kind == place_kind::simulated ? 1 : 5); ++i) {
       check_interrupted();
       prepare(i);
       auto const start = std::chrono::steady_clock::now();
@@ -166,7 +166,7 @@ struct bench {
         [&] { for_each_item<Width>(x, body.items, body, p.access); },
         [&] {
           // The simulated lanes of a team share what a body keeps, so each of them adds the team's sum.
-          std::uint64_t const shares = x.where().kind == place_kind::traced ? Width : 1;
+          std::uint64_t const shares = x.where().kind == place_kind::simulated ? Width : 1;
           if (std::uint64_t const got = x.read(total.data()); got != shares * want)
             fail(errc::device,
                  "device {}: reads of mapped host memory returned wrong data (sum {} instead of {}); on this machine keep all data on the "

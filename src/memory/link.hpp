@@ -39,8 +39,8 @@ std::string cuda_toolkit();                              // the one that this bu
 // How a table in host memory is read from one end to the other (figure 2.5 of the dissertation): a thread a stretch of 4 KiB; a warp a
 // stretch, each step 32 B off a line; a warp a stretch, on lines; the same of UVM pages, cold.
 enum class read_pattern : std::uint8_t { strided, off_32, aligned, paged };
-// GB/s of it, over the bytes that were asked for (bytes - 4 KiB). What was read is compared. At the place traced there is one sweep, whose
-// requests the executor's sink hears, and the rate is that of the simulation.
+// GB/s of it, over the bytes that were asked for (bytes - 4 KiB). What was read is compared. At the place simulated there is one sweep,
+// whose requests the executor's sink hears, and the rate is that of the simulation.
 double read_gbs(executor& x, read_pattern how, std::uint64_t bytes);
 
 double host_copy_gbs();  // this machine's memory, read and written by all threads; measured at each call, some 300 ms

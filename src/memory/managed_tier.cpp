@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/tiers.hpp"
@@ -42,7 +42,7 @@ void* managed_tier::allocate(std::size_t bytes, int device) {
     p = aligner().take(
         bytes, [&](std::size_t n) { return device::allocate_managed(device, n); }, [&](void* q) { device::release_managed(device, q); });
     progress told("preparing managed memory", bytes);
-    shared_crew().run(bytes, 64u << 20, [&](std::uint64_t begin, std::uint64_t end) {
+    shared_pool().run(bytes, 64u << 20, [&](std::uint64_t begin, std::uint64_t end) {
       std::memset(static_cast<char*>(p) + begin, 0, end - begin);
       told.advance(end - begin);
     });

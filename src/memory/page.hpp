@@ -18,7 +18,7 @@ inline constexpr std::size_t whole_pages(std::size_t bytes) {
   return bytes > highest ? highest : (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// Brings the pages in by all threads of the shared crew, so not from inside its loops; errc::memory where the system has none left.
+// Brings the pages in by all threads of the shared pool, so not from inside its loops; errc::memory where the system has none left.
 // `fresh`: nothing is in them yet. Else they are only read.
 void touch_pages(void* pages, std::size_t bytes, bool fresh);
 // "; `ulimit OPTION` is N KiB, raise it" where that setting of the user's stands in the way of so many bytes; else empty.

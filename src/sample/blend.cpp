@@ -4,20 +4,20 @@
 // and its ratio to wrpr, which errs elsewhere, within an eighth. What a level was read more often than expected corrects its p, and how
 // much wider its counts scatter than those of coins of chance p tells its a: the excess is (N - 1) / (a + 1) of their variance, two
 // standard errors taken off. So where the prediction is as good as it can be (Kronecker graphs) a is large and nothing changes, and counts
-// of many epochs win. Invariant: sums are taken by pieces of the rows, in order: the same bits with any number of threads. Cost: four
+// of many epochs win. Invariant: sums are taken by chunks of the rows, in order: the same bits with any number of threads. Cost: four
 // passes over the rows, 2 bytes a row. Source: pre-sampling, GNNLab, EuroSys 2022; the weighing: empirical Bayes (Robbins 1956).
 #include "sample/blend.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/crew.hpp"
+#include "core/thread_pool.hpp"
 
 namespace garner {
 
 namespace {
 
-constexpr std::uint64_t pieces = 32;
+constexpr std::uint64_t chunks = 32;
 constexpr int octaves = 20, a_quarter = 4, an_eighth = 8, ratios = 128;  // ratios: eighths of an octave
 constexpr int levels = (octaves * a_quarter + 1) * ratios;
 // So many accesses as expected are added to those that a level was read: where few are, the prediction stays.
@@ -31,12 +31,12 @@ struct sums {
 };
 template <class Add>
 sums add_up(std::uint64_t n, Add add) {
-  std::vector<sums> part(std::min<std::uint64_t>(pieces, n / 4096 + 1),
+  std::vector<sums> part(std::min<std::uint64_t>(chunks, n / 4096 + 1),
                          {std::vector<double>(levels), std::vector<double>(levels), std::vector<double>(levels)});
-  std::uint64_t const piece = (n + part.size() - 1) / part.size();
-  shared_crew().run(part.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t const chunk = (n + part.size() - 1) / part.size();
+  shared_pool().run(part.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t k = begin; k < end; ++k)
-      for (std::uint64_t v = k * piece; v < std::min(n, (k + 1) * piece); ++v) add(part[k], v);
+      for (std::uint64_t v = k * chunk; v < std::min(n, (k + 1) * chunk); ++v) add(part[k], v);
   });
   for (std::size_t k = 1; k < part.size(); ++k)
     for (std::size_t l = 0; l < levels; ++l) part[0].a[l] += part[k].a[l], part[0].b[l] += part[k].b[l], part[0].c[l] += part[k].c[l];
@@ -86,7 +86,7 @@ void blend(std::vector<float>& score, std::vector<float> const& weighted, std::v
       excess = scatter.b[l] > 0 ? ((scatter.a[l] - standard_errors * std::sqrt(scatter.c[l])) / scatter.b[l] - 1) / (sampled - 1) : 0.99;
     weight[l] = 1 / std::clamp(excess, 1e-5, 0.99) - 1;
   }
-  shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t v = begin; v < end; ++v) {
       double const a = weight[level[v]];
       score[v] = static_cast<float>(static_cast<double>(batches) * (a * chance(v) + counts[v]) / (a + sampled));

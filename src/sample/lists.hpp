@@ -6,6 +6,7 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "graph/graph.hpp"
+#include "graph/placed.hpp"
 #include "memory/self_test.hpp"
 
 namespace garner {
@@ -29,36 +30,12 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
   return t;
 }
 
-// One direction.
-class near_lists {
- public:
-  near_lists(executor& x, graph const& g, edge_lists const& lists) : g_(g), lists_(lists) {
-    if (!x.on_device()) return;
-    copy(x, offsets_, lists.offsets, "offsets");
-    if (lists.packed_targets.empty()) return;
-    copy(x, blocks_, lists.packed_targets.blocks, "directory of packed lists");
-    copy(x, groups_, lists.packed_targets.groups, "directory of packed lists");
-  }
-  std::uint64_t const* offsets() const { return offsets_.empty() ? lists_.offsets.data() : offsets_.data(); }
-  std::uint64_t const* home_offsets() const { return lists_.offsets.data(); }
-  template <class Id>
-  csr_view<Id> view() const {
-    csr_view<Id> v = g_.view<Id>(lists_, offsets());
-    if (!blocks_.empty()) v.targets.packed.at = {blocks_.data(), groups_.data()};
-    return v;
-  }
-
- private:
-  template <class T>
-  static void copy(executor& x, buffer<T>& to, buffer<T> const& from, char const* what) {
-    to = buffer<T>(x.near(), from.size(), x.device(), what);
-    x.copy(to.data(), from.data(), to.bytes());
-  }
-  graph const& g_;
-  edge_lists const& lists_;
-  buffer<std::uint64_t> offsets_, groups_;
-  buffer<std::uint32_t> blocks_;
-};
+// One direction, with the directories of packed lists near too.
+inline placed_lists near_lists(executor& x, graph const& g, edge_lists const& lists) {
+  placed_lists placed(x, g, lists, "offsets");
+  if (x.on_device() && placed.directory_bytes(false)) placed.cache_directory(x, false, "directory of packed lists");
+  return placed;
+}
 
 // Host values, near.
 template <class T>

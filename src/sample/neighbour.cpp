@@ -121,7 +121,7 @@ struct neighbour_sampler::impl {
   access_mode access;
   traffic_model model;
   executor x;
-  near_lists lists;
+  placed_lists lists;
   buffer<std::uint32_t> slot;
   buffer<std::uint64_t> rows, picks, found, drawn;
   buffer<std::uint8_t> first;
@@ -133,7 +133,7 @@ struct neighbour_sampler::impl {
         access(how),
         model(how),
         x(where, &model),
-        lists(x, g, pulled_lists(g)),
+        lists(near_lists(x, g, pulled_lists(g))),
         slot(x.near(), g.info.vertices, x.device(), "places of rows") {
     x.fill(slot.data(), 0xff, slot.bytes());
     x.wait();

@@ -30,7 +30,7 @@ class neighbour_sampler {
   std::uint64_t row_count() const;
   std::uint64_t edges_drawn() const;       // so far
   void count_rows(std::uint32_t* counts);  // adds 1 for each row; near
-  traffic take_traffic();                  // traced: since the last call
+  traffic take_traffic();                  // simulated: since the last call
 
  private:
   struct impl;

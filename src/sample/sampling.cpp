@@ -7,10 +7,10 @@
 #include <numeric>
 #include <span>
 
-#include "core/crew.hpp"
 #include "core/executor.hpp"
 #include "core/primitives.hpp"
 #include "core/random.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
 #include "memory/buffer.hpp"
 #include "sample/score.hpp"
@@ -46,13 +46,13 @@ edge_lists const& pulled_lists(graph const& g) {
 }
 
 vertex_set draw_training_set(graph_handle const& handle, double share, std::uint64_t seed) {
-  graph const& g = handle.inside();
+  graph const& g = graph_access::of(handle);
   if (!(share > 0 && share <= 1)) fail(errc::usage, "a training set of {} of the vertices: say a share above 0 and at most 1", share);
   return as_error([&] {
     std::uint64_t const n = g.info.vertices;
     auto const wanted = std::min<std::uint64_t>(n, static_cast<std::uint64_t>(std::llround(std::max(1.0, share * static_cast<double>(n)))));
     std::vector<std::pair<std::uint64_t, std::uint64_t>> keyed(n);
-    shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    shared_pool().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t r = begin; r < end; ++r) keyed[r] = {random_bits(seed, 11, r), r};
     });
     std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(wanted), keyed.end());
@@ -65,12 +65,12 @@ vertex_set draw_training_set(graph_handle const& handle, double share, std::uint
 
 score_result scores(graph_handle const& handle, score_options const& o) {
   return as_error([&] {
-    graph const& g = handle.inside();
+    graph const& g = graph_access::of(handle);
     score_result r =
         score_vertices(g, o, needs_training(o.by) && g.info.vertices ? training_ids(g, o.train) : std::vector<std::uint64_t>{});
     if (g.info.order == vertex_order::natural) return r;
     std::vector<float> sorted(r.score.size());
-    shared_crew().run(sorted.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    shared_pool().run(sorted.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) sorted[k] = r.score[g.at_rank(k)];
     });
     r.score = std::move(sorted);
@@ -78,15 +78,15 @@ score_result scores(graph_handle const& handle, score_options const& o) {
   });
 }
 
-trace record_trace(graph_handle const& handle, trace_options const& o) {
-  return as_error([&] { return record(handle.inside(), o, training_ids(handle.inside(), o.train)); });
+access_trace record_trace(graph_handle const& handle, trace_options const& o) {
+  return as_error([&] { return record(graph_access::of(handle), o, training_ids(graph_access::of(handle), o.train)); });
 }
 
 std::vector<float> read_scores(std::filesystem::path const& file) {
   return as_error([&] { return read_score_file(file); });
 }
 void permute_table(graph_handle const& g, std::filesystem::path const& table, std::filesystem::path const& out) {
-  as_error([&] { permute_rows(g.inside(), table, out); });
+  as_error([&] { permute_rows(graph_access::of(g), table, out); });
 }
 
 namespace {
@@ -118,7 +118,7 @@ std::vector<std::uint64_t> rows_by_score(std::vector<float> const& score) {
 std::vector<std::uint64_t> rows_by_count(std::vector<std::uint32_t> const& counts) {
   return as_error([&] { return descending(counts.size(), [&](std::uint64_t r) { return ~counts[r]; }); });
 }
-std::uint64_t hits(trace const& t, std::vector<std::uint64_t> const& order, std::uint64_t rows_kept) {
+std::uint64_t hits(access_trace const& t, std::vector<std::uint64_t> const& order, std::uint64_t rows_kept) {
   std::uint64_t all = 0;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(rows_kept, order.size()); ++i) all += t.counts[order[i]];
   return all;

@@ -231,7 +231,7 @@ class rounds {
         model_(o.access),
         x(o.where, &model_),
         n(g.info.vertices),
-        lists_(x, g, g.out),
+        lists_(near_lists(x, g, g.out)),
         score(near<float>("scores")),
         given_(near<float>("scores")),
         sum_(near<float>("scores")) {
@@ -271,7 +271,7 @@ class rounds {
   buffer<std::uint32_t> in_degrees() {
     auto degree = near<std::uint32_t>("in-degrees");
     if (g_.info.in_lists || !g_.info.directed) {
-      near_lists const in(x, g_, g_.info.in_lists ? g_.in : g_.out);
+      placed_lists const in = near_lists(x, g_, g_.info.in_lists ? g_.in : g_.out);
       for_each_item<1>(x, n, degree_of_lists{in.offsets(), degree.data()});
       x.wait();
       return degree;
@@ -403,7 +403,7 @@ class rounds {
   std::uint64_t const n;
 
  private:
-  near_lists lists_;
+  placed_lists lists_;
 
  public:
   buffer<float> score;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 #include "features/npy.hpp"
 #include "graph/ranks.hpp"
 
@@ -63,15 +63,15 @@ void permute_rows(graph const& g, std::filesystem::path const& table, std::files
   }
   std::uint64_t const rows = row ? std::max<std::uint64_t>(1, (16u << 20) / row) : n;
   progress bar("permuting rows", n);
-  shared_crew().run(row ? n : 0, rows, [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<char> piece((end - begin) * row);
+  shared_pool().run(row ? n : 0, rows, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<char> chunk((end - begin) * row);
     for (std::uint64_t k = begin; k < end;) {
       std::uint64_t run = 1;  // rows that stay neighbours are read at once
       while (k + run < end && from[k + run] == from[k] + run) ++run;
-      in.read(piece.data() + (k - begin) * row, run * row, data + from[k] * row);
+      in.read(chunk.data() + (k - begin) * row, run * row, data + from[k] * row);
       k += run;
     }
-    to.write_at(data + begin * row, piece.data(), piece.size());
+    to.write_at(data + begin * row, chunk.data(), chunk.size());
     bar.advance(end - begin);
   });
   to.commit();

@@ -17,7 +17,7 @@ void check_table(std::filesystem::path const& file, std::uint64_t vertices, std:
 std::vector<float> read_score_file(std::filesystem::path const& file);
 
 // Row k of `out` is the row of the vertex with internal id k; in `table` row r is that of the r-th vertex by ascending user id. `out` may
-// be `table`: it is written beside and renamed. Cost: each row read and written once, by the crew; 16 MiB a thread.
+// be `table`: it is written beside and renamed. Cost: each row read and written once, by the thread pool; 16 MiB a thread.
 void permute_rows(graph const& g, std::filesystem::path const& table, std::filesystem::path const& out);
 
 // One int64 a vertex: at k how many user ids are smaller than that of the vertex with internal id k, so which row of `table` is row k of

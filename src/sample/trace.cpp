@@ -9,12 +9,12 @@
 #include <fstream>
 #include <numeric>
 
-#include "core/crew.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/ranks.hpp"
 #include "sample/lists.hpp"
 #include "sample/neighbour.hpp"
@@ -70,13 +70,13 @@ void require_recordable(std::string const& name, graph_info const& info, trace_o
   require_pulled_lists(name, info);
 }
 
-trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
+access_trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> const& train) {
   phase const timed{"sample.trace"};
   require_recordable(g.name, g.info, o);
   neighbour_sampler sampler(g, o.where, o.access, o.edges, o.sampling);
   executor& x = sampler.at();
   std::uint64_t const n = g.info.vertices, a_epoch = (train.size() + o.sampling.batch - 1) / o.sampling.batch;
-  trace t;
+  access_trace t;
   t.sampling = o.sampling;
   t.vertices = n, t.train = train.size(), t.epochs = o.epochs, t.batches = a_epoch * o.epochs;
   buffer<std::uint32_t> counts(x.near(), n, x.device(), "counts of rows");
@@ -108,13 +108,13 @@ trace record(graph const& g, trace_options const& o, std::vector<std::uint64_t> 
   if (n) x.copy(inside.data(), counts.data(), counts.bytes());
   x.wait();
   t.counts.resize(n);
-  shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t r = begin; r < end; ++r) t.counts[r] = inside[g.at_rank(r)];
   });
   return t;
 }
 
-void save_trace(trace const& t, std::filesystem::path const& file) {
+void save_trace(access_trace const& t, std::filesystem::path const& file) {
   raw_trace raw{};
   std::memcpy(raw.magic, magic, sizeof magic);
   raw.version = 1;
@@ -143,7 +143,7 @@ void save_trace(trace const& t, std::filesystem::path const& file) {
   out.commit();
 }
 
-trace read_trace(std::filesystem::path const& file) {
+access_trace read_trace(std::filesystem::path const& file) {
   std::error_code problem;
   std::uint64_t const size = std::filesystem::file_size(file, problem);
   std::ifstream in(file, std::ios::binary);
@@ -168,7 +168,7 @@ trace read_trace(std::filesystem::path const& file) {
     part(raw.accesses, raw.row_bytes);
   }
   if (left) bad(fmt::format("is {} bytes longer than its header says", left));
-  trace t;
+  access_trace t;
   t.sampling.fanouts.assign(raw.fanouts, raw.fanouts + raw.hops);
   t.sampling.rule = static_cast<hop_rule>(raw.rule);
   t.sampling.batch = raw.batch, t.sampling.seed = raw.seed;

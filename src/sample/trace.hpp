@@ -12,7 +12,7 @@ namespace garner {
 // What can be refused before a graph is loaded.
 void require_recordable(std::string const& name, graph_info const& info, trace_options const& options);
 // `train`: internal ids, ascending, none twice. Counts and rows by rank among the user's ids.
-trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
+access_trace record(graph const& g, trace_options const& options, std::vector<std::uint64_t> const& train);
 
 // Samples the mini-batches of so many epochs; `each` hears how many rows the sampler now holds.
 void sample_epochs(neighbour_sampler& sampler, sample_options const& options, std::vector<std::uint64_t> const& train, std::uint64_t epochs,

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "core/exec.hpp"
@@ -17,8 +18,9 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "memory/link.hpp"
+#include "traverse/cached_neighbours.hpp"
 #include "traverse/frontier.hpp"
-#include "traverse/hints.hpp"
 #include "traverse/job.hpp"
 #include "traverse/small_levels.hpp"
 #include "traverse/verify.hpp"
@@ -70,20 +72,21 @@ struct newly_visited {
 
 // What a bottom-up level did so far. Kernels read it too, so that one tells the next whether it is worth its time.
 struct level_counts {
-  std::uint64_t requests, useful;  // of one sector each; bytes
-  std::uint64_t open;              // vertices whose hints did not answer, and who have neighbours beside them
-  std::uint64_t tried, claimed;    // hints of the sample: looked at, and open until then
+  run_traffic asked;
+  std::uint64_t open;            // vertices whose cached neighbours did not answer, and who have neighbours beside them
+  std::uint64_t tried, claimed;  // cached neighbours of the sample: looked at, and open until then
 };
 
-// Bottom-up, first: each vertex that nobody reached asks its hints, a lane a vertex. Who must ask far memory is marked in `open`.
+// Bottom-up, first: each vertex that nobody reached asks its cached neighbours, a lane a vertex. Who must ask far memory is marked in
+// `open`.
 template <class Id>
-struct ask_hints {
+struct ask_cached_neighbours {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
   std::uint32_t *visited, *open;
   Id* parent;
   std::uint64_t words;
-  hint_view hints;
+  cached_neighbours_view cached_neighbours;
   level_counts* counts;
   static constexpr std::uint64_t block = 8;  // words a team
 
@@ -95,9 +98,9 @@ struct ask_hints {
     std::uint64_t const degree = in.degree(v);
     std::uint32_t const bit = 1u << v % 32;
     std::uint32_t asked = 0;
-    for (std::uint32_t k = 0; k < hints.per_vertex && asked < degree; ++k) {
-      std::uint32_t const u = hints.at(v, k);
-      if (u == hint_view::none) continue;
+    for (std::uint32_t k = 0; k < cached_neighbours.per_vertex && asked < degree; ++k) {
+      std::uint32_t const u = cached_neighbours.at(v, k);
+      if (u == cached_neighbours_view::none) continue;
       ++asked;
       if (!has_bit(current, u)) continue;
       parent[v] = static_cast<Id>(u);
@@ -124,20 +127,20 @@ struct ask_hints {
   }
 };
 
-// Then, of an undirected graph, the same arcs the other way: each vertex of the frontier claims those of its hints that are still open. On
-// a graph without hubs this answers for more than half of them; where all hints are the same few hubs it answers for none. So some words
-// of the frontier go first, and the rest follow if those were worth it.
+// Then, of an undirected graph, the same arcs the other way: each vertex of the frontier claims those of its cached neighbours that are
+// still open. On a graph without hubs this answers for more than half of them; where all cached neighbours are the same few hubs it answers
+// for none. So some words of the frontier go first, and the rest follow if those were worth it.
 template <class Id>
-struct push_hints {
+struct push_cached_neighbours {
   std::uint32_t const *current, *open;
   std::uint32_t* visited;
   Id* parent;
   std::uint64_t vertices, least_open;
-  hint_view hints;
+  cached_neighbours_view cached_neighbours;
   bool sample;
   level_counts* counts;
   static constexpr std::uint64_t sample_of = 64;  // words of which one is in the sample
-  // A hint is looked up in the L2, some hundred times as fast as a sector of host memory comes.
+  // A cached neighbour is looked up in the L2, some hundred times as fast as a sector of host memory comes.
   static constexpr std::uint64_t tries_worth_a_claim = 128;
 
   struct answers {
@@ -154,9 +157,9 @@ struct push_hints {
     answers const all = t.sum(indices{w * 32, smaller(vertices, w * 32 + 32)}, [&](std::uint64_t v) {
       answers mine{};
       if (!(bits >> v % 32 & 1)) return mine;
-      for (std::uint32_t k = 0; k < hints.per_vertex; ++k) {
-        std::uint32_t const u = hints.at(v, k);
-        if (u == hint_view::none) continue;
+      for (std::uint32_t k = 0; k < cached_neighbours.per_vertex; ++k) {
+        std::uint32_t const u = cached_neighbours.at(v, k);
+        if (u == cached_neighbours_view::none) continue;
         ++mine.tried;
         if (!has_bit(open, u) || !t.claim(visited, u)) continue;
         parent[u] = static_cast<Id>(v);
@@ -172,7 +175,47 @@ struct push_hints {
   }
 };
 
-// Last: whoever is still open looks for one neighbour in the frontier, a sector at a time. A team has the words it writes to itself, so
+// What looking for parents would ask for, told from a part of the words: who is open after the cached neighbours, and how many steps each
+// of these takes until one arc in `one_in` leads into the frontier.
+template <class Id>
+struct foresee_search {
+  csr_view<Id> in;
+  std::uint32_t const *current, *visited;
+  std::uint64_t words, part_of;
+  cached_neighbours_view cached_neighbours;
+  std::uint32_t arcs_a_step, most_steps;  // most_steps: expected, where a list is long enough
+  std::uint64_t* sums;                    // open vertices, their steps
+
+  struct pair {
+    std::uint64_t open, steps;
+    GARNER_HD friend pair operator+(pair a, pair b) { return {a.open + b.open, a.steps + b.steps}; }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t const w = i * part_of;
+    std::uint32_t const reached = visited[w];
+    pair const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
+      std::uint64_t const begin = in.offsets[v], end = in.offsets[v + 1];
+      if (reached >> v % 32 & 1) return pair{};
+      std::uint32_t asked = 0;
+      for (std::uint32_t k = 0; k < cached_neighbours.per_vertex && asked < end - begin; ++k) {
+        std::uint32_t const u = cached_neighbours.at(v, k);
+        if (u == cached_neighbours_view::none) continue;
+        if (has_bit(current, u)) return pair{};
+        ++asked;
+      }
+      if (end - begin <= asked) return pair{};
+      return pair{1, smaller((end - 1) / arcs_a_step - begin / arcs_a_step + 1, std::uint64_t{most_steps})};
+    });
+    t.once([&] {
+      if (!all.open) return;
+      atomic_add(sums, all.open);
+      atomic_add(sums + 1, all.steps);
+    });
+  }
+};
+
+// Last: whoever is still open looks for one neighbour in the frontier, a step at a time. A team has the words it writes to itself, so
 // nothing is claimed.
 template <class Id, bool Packed>
 struct search_parents {
@@ -182,51 +225,62 @@ struct search_parents {
   Id* parent;
   std::uint64_t words;
   level_counts* counts;  // null: nobody asks
+  std::uint32_t each;    // elements a lane and step
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t w) const {
-    constexpr std::uint64_t per_sector = 32 / sizeof(Id);
+    std::uint64_t const step = 8 * each;
     std::uint64_t const left = in.vertices - w * 32;
     std::uint32_t const reached = visited[w];
     std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u), won = 0;
     if (open) ask &= open[w];
-    std::uint64_t requests = 0, useful = 0;
+    run_traffic asked;
     for (; ask; ask &= ask - 1) {
       std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(ask));
-      run<Id> const list = known<Packed>(in.list(v));
+      span<Id> const list = known<Packed>(in.list(v));
       if (list.begin == list.end) continue;
-      found<Id> const hit = t.find(list, [&](Id u) { return has_bit(current, u); });
-      std::uint64_t const last = (hit ? hit.index : list.end - 1) / per_sector;  // the sector it stopped at
-      requests += last - list.begin / per_sector + 1;
-      useful += (smaller(list.end, (last + 1) * per_sector) - list.begin) * sizeof(Id);
+      found<Id> const hit = t.find(
+          list, [&](Id u) { return has_bit(current, u); }, each);
+      if (counts) {
+        std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
+        asked = asked + detail::steps_in_turn(list.begin * sizeof(Id), end * sizeof(Id), step * sizeof(Id));
+      }
       if (!hit) continue;
       t.once([&] { parent[v] = hit.element; });
       won |= ask & (~ask + 1);
     }
     t.once([&] {
       if (won) visited[w] = reached | won;
-      if (!counts || !requests) return;
-      atomic_add(&counts->requests, requests);
-      atomic_add(&counts->useful, useful);
+      if (!counts || !asked.useful) return;
+      for (int k = 0; k < 4; ++k)
+        if (asked.requests[k]) atomic_add(&counts->asked.requests[k], asked.requests[k]);
+      atomic_add(&counts->asked.useful, asked.useful);
     });
   }
 };
 
 frontier_options frontier_of(bfs_options const& o) {
   bool const paper = o.variant == bfs_variant::emogi;
-  bool const join = !paper && o.join_lists.value_or(o.access == access_mode::aligned && o.vertices_per_team == 1);
-  return {o.access, o.split_hubs && !paper, join, o.slice, o.vertices_per_team, o.block_bytes};
+  bool const join = !paper && o.paper.join_lists.value_or(o.access == access_mode::aligned && o.paper.vertices_per_team == 1);
+  return {o.access, o.paper.split_hubs && !paper, join, o.slice, o.paper.vertices_per_team, o.block_bytes};
 }
 
 // The paper's program walks every level alike; and a lane a list, or several lists a team, is asked for as such.
 bool queues_small(bfs_options const& o) {
-  return o.queue_small && o.variant != bfs_variant::emogi && o.vertices_per_team == 1 &&
+  return o.paper.queue_small && o.variant != bfs_variant::emogi && o.paper.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
-// The paper's program keeps nothing near; without bottom-up levels hints are of no use, and the first arcs are as good as any.
+// The paper's program keeps nothing near; without bottom-up levels cached neighbours are of no use, and the first arcs are as good as any.
 std::optional<std::uint64_t> copies_of(bfs_options const& o) {
   return o.variant == bfs_variant::emogi ? std::uint64_t{0} : o.device_budget;
+}
+
+// Of the link of this device where it was measured, else of PCIe 5.
+link_rates rates_here(executor& x) {
+  if (x.on_device())
+    if (auto const link = known_link(x.device())) return rates_of(*link);
+  return link_rates::of(51);
 }
 
 }  // namespace
@@ -235,7 +289,7 @@ struct bfs_job::impl {
   virtual ~impl() = default;
   virtual bfs_run run(std::uint64_t user_source) = 0;
   virtual job_setting const& setting() const = 0;
-  virtual std::uint32_t hints_a_vertex() const = 0;
+  virtual std::uint32_t cached_a_vertex() const = 0;
   virtual std::vector<std::uint32_t> depths() = 0;
   virtual std::vector<std::uint64_t> parents() = 0;
   template <class Id>
@@ -248,11 +302,13 @@ struct bfs_job::impl::over : bfs_job::impl {
   bool const turns = options.variant == bfs_variant::direction;
   job_setting job;
   executor& x = job.x;
-  std::uint32_t const hints_per_vertex;
+  std::uint32_t const cached_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
   buffer<Id> parent;
-  buffer<std::uint32_t> hints;
+  buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
+  buffer<std::uint64_t> foreseen;
+  link_rates const rates;
   csr_view<Id> out;
   frontier<Id> front;
   small_levels<Id> few;
@@ -260,16 +316,18 @@ struct bfs_job::impl::over : bfs_job::impl {
   over(graph const& g, bfs_options const& o)
       : options(o),
         job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
-        hints_per_vertex(!turns    ? 0
-                         : o.hints ? *o.hints
-                                   : default_hints(job)),
+        cached_per_vertex(!turns                ? 0
+                          : o.cached_neighbours ? *o.cached_neighbours
+                                                : default_cached_neighbours(job)),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
         known(x.near(), visited.size(), x.device(), "visited bitmap"),
         depth(x.near(), g.info.vertices, x.device(), "depths"),
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
-        hints(make_hints<Id>(job, hints_per_vertex)),
+        cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
         counts(x.near(), 1, x.device(), "counters"),
+        foreseen(x.near(), 2, x.device(), "counters"),
+        rates(rates_here(x)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
         few(x, g.info, queues_small(o), job.costs(out)) {}
@@ -279,7 +337,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     return job.view<Id>();
   }
   job_setting const& setting() const override { return job; }
-  std::uint32_t hints_a_vertex() const override { return hints_per_vertex; }
+  std::uint32_t cached_a_vertex() const override { return cached_per_vertex; }
 
   bfs_run run(std::uint64_t user_source) override {
     using clock = std::chrono::steady_clock;
@@ -344,15 +402,23 @@ struct bfs_job::impl::over : bfs_job::impl {
       }
       if (!current.empty())
         bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
-      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges);
+      std::uint32_t each = 1;
+      if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
+        double const top_down = top_down_ms(size);
+        if (bottom_up || top_down > long_ms) {
+          double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
+          each = g.info.packed || p > 0.3 ? 1 : p > 0.12 ? 2 : 16 / sizeof(Id);
+          if (top_down > long_ms) bottom_up = bottom_up_ms(p, each, unexplored - size.edges) < top_down;
+        }
+      }
+      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       if (bottom_up && x.on_device() && job.edges == tier::host) {
-        level_counts const seen = x.read(counts.data());
-        asked = {};
-        asked.requests[0] = seen.requests;
-        asked.bytes_useful = seen.useful;
+        frontier_size seen{};
+        seen.asked = x.read(counts.data()).asked;
+        asked = frontier<Id>::in_closed_form(seen);
       }
       passed(size, asked, since_before(), bottom_up);
     }
@@ -372,36 +438,72 @@ struct bfs_job::impl::over : bfs_job::impl {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());
     front.gather(newly_visited{visited.data(), known.data(), depth.data(), level, current.empty() ? nullptr : current.data()});
   }
-  // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
-  void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored) {
-    x.fill(counts.data(), 0, counts.bytes());
-    hint_view const near(hints.data(), job.g.info.vertices, hints_per_vertex);
-    // Who is still open has one neighbour more than hints.
-    if (hints_per_vertex) ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : hints_per_vertex + 1)));
-    if (job.g.info.packed) search_lists<true>();
-    else search_lists<false>();
+  // Which way is shorter, where the link decides. Two things bound scattered reads: how fast requests are answered, and how many pages of
+  // 64 KiB are touched: beyond 1 GiB the machine translates some 35 million addresses a second.
+  static constexpr double long_ms = 1, pages_a_ms = 35e3;
+  static double pages_ms(double lists, double bytes) {
+    double const pages = bytes / 65536;
+    return bytes < double(1u << 30) ? 0 : pages * (1 - std::exp(-lists / pages)) / pages_a_ms;
   }
-  void ask_near(hint_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
+  double list_bytes() const { return static_cast<double>(job.g.info.edges) * (job.g.info.packed ? 2.5 : sizeof(Id)); }
+  double top_down_ms(frontier_size const& size) const {
+    traffic asked = frontier<Id>::in_closed_form(size);
+    if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // what a device would say
+    return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
+  }
+  // `p`: that an arc leads into the frontier. Looking through what is near takes as long as there is much left.
+  double bottom_up_ms(double p, std::uint32_t each, std::uint64_t unexplored) {
+    using body = foresee_search<Id>;
+    graph_info const& info = job.g.info;
+    std::uint64_t const words = visited.size(), part = std::max<std::uint64_t>(1, words / 32768);
+    std::uint32_t const arcs_a_step = 8 * each;
+    double const hit = 1 - std::pow(1 - p, arcs_a_step);
+    auto const most = static_cast<std::uint32_t>(std::clamp(std::ceil(1 / std::max(hit, 1e-6)), 1.0, 1e6));
+    x.fill(foreseen.data(), 0, foreseen.bytes());
+    for_each_item<32>(
+        x, (words + part - 1) / part,
+        body{job.in_view<Id>(), current.data(), visited.data(), words, part,
+             cached_neighbours_view(cached_neighbours.data(), info.vertices, cached_per_vertex), arcs_a_step, most, foreseen.data()});
+    std::uint64_t sums[2];
+    x.copy(sums, foreseen.data(), sizeof sums);
+    x.wait();
+    traffic asked;
+    asked.requests[std::min<std::size_t>(3, each * sizeof(Id) / 4 - 1)] = sums[1] * part;
+    double const all = std::max(1.0, static_cast<double>(info.edges));
+    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.3 + 2.2 * static_cast<double>(unexplored) / all);
+    return near + std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(sums[0] * part), list_bytes()));
+  }
+  // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
+  void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each) {
+    x.fill(counts.data(), 0, counts.bytes());
+    cached_neighbours_view const near(cached_neighbours.data(), job.g.info.vertices, cached_per_vertex);
+    // Who is still open has one neighbour more than cached neighbours.
+    if (cached_per_vertex) ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
+    if (job.g.info.packed) search_lists<true>(1);
+    else search_lists<false>(each);
+  }
+  void ask_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     std::uint64_t const words = visited.size();
-    using ask = ask_hints<Id>;
+    using ask = ask_cached_neighbours<Id>;
     for_each_item<32>(
         x, (words + ask::block - 1) / ask::block,
         ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), words, near, counts.data()});
-    // Hints are in-neighbours, so only in an undirected graph they are out-neighbours too.
-    std::uint64_t const least = std::max(least_to_push, in_frontier * hints_per_vertex / push_hints<Id>::tries_worth_a_claim);
+    // Cached neighbours are in-neighbours, so only in an undirected graph they are out-neighbours too.
+    std::uint64_t const least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
     if (job.g.info.directed || most_open < least) return;
     for (bool sample : {true, false})
-      for_each_item<32>(x, sample ? (words + push_hints<Id>::sample_of - 1) / push_hints<Id>::sample_of : words,
-                        push_hints<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices, least, near,
-                                       sample, counts.data()});
+      for_each_item<32>(x, sample ? (words + push_cached_neighbours<Id>::sample_of - 1) / push_cached_neighbours<Id>::sample_of : words,
+                        push_cached_neighbours<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
+                                                   least, near, sample, counts.data()});
   }
   static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
   template <bool Packed>
-  void search_lists() {
+  void search_lists(std::uint32_t each) {
     if constexpr (!Packed || sizeof(Id) == 4)
-      for_each_item<8>(x, visited.size(),
-                       search_parents<Id, Packed>{job.in_view<Id>(), current.data(), hints_per_vertex ? front.spare_words() : nullptr,
-                                                  visited.data(), parent.data(), visited.size(), x.on_device() ? counts.data() : nullptr});
+      for_each_item<8>(
+          x, visited.size(),
+          search_parents<Id, Packed>{job.in_view<Id>(), current.data(), cached_per_vertex ? front.spare_words() : nullptr, visited.data(),
+                                     parent.data(), visited.size(), x.on_device() ? counts.data() : nullptr, each});
   }
 
   template <class T>
@@ -429,8 +531,10 @@ bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
-  if (o.hints.value_or(0) > most_hints) fail(errc::usage, "{} hints a vertex: say 0 to {}", *o.hints, most_hints);
+  if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
+    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
+  if (o.cached_neighbours.value_or(0) > most_cached_neighbours)
+    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", *o.cached_neighbours, most_cached_neighbours);
   bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;
   if (turns && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
@@ -448,7 +552,7 @@ bfs_job::~bfs_job() = default;
 bfs_job::bfs_job(bfs_job&&) noexcept = default;
 
 job_setting const& bfs_job::setting() const { return impl_->setting(); }
-std::uint32_t bfs_job::hints() const { return impl_->hints_a_vertex(); }
+std::uint32_t bfs_job::cached_neighbours() const { return impl_->cached_a_vertex(); }
 bfs_run bfs_job::run(std::uint64_t source) { return impl_->run(source); }
 std::vector<std::uint32_t> bfs_job::depths() { return impl_->depths(); }
 std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }

@@ -4,9 +4,9 @@
 // that a list may begin in one block and end in a later one, and every block but the last is full.
 // Invariants: every arc of the frontier is sent once, decoded where it was packed, and nothing else of the lists is; the bodies see the
 // arc's own index, not that in the block.
-// While a block is copied and walked the crew compacts the next one: two blocks in host memory, one on the device. At the host and traced
-// places the walk reads the block where it was compacted.
-// Cost a round: items and their places come to the host (16 bytes each); every arc is read, written and sent once.
+// While a block is copied and walked the thread pool compacts the next one: two blocks in host memory, one on the device. At the host and
+// simulated places the walk reads the block where it was compacted. Cost a round: items and their places come to the host (16 bytes each);
+// every arc is read, written and sent once.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct measure_items {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t k) const {
     Item const at = items[k];
-    indices const piece = cut.piece(offsets[at.first], offsets[at.first + 1], at.piece());
-    length[k] = piece.end - piece.begin;
+    indices const slice = cut.slice_at(offsets[at.first], offsets[at.first + 1], at.slice());
+    length[k] = slice.end - slice.begin;
   }
 };
 
@@ -63,10 +63,10 @@ struct walk_block {
       Item const at = items[k];
       std::uint64_t const from = larger(places[k], begin) - begin, to = smaller(places[k + 1], end) - begin;
       // The arc of an element is its index and this, modulo 2^64.
-      std::uint64_t const arc_of = cut.piece(offsets[at.first], offsets[at.first + 1], at.piece()).begin + begin - places[k];
-      run<Id> const arcs{targets, from, to, true};
+      std::uint64_t const arc_of = cut.slice_at(offsets[at.first], offsets[at.first + 1], at.slice()).begin + begin - places[k];
+      span<Id> const arcs{targets, from, to, true};
       if constexpr (Visit::weighted)
-        t.each(arcs, run<std::uint32_t>{weights, from, to, true},
+        t.each(arcs, span<std::uint32_t>{weights, from, to, true},
                [&](Id u, std::uint32_t w, std::uint64_t e) { visit(t, at, u, w, e + arc_of); });
       else t.each(arcs, [&](Id u, std::uint64_t e) { visit(t, at, u, e + arc_of); });
     }
@@ -175,7 +175,7 @@ class copied_lists {
         Item const at = all.items[k];
         std::uint64_t const n = std::min(all.places[k + 1], begin + b) - e;
         std::uint64_t const* const offsets = home_.offsets + at.first;
-        std::uint64_t const arc = all.cut.piece(offsets[0], offsets[1], at.piece()).begin + (e - all.places[k]);
+        std::uint64_t const arc = all.cut.slice_at(offsets[0], offsets[1], at.slice()).begin + (e - all.places[k]);
         take(home_.targets, arc, n, targets + (e - begin));
         if (weights) take(home_.weights, arc, n, weights + (e - begin));
         e += n;
@@ -184,7 +184,7 @@ class copied_lists {
   }
   void send(void* to, void const* from, std::uint64_t bytes) {
     if (x_.on_device()) x_.copy(to, from, bytes);
-    else if (x_.where().kind == place_kind::traced && x_.sink()) {
+    else if (x_.where().kind == place_kind::simulated && x_.sink()) {
       // At addresses of its own: no cache holds what is sent anew.
       std::vector<far_read> lines;
       for (std::uint64_t at = 0; at < bytes; at += 1u << 16)

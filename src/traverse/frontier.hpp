@@ -1,4 +1,4 @@
-// A frontier in vertex order, as what teams walk: from a bitmap of active vertices to pieces of the edge list. A hub is split and short
+// A frontier in vertex order, as what teams walk: from a bitmap of active vertices to slices of the edge list. A hub is split and short
 // neighbouring lists are joined; both can be switched off. Shared by all jobs that go by frontiers.
 // Invariants: items stand in the order of their first vertex; every arc that leaves an active vertex lies in exactly one item; a vertex
 // without arcs takes none. Cost a frontier: one read of the bitmap, a scan of a count a word, three launches, one wait.
@@ -23,18 +23,18 @@ struct frontier_options {
   std::uint64_t block_bytes = 64u << 20;  // copied: of lists and weights sent at once
 };
 
-// What one team walks: a piece of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
+// What one team walks: a slice of the arcs that leave `length` vertices from `first` on. More than one vertex where their lists are
 // neighbours in the edge list, so that they are read as one run and short lists do not cost a request each.
 template <class Id>
 struct frontier_item {
   Id first;
-  std::uint32_t packed;  // piece above, length - 1 in the lowest 5 bits
+  std::uint32_t packed;  // slice above, length - 1 in the lowest 5 bits
   static constexpr std::uint64_t most_pieces = 1u << 26;
-  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t piece) {
-    return {static_cast<Id>(first), piece << 5 | static_cast<std::uint32_t>(length - 1)};
+  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t slice) {
+    return {static_cast<Id>(first), slice << 5 | static_cast<std::uint32_t>(length - 1)};
   }
   GARNER_HD std::uint64_t length() const { return (packed & 31) + 1; }
-  GARNER_HD std::uint32_t piece() const { return packed >> 5; }
+  GARNER_HD std::uint32_t slice() const { return packed >> 5; }
   // Which of its vertices owns arc i: the last one whose list begins at i or before.
   GARNER_HD std::uint64_t owner_of(std::uint64_t const* offsets, std::uint64_t i) const {
     std::uint64_t v = first, n = length();
@@ -56,10 +56,10 @@ struct cutter {
       : slice(o.split ? o.slice : std::uint64_t{1} << 40),
         grain(o.access == access_mode::aligned || o.access == access_mode::paged ? 128 / id_bytes : 1) {}
   GARNER_HD std::uint64_t base(std::uint64_t begin) const { return begin / grain * grain; }
-  GARNER_HD std::uint32_t pieces(std::uint64_t begin, std::uint64_t end) const {
+  GARNER_HD std::uint32_t slices(std::uint64_t begin, std::uint64_t end) const {
     return begin == end ? 0 : static_cast<std::uint32_t>((end - base(begin) + slice - 1) / slice);
   }
-  GARNER_HD indices piece(std::uint64_t begin, std::uint64_t end, std::uint32_t k) const {
+  GARNER_HD indices slice_at(std::uint64_t begin, std::uint64_t end, std::uint32_t k) const {
     std::uint64_t const from = base(begin) + k * slice;
     return {larger(begin, from), smaller(end, from + slice)};
   }
@@ -141,7 +141,7 @@ struct measure_frontier {
       size.vertices = static_cast<std::uint64_t>(count_bits(bits));
       each_stretch(bits, w, offsets, join, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         size.edges += end - begin;
-        size.items += cut.pieces(begin, end);
+        size.items += cut.slices(begin, end);
         if (costs.crosses) size.asked = size.asked + costs(begin, end);
       });
       items_of_word[w] = static_cast<std::uint32_t>(size.items);
@@ -178,14 +178,14 @@ struct gather_frontier {
     active.take(w, bits);
     std::uint64_t at = first_item[w];
     each_stretch(bits, w, offsets, join, [&](std::uint64_t first, std::uint64_t length, std::uint64_t begin, std::uint64_t end) {
-      std::uint32_t const pieces = cut.pieces(begin, end);
-      for (std::uint32_t p = 0; p < pieces; ++p) items[at++] = frontier_item<Id>::of(first, length, p);
+      std::uint32_t const slices = cut.slices(begin, end);
+      for (std::uint32_t p = 0; p < slices; ++p) items[at++] = frontier_item<Id>::of(first, length, p);
     });
   }
 };
 
-// The walk of a frontier: visit(team, item, target, arc) for every arc; weighted visits say too what they will touch,
-// visit.look_ahead(target).
+// The walk of a frontier: visit.enter(item), where it has that, then visit(team, item, target, arc) for every arc; weighted visits say too
+// what they will touch, visit.look_ahead(target).
 template <class Id, class Visit, bool Packed>
 struct walk {
   csr_view<Id> g;
@@ -200,12 +200,14 @@ struct walk {
     std::uint64_t const last = smaller(count, (i + 1) * per_team);
     for (std::uint64_t k = i * per_team; k < last; ++k) {
       frontier_item<Id> const at = items[k];
-      run<Id> const arcs = known<Packed>(g.arcs(cut.piece(g.offsets[at.first], g.offsets[at.first + at.length()], at.piece())));
+      Visit here = visit;
+      if constexpr (requires { here.enter(at); }) here.enter(at);
+      span<Id> const arcs = known<Packed>(g.arcs(cut.slice_at(g.offsets[at.first], g.offsets[at.first + at.length()], at.slice())));
       if constexpr (Visit::weighted)
         t.each(
-            arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { visit(t, at, u, w, arc); },
-            [&](Id u) { visit.look_ahead(u); });
-      else t.each(arcs, [&](Id u, std::uint64_t arc) { visit(t, at, u, arc); });
+            arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { here(t, at, u, w, arc); },
+            [&](Id u) { here.look_ahead(u); });
+      else t.each(arcs, [&](Id u, std::uint64_t arc) { here(t, at, u, arc); });
     }
   }
 };
@@ -216,7 +218,7 @@ struct walk {
 template <class Id>
 class frontier {
  public:
-  // errc::usage where lists would be cut into more pieces than an item can count.
+  // errc::usage where lists would be cut into more slices than an item can count.
   static void require_pieces(graph_info const& info, frontier_options const& o) {
     constexpr std::uint64_t most = frontier_item<Id>::most_pieces;
     if (o.split && info.edges / o.slice >= most)
@@ -308,7 +310,7 @@ class frontier {
  private:
   using copied = copied_lists<Id, frontier_item<Id>, cutter>;
   static constexpr std::uint64_t slots = 256;  // frontiers counted before the counters are cleared again
-  // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice pieces (slice >= 64).
+  // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice slices (slice >= 64).
   static std::uint64_t most_items(graph_info const& info, frontier_options const& o) {
     return info.vertices + (o.split ? 2 * (info.edges / o.slice) : 0) + 1;
   }

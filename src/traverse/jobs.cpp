@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "access/matrix.hpp"
-#include "core/crew.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
@@ -21,7 +21,7 @@ template <class T>
 std::vector<T> by_ids(graph const& g, std::vector<T> values) {
   if (g.info.order == vertex_order::natural) return values;
   std::vector<T> sorted(values.size());
-  shared_crew().run(values.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(values.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t r = begin; r < end; ++r) sorted[r] = values[g.at_rank(r)];
   });
   return sorted;
@@ -30,7 +30,7 @@ std::vector<T> by_ids(graph const& g, std::vector<T> values) {
 // Vertices as the user calls them.
 std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vertices) {
   if (g.ids.empty() && g.info.id_base == 0) return vertices;
-  shared_crew().run(vertices.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(vertices.size(), 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t v = begin; v < end; ++v)
       if (vertices[v] != no_vertex) vertices[v] = g.user_id(vertices[v]);
   });
@@ -59,7 +59,7 @@ struct bfs_search::impl {
 };
 bfs_search::bfs_search(graph_handle const& g, bfs_options const& o)
     : impl_(as_error([&] {
-        return std::unique_ptr<impl>(new impl{g.inside(), bfs_job(g.inside(), resolved(g.inside(), o))});
+        return std::unique_ptr<impl>(new impl{graph_access::of(g), bfs_job(graph_access::of(g), resolved(graph_access::of(g), o))});
       })) {}
 bfs_search::~bfs_search() = default;
 bfs_search::bfs_search(bfs_search&&) noexcept = default;
@@ -81,7 +81,7 @@ bfs_result bfs(graph_handle const& g, std::uint64_t source, bfs_options const& o
   return r;
 }
 std::vector<std::uint64_t> pick_sources(graph_handle const& g, std::uint64_t count, std::uint64_t seed) {
-  return as_error([&] { return pick_sources(g.inside(), count, seed); });
+  return as_error([&] { return pick_sources(graph_access::of(g), count, seed); });
 }
 
 struct sssp_search::impl {
@@ -91,8 +91,8 @@ struct sssp_search::impl {
 };
 sssp_search::sssp_search(graph_handle const& g, sssp_options const& o)
     : impl_(as_error([&] {
-        return std::unique_ptr<impl>(
-            new impl{g.inside(), sssp_job(g.inside(), resolved(g.inside(), o)), g.info().weights == weight_kind::f32});
+        return std::unique_ptr<impl>(new impl{graph_access::of(g), sssp_job(graph_access::of(g), resolved(graph_access::of(g), o)),
+                                              g.info().weights == weight_kind::f32});
       })) {}
 sssp_search::~sssp_search() = default;
 sssp_search::sssp_search(sssp_search&&) noexcept = default;
@@ -120,7 +120,7 @@ sssp_result sssp(graph_handle const& g, std::uint64_t source, sssp_options const
 }
 
 components_result components(graph_handle const& handle, components_options const& o) {
-  graph const& g = handle.inside();
+  graph const& g = graph_access::of(handle);
   return as_error([&] {
     components_job job(g, resolved(g, o));
     components_result r;
@@ -131,7 +131,7 @@ components_result components(graph_handle const& handle, components_options cons
 }
 
 pagerank_result pagerank(graph_handle const& handle, pagerank_options const& o) {
-  graph const& g = handle.inside();
+  graph const& g = graph_access::of(handle);
   return as_error([&] {
     pagerank_job job(g, resolved(g, o));
     pagerank_result r;
@@ -142,7 +142,7 @@ pagerank_result pagerank(graph_handle const& handle, pagerank_options const& o) 
 }
 
 std::vector<ranked_vertex> highest_ranks(graph_handle const& handle, pagerank_result const& result, std::size_t count) {
-  graph const& g = handle.inside();
+  graph const& g = graph_access::of(handle);
   if (result.rank.size() != g.info.vertices)
     fail(errc::usage, "{} ranks for {} vertices; these are of another graph", result.rank.size(), g.info.vertices);
   return as_error([&] {

@@ -1,6 +1,6 @@
-// Pull: an iteration is a sweep over the whole edge list in order, so that the link carries whole lines. An item is a piece of the lists of
-// 32 neighbouring vertices; its team adds up a list at a time. A list that lies in one piece is done with that; of one that is cut each
-// piece keeps its part (`head` the part of the list that began before, `tail` of the one that goes on), and settle adds the parts in
+// Pull: an iteration is a sweep over the whole edge list in order, so that the link carries whole lines. An item is a slice of the lists of
+// 32 neighbouring vertices; its team adds up a list at a time. A list that lies in one slice is done with that; of one that is cut each
+// slice keeps its part (`head` the part of the list that began before, `tail` of the one that goes on), and settle adds the parts in
 // order. No sum depends on timing, so a place gives the same bits each time.
 // Emogi: every vertex keeps a value and a residual; a round takes the residuals above the tolerance into the values and pushes
 // damping / degree of them to the out-neighbours (float atomics). Invariant between rounds:
@@ -26,7 +26,7 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t block = 2048;  // vertices that a team reduces
-constexpr std::uint32_t slice = 4096;  // elements of a piece
+constexpr std::uint32_t slice = 4096;  // elements of a slice
 constexpr std::uint64_t most_iterations = 1000, most_rounds = 5000;
 
 // Sums over vertices.
@@ -49,6 +49,16 @@ struct fold {
   }
 };
 
+template <class T>
+GARNER_HD inline T look(T const* p) {
+#if defined(__CUDA_ARCH__) && defined(GARNER_PR_CG)
+  return __ldcg(p);
+#elif defined(__CUDA_ARCH__) && defined(GARNER_PR_NC)
+  return __ldg(p);
+#else
+  return *p;
+#endif
+}
 template <class Id, bool Packed>
 struct pull_lists {
   csr_view<Id> in;
@@ -61,12 +71,12 @@ struct pull_lists {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     frontier_item<Id> const at = items[i];
     std::uint64_t const* const offsets = in.offsets + at.first;
-    run<Id> const piece = known<Packed>(in.arcs(cut.piece(offsets[0], offsets[at.length()], at.piece())));
+    span<Id> const slice = known<Packed>(in.arcs(cut.slice_at(offsets[0], offsets[at.length()], at.slice())));
     t.sum_lists(
-        piece, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
+        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return look(given + u); },
         [&](std::uint32_t k, double part) {
-          if (offsets[k] < piece.begin) head[i] = part;
-          else if (offsets[k + 1] > piece.end) tail[i] = part;
+          if (offsets[k] < slice.begin) head[i] = part;
+          else if (offsets[k + 1] > slice.end) tail[i] = part;
           else sum[at.first + k] = static_cast<float>(part);
         });
   }
@@ -177,7 +187,7 @@ frontier_options cut_options(pagerank_options const& o) {
   f.split = f.join = o.variant == pagerank_variant::pull;
   return f;
 }
-// A word of 32 vertices whose lists have e elements is cut into at most 1 + 2 e / slice pieces.
+// A word of 32 vertices whose lists have e elements is cut into at most 1 + 2 e / slice slices.
 std::uint64_t most_pieces(graph_info const& info) {
   return frontier<std::uint32_t>::words_of(info.vertices) + 2 * (info.edges / slice) + 1;
 }
@@ -284,19 +294,19 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     for (std::uint64_t v = 0; v < n; v += 32) {
       std::uint64_t const end = std::min(n, v + 32);
       first.push_back(all_items.size());
-      std::uint32_t const pieces = cut.pieces(offsets[v], offsets[end]);
-      for (std::uint32_t p = 0; p < pieces; ++p) {
+      std::uint32_t const slices = cut.slices(offsets[v], offsets[end]);
+      for (std::uint32_t p = 0; p < slices; ++p) {
         all_items.push_back(frontier_item<Id>::of(v, end - v, p));
-        indices const piece = cut.piece(offsets[v], offsets[end], p);
-        asked = asked + costs(piece.begin, piece.end);
+        indices const slice = cut.slice_at(offsets[v], offsets[end], p);
+        asked = asked + costs(slice.begin, slice.end);
       }
     }
     a_sweep.bytes_useful = asked.useful;
     for (std::size_t k = 0; k < 4; ++k) a_sweep.requests[k] = asked.requests[k];
     first_item = near(first, "positions");
-    items = near(all_items, "pieces");
-    head = buffer<double>(x.near(), items.size(), x.device(), "pieces");
-    tail = buffer<double>(x.near(), items.size(), x.device(), "pieces");
+    items = near(all_items, "slices");
+    head = buffer<double>(x.near(), items.size(), x.device(), "slices");
+    tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
     x.wait();
   }

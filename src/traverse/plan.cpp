@@ -5,12 +5,12 @@
 
 #include "access/matrix.hpp"
 #include "access/traffic.hpp"
-#include "core/crew.hpp"
 #include "core/fail.hpp"
+#include "core/thread_pool.hpp"
 #include "traverse/bfs.hpp"
+#include "traverse/cached_neighbours.hpp"
 #include "traverse/components.hpp"
 #include "traverse/frontier.hpp"
-#include "traverse/hints.hpp"
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/search_model.hpp"
@@ -117,7 +117,7 @@ class lists {
   static Sum gathered(std::uint64_t n, F f) {
     Sum all;
     std::mutex mutex;
-    shared_crew().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    shared_pool().run(n, 1u << 16, [&](std::uint64_t begin, std::uint64_t end) {
       Sum mine;
       for (std::uint64_t i = begin; i < end; ++i) f(mine, i);
       std::lock_guard const hold(mutex);
@@ -145,26 +145,28 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
     p.crossings.push_back({turns ? bound::usually_below : bound::at_most, "every list that is reached, once", once});
   } else {
     probing how = out.steps();
-    how.hints = p.hints;
-    // As default_hints chooses.
-    if (p.hints_to_make && !o.hints && hint_view::is_narrow(info.vertices, p.hints) && !degrees->alike()) --how.hints;
-    how.each_of_a_class = hint_view::is_narrow(info.vertices, how.hints);
+    how.cached_neighbours = p.cached_neighbours;
+    // As default_cached_neighbours chooses.
+    if (p.cached_neighbours_to_make && !o.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, p.cached_neighbours) &&
+        !degrees->alike())
+      --how.cached_neighbours;
+    how.each_of_a_class = cached_neighbours_view::is_narrow(info.vertices, how.cached_neighbours);
     traffic found = model_search(*degrees, how);
     if (found.bytes_link() < once.bytes_link()) {
-      p.crossings.push_back({bound::about, "what a search looks at if edges lead anywhere; in clustered graphs more", found});
+      p.crossings.push_back({bound::about, "what a search looks at if edges lead anywhere", found});
       p.levels_at_most = once;
     } else {  // paired at random, a hub that has most of the edges leads to itself
       found = once;
       p.crossings.push_back({bound::usually_below, "every list that is reached, once", once});
     }
     // The first arcs spare it their part of what it would read.
-    for (planned_copy& c : p.kept) {
+    for (planned_part& c : p.kept) {
       double const part =
           std::min(1.0, static_cast<double>(c.bytes_saved_on_link) / static_cast<double>(std::max<std::uint64_t>(1, out.bytes())));
       c.bytes_saved_on_link = static_cast<std::uint64_t>(static_cast<double>(found.bytes_link()) * part);
     }
   }
-  if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
+  if (p.cached_neighbours_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", once, 1, true});
 }
 
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
@@ -188,14 +190,16 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   p.per = "a run";
   p.iterations_known = true;
   if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied) {
-    bool const joined = o.access == access_mode::aligned && o.vertices_per_team == 1 && o.where.kind != place_kind::host;
+    bool const joined = o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
     return;
   }
-  if (p.hints) {
-    if (p.hints_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
+  if (p.cached_neighbours) {
+    if (p.cached_neighbours_to_make) p.crossings.push_back({bound::exactly, "all lists, to find the best neighbours", out.each(), 1, true});
     p.crossings.push_back({bound::at_most, "the lists outside the largest component",
-                           out.each(hint_view::is_narrow(info.vertices, p.hints) ? 0 : std::min(o.first_neighbours, p.hints))});
+                           out.each(cached_neighbours_view::is_narrow(info.vertices, p.cached_neighbours)
+                                        ? 0
+                                        : std::min(o.first_neighbours, p.cached_neighbours))});
     return;
   }
   crossing first{bound::exactly, fmt::format("the first {} neighbours of every vertex", o.first_neighbours), {}};
@@ -334,12 +338,13 @@ std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
   return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
 }
 
-// As job_setting and the jobs spend it: directories of all that is loaded, then hints, then the first arcs.
-std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s) {
-  std::vector<planned_copy> all;
+// As job_setting and the jobs spend it: directories of all that is loaded, then cached neighbours, then the first arcs.
+std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s) {
+  std::vector<planned_part> all;
   setting const now = setting_of(o);
   std::string_view const variant = variant_of(o);
-  if (now.where.kind == place_kind::host || now.edges != tier::host) return all;
+  bool const far = now.edges == tier::host;
+  if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
              in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
@@ -349,23 +354,25 @@ std::vector<planned_copy> planned_copies(graph_info const& info, job_options con
     all.push_back({std::move(what), bytes, saved});
     return true;
   };
-  auto const take_hints = [&](std::uint32_t a_vertex, bool said) {
-    // Three or four of as many bytes, as the degrees are (default_hints).
-    bool const either = !said && a_vertex != s.hints && hint_view::is_narrow(info.vertices, a_vertex);
-    if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex), hint_bytes(info, a_vertex), 0))
-      all.back().hints = a_vertex, all.back().to_make = a_vertex != s.hints;
+  auto const take_cached_neighbours = [&](std::uint32_t a_vertex, bool said) {
+    // Three or four of as many bytes, as the degrees are (default_cached_neighbours).
+    bool const either = !said && a_vertex != s.cached_neighbours && cached_neighbours_view::is_narrow(info.vertices, a_vertex);
+    if (take(fmt::format("the {}{} best neighbours of every vertex", either ? "3 or " : "", a_vertex),
+             cached_neighbour_bytes(info, a_vertex), 0))
+      all.back().cached_neighbours = a_vertex, all.back().to_make = a_vertex != s.cached_neighbours;
   };
-  if (info.packed && now.where.kind == place_kind::device)
+  if (far && info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
   if (kind_of(o) == job_kind::bfs && variant == "direction")
-    take_hints(std::get<bfs_options>(o).hints.value_or(hints_within(info, s.hints, left)), std::get<bfs_options>(o).hints.has_value());
-  if (kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
+    take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
+                           std::get<bfs_options>(o).cached_neighbours.has_value());
+  if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
     if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
-      take_hints(hints_within(info, s.hints, left, enough), true);
+      take_cached_neighbours(cached_neighbours_within(info, s.cached_neighbours, left, enough), true);
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
                               (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
-  if (!paper && info.edges >= 32) {
+  if (far && !paper && info.edges >= 32) {
     std::uint64_t const first = std::min(left, codes) / 128 * 128;
     take("the first arcs", first, first);
   }
@@ -379,19 +386,19 @@ std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
   frontier_options f;
   f.split = variant_of(o) != "emogi";
   std::visit([&](auto const& job) { f.access = job.access, f.block_bytes = job.block_bytes; }, o);
-  auto const walk = [&](auto const& job) { f.slice = job.slice, f.vertices_per_team = job.vertices_per_team; };
-  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->split_hubs;
-  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->split_hubs;
+  auto const walk = [&](auto const& job) { f.slice = job.slice, f.vertices_per_team = job.paper.vertices_per_team; };
+  if (auto const* const bfs = std::get_if<bfs_options>(&o)) walk(*bfs), f.split &= bfs->paper.split_hubs;
+  if (auto const* const sssp = std::get_if<sssp_options>(&o)) walk(*sssp), f.split &= sssp->paper.split_hubs;
   if (auto const* const components = std::get_if<components_options>(&o)) walk(*components);
   return with_id_type(info, [&](auto id) { return frontier<decltype(id)>::home_bytes(info, f, kind_of(o) == job_kind::sssp); });
 }
 
 }  // namespace
 
-std::uint64_t bytes_of_file_hints(std::vector<planned_copy> const& kept) {
+std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept) {
   std::uint64_t bytes = 0;
-  for (planned_copy const& c : kept)
-    if (c.hints && !c.to_make) bytes += c.bytes;
+  for (planned_part const& c : kept)
+    if (c.cached_neighbours && !c.to_make) bytes += c.bytes;
   return bytes;
 }
 
@@ -413,14 +420,15 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
   if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
-  std::uint64_t const state = state_bytes(info, o), copies = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
-  if (on_device) p.rows.push_back({"offsets, a copy", near, copies});
-  p.rows.push_back({"state", near, state - std::min(state, copies)});
+  std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
+  if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});
+  p.rows.push_back({"state", near, state - std::min(state, copied_offsets)});
   if (std::uint64_t const home = on_device ? copied_home_bytes(info, o) : 0) p.rows.push_back({"blocks to send", tier::host, home});
-  p.kept = planned_copies(info, o, s_);
-  for (planned_copy const& c : p.kept) p.hints += c.hints, p.hints_to_make |= c.to_make;
-  for (planned_copy const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
-  if (std::uint64_t const hints = bytes_of_file_hints(p.kept)) p.rows.push_back({"best neighbours, of the file", tier::host, hints});
+  p.kept = planned_device_cache(info, o, s_);
+  for (planned_part const& c : p.kept) p.cached_neighbours += c.cached_neighbours, p.cached_neighbours_to_make |= c.to_make;
+  for (planned_part const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
+  if (std::uint64_t const cached_neighbours = bytes_of_file_neighbours(p.kept))
+    p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbours});
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
   p.from_offsets = read && s.access != access_mode::paged;
@@ -451,7 +459,7 @@ std::uint64_t job_plan::bytes(tier where) const {
 std::uint64_t job_plan::host_bytes() const { return bytes(tier::host) + bytes(tier::managed); }
 std::uint64_t job_plan::bytes_saved() const {
   std::uint64_t sum = 0;
-  for (planned_copy const& c : kept) sum += c.bytes_saved_on_link;
+  for (planned_part const& c : kept) sum += c.bytes_saved_on_link;
   return sum;
 }
 std::uint64_t job_plan::bytes_link() const {

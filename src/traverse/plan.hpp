@@ -44,22 +44,22 @@ struct plan_row {
 };
 
 // A copy of far data that is kept on the device, and what it spares the link in one run (of PageRank: one iteration).
-struct planned_copy {
+struct planned_part {
   std::string what;
   std::uint64_t bytes = 0, bytes_saved_on_link = 0;
-  std::uint32_t hints = 0;  // so many best neighbours of every vertex
-  bool to_make = false;     // found by a read of all lists before the clock starts
+  std::uint32_t cached_neighbours = 0;  // so many best neighbours of every vertex
+  bool to_make = false;                 // found by a read of all lists before the clock starts
 };
 // What the header of a container says beside the counts.
 struct stored {
   packed_words words;
-  std::uint32_t hints = 0;
+  std::uint32_t cached_neighbours = 0;
 };
-inline stored stored_in(container_header const& h) { return {h.words, h.hints}; }
-// The copies that the job's device budget is spent on.
-std::vector<planned_copy> planned_copies(graph_info const& info, job_options const& o, stored const& s = {});
-// Host memory of the file's hints, where one of these copies is made of them.
-std::uint64_t bytes_of_file_hints(std::vector<planned_copy> const& kept);
+inline stored stored_in(container_header const& h) { return {h.words, h.cached_neighbours}; }
+// What the device budget of the job is spent on.
+std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s = {});
+// Host memory of the file's cached neighbours, where they go into the device cache.
+std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);
@@ -76,11 +76,11 @@ std::string_view to_string(crossing::bound b);
 
 struct job_plan {
   std::vector<plan_row> rows;
-  std::vector<planned_copy> kept;
+  std::vector<planned_part> kept;
   std::vector<crossing> crossings;
-  std::uint32_t hints = 0;     // so many best neighbours of every vertex are kept
-  bool hints_to_make = false;  // they are not in the file
-  bool from_offsets = false;   // the requests are those of the lists; else of one long list
+  std::uint32_t cached_neighbours = 0;     // so many best neighbours of every vertex are kept
+  bool cached_neighbours_to_make = false;  // they are not in the file
+  bool from_offsets = false;               // the requests are those of the lists; else of one long list
   // Beside an estimate: every list once, the most that the search would read if it never turned round (variant levels). No bound of what it
   // does read: bottom-up it may look at a list in several levels.
   std::optional<traffic> levels_at_most;

@@ -13,15 +13,15 @@
 #include "core/npy_head.hpp"
 #include "core/stats.hpp"
 #include "garner/traverse.hpp"
+#include "graph/chunked_file.hpp"
 #include "graph/formats.hpp"
-#include "graph/piece_file.hpp"
 
 namespace garner {
 
 namespace {
 
 constexpr std::array<std::string_view, 4> names = {"text", "tsv", "npy", "ldbc"};
-constexpr std::uint64_t piece_rows = 1u << 15, none = ~std::uint64_t{0};
+constexpr std::uint64_t chunk_rows = 1u << 15, none = ~std::uint64_t{0};
 
 // Which vertex stands in which row.
 class row_order {
@@ -41,10 +41,10 @@ template <class Put>
 void write_rows(graph const& g, row_order const& rows, result_target const& to, std::string const& head, Put const& put) {
   phase const timed{"results.write"};
   progress bar("writing", rows.vertices);
-  piece_file file(to.path, strip_compression(to.path).compression);
-  file.piece(head);
-  file.pieces((rows.vertices + piece_rows - 1) / piece_rows, [&](std::uint64_t p, std::string& out) {
-    std::uint64_t const first = p * piece_rows, last = std::min(rows.vertices, first + piece_rows);
+  chunked_file file(to.path, strip_compression(to.path).compression);
+  file.chunk(head);
+  file.chunks((rows.vertices + chunk_rows - 1) / chunk_rows, [&](std::uint64_t p, std::string& out) {
+    std::uint64_t const first = p * chunk_rows, last = std::min(rows.vertices, first + chunk_rows);
     for (std::uint64_t row = first; row < last; ++row) {
       std::uint64_t const v = rows[row];
       put_number(out, g.user_id(v));
@@ -108,8 +108,8 @@ class npy_files {
   template <class T, class Item>
   void array(std::filesystem::path const& path, Item const& item) {
     phase const timed{"results.write"};
-    files_.push_back(std::make_unique<piece_file>(path, ""));
-    files_.back()->piece(npy_head(npy_type<T>, rows_.vertices));
+    files_.push_back(std::make_unique<chunked_file>(path, ""));
+    files_.back()->chunk(npy_head(npy_type<T>, rows_.vertices));
     files_.back()->template array<T>(rows_.vertices, bar_, [&](std::uint64_t row) { return static_cast<T>(item(rows_[row])); });
   }
 
@@ -117,7 +117,7 @@ class npy_files {
   row_order const& rows_;
   std::filesystem::path path_;
   progress bar_;
-  std::vector<std::unique_ptr<piece_file>> files_;
+  std::vector<std::unique_ptr<chunked_file>> files_;
 };
 
 template <class Whole>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "traverse/bfs.hpp"
-#include "traverse/hints.hpp"
+#include "traverse/cached_neighbours.hpp"
 
 namespace garner {
 
@@ -116,25 +116,26 @@ class search_model {
     for (kind const& k : kinds_) {
       double const unreached = k.vertices * none_of(k.degree, now);
       if (unreached < 0.5) continue;
-      double const hints = std::round(how_.each_of_a_class ? how_.hints * some_of(k.degree, 1.0 / how_.hints) : how_.hints);
-      if (k.degree <= hints) continue;
+      double const cached_neighbours = std::round(
+          how_.each_of_a_class ? how_.cached_neighbours * some_of(k.degree, 1.0 / how_.cached_neighbours) : how_.cached_neighbours);
+      if (k.degree <= cached_neighbours) continue;
       double open = 1;
-      if (hints > 0)
-        open =
-            spread_ ? none_of(hints, hit) * none_named(k.degree, hints, hit) : best_miss(ends, k.degree, static_cast<std::uint32_t>(hints));
+      if (cached_neighbours > 0)
+        open = spread_ ? none_of(cached_neighbours, hit) * none_named(k.degree, cached_neighbours, hit)
+                       : best_miss(ends, k.degree, static_cast<std::uint32_t>(cached_neighbours));
       if (open <= 0) continue;
-      // What is left misses so often that with the hints all miss as often as they do.
+      // What is left misses so often that with the cached neighbours all miss as often as they do.
       double const steps = 1 + (k.degree - 1) / how_.arcs_a_step;
       double const miss = std::pow(std::min(1.0, none_of(k.degree, hit) / open), how_.arcs_a_step / k.degree);
       double const walked = miss > 1 - 1e-9 ? steps : (1 - std::pow(miss, steps)) / (1 - miss);
       ask(unreached * open * walked);
     }
   }
-  // Spread hints: an edge serves one of its ends first, so half of a vertex's edges may name it, each one of `hints` of half of the other
-  // end's. That none of those who do lies in the frontier.
-  double none_named(double degree, double hints, double hit) const {
+  // Spread cached neighbours: an edge serves one of its ends first, so half of a vertex's edges may name it, each one of `cached
+  // neighbours` of half of the other end's. That none of those who do lies in the frontier.
+  double none_named(double degree, double cached_neighbours, double hit) const {
     double const others = squares_ / arcs_ / 2;
-    return none_of(degree / 2, hit * std::min(1.0, hints / others));
+    return none_of(degree / 2, hit * std::min(1.0, cached_neighbours / others));
   }
   void ask(double steps) {
     double const sectors = std::min(4.0, how_.sectors_a_step);

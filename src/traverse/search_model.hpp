@@ -3,12 +3,12 @@
 // nobody is reached within t steps with probability (1 - near[t])^d, where near[t + 1], the share of ends of edges that are reached within
 // t steps, follows from near[t] and the degrees; and of the neighbours of a vertex that is not reached yet a share of
 // (near[t + 1] - near[t]) / (1 - near[t]) lies in the frontier. The search turns round by its own rule (bfs_turns). Top-down levels read
-// the lists of their frontier. In bottom-up levels those whose hints miss read their list, step by step, until one holds a neighbour in the
-// frontier. In a graph with hubs a hint is the neighbour of highest degree, which is seldom missed; else a neighbour like any other, and
-// those who name the vertex answer too. Sources differ by their degree: of a few the one in the middle.
-// What it leaves out: that neighbours of one vertex have neighbours in common, and long paths. Searches of web graphs, which have both, ask
-// for up to ten times as much (docs/cli.md).
-// Cost: a pass over the offsets; the square of the classes (some 200) for each bottom-up level of each source, below 0.1 s in all.
+// the lists of their frontier. In bottom-up levels those whose cached neighbours miss read their list, step by step, until one holds a
+// neighbour in the frontier. In a graph with hubs a cached neighbour is the neighbour of highest degree, which is seldom missed; else a
+// neighbour like any other, and those who name the vertex answer too. Sources differ by their degree: of a few the one in the middle. What
+// it leaves out: that neighbours of one vertex have neighbours in common, and long paths. Searches of web graphs, which have both, ask for
+// up to ten times as much (docs/cli.md). Cost: a pass over the offsets; the square of the classes (some 200) for each bottom-up level of
+// each source, below 0.1 s in all.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -29,14 +29,14 @@ struct degree_classes {
   std::array<degree_class, count> all{};  // by rising degree
 
   void add(std::uint64_t degree, run_traffic const& list);
-  bool alike() const;  // as hints.hpp asks it
+  bool alike() const;  // as cached_neighbours.hpp asks it
   friend degree_classes operator+(degree_classes a, degree_classes const& b);
 };
 
 // How a bottom-up level reads lists.
 struct probing {
-  std::uint32_t hints = 0;       // a vertex, asked first
-  bool each_of_a_class = false;  // the best of each class of ids (hint_view::is_narrow)
+  std::uint32_t cached_neighbours = 0;  // a vertex, asked first
+  bool each_of_a_class = false;         // the best of each class of ids (cached_neighbours_view::is_narrow)
   double arcs_a_step = 8, sectors_a_step = 1;
 };
 

@@ -47,7 +47,7 @@ struct enqueue {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     frontier_item<Id> const at = items[i];
-    if (at.piece()) return;
+    if (at.slice()) return;
     for (std::uint64_t v = at.first; v < at.first + at.length(); ++v) {
       std::uint64_t const degree = offsets[v + 1] - offsets[v];
       if (!degree) continue;

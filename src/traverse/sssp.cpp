@@ -56,19 +56,42 @@ struct relax {
   std::uint64_t const* offsets;
   typename Measure::word *distance, below;
   std::uint32_t *near, *far;
+  std::uint32_t const* settled;     // bit v: nothing lowers v any more, and its distance need not be looked up: a bitmap stays in the L2
+  typename Measure::word from = 0;  // of the one vertex that the item belongs to, as it was when the item was begun
+  bool one = false;
+  GARNER_HD_INLINE void enter(frontier_item<Id> const& at) {
+    one = at.length() == 1;
+    if (one) from = atomic_load(distance + at.first);
+  }
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
-    auto const sum = Measure::add(atomic_load(distance + at.owner_of(offsets, arc)), weight);
+    // if (has_bit(settled, u)) return;
+    auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);
   }
 };
 
+// Of the near pile those whose lists are read. `undirected`: a vertex of one neighbour was lowered by that one, and has nothing to tell it.
 struct near_pile {
-  std::uint32_t* near;
-  GARNER_HD std::uint32_t word(std::uint64_t w) const { return near[w]; }
-  GARNER_HD void take(std::uint64_t w, std::uint32_t) const { near[w] = 0; }
+  std::uint32_t *near, *walked;  // walked: since the threshold moved, and before
+  std::uint64_t const* offsets;
+  std::uint64_t source;
+  bool undirected;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const {
+    std::uint32_t read = near[w];
+    if (!undirected) return read;
+    for (std::uint32_t bits = read; bits; bits &= bits - 1) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(bits));
+      if (offsets[v + 1] - offsets[v] == 1 && v != source) read &= ~(bits & (~bits + 1));
+    }
+    return read;
+  }
+  GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const {
+    walked[w] |= bits;
+    near[w] = 0;
+  }
 };
 
 // Moves from the far pile to the near one who is below the threshold now.
@@ -198,7 +221,7 @@ struct read_arc {
   std::uint64_t arc, *target_and_weight;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t) const {
-    run<Id> const one = g.arcs({arc, arc + 1});
+    span<Id> const one = g.arcs({arc, arc + 1});
     t.each(one, g.weights_of(one), [&](Id u, std::uint32_t bits, std::uint64_t) {
       target_and_weight[0] = u;
       target_and_weight[1] = bits;
@@ -207,8 +230,9 @@ struct read_arc {
 };
 
 frontier_options frontier_of(sssp_options const& o) {
-  return {o.access,     o.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.vertices_per_team,
-          o.block_bytes};
+  return {
+      o.access,     o.paper.split_hubs && o.variant != sssp_variant::emogi, sssp_job::joins_lists(o), o.slice, o.paper.vertices_per_team,
+      o.block_bytes};
 }
 
 template <class T>
@@ -219,7 +243,7 @@ std::vector<T> home(executor& x, buffer<T> const& near) {
   return all;
 }
 
-// The sum and the largest of all weights, each of which must be a length. An executor of its own: a traced job counts nothing of it.
+// The sum and the largest of all weights, each of which must be a length. An executor of its own: a simulated job counts nothing of it.
 template <class Id, class Measure>
 weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how) {
   phase const timed{"sssp.weights"};
@@ -258,7 +282,7 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
 class near_width {
  public:
   near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given)
-      : fixed_(given.has_value()), few_(info.edges / 256), many_(info.edges / 32) {
+      : fixed_(given.has_value()), few_(info.edges / 256), many_(info.edges / 32), late_(info.edges / 4 * 3) {
     double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
     least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
     start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
@@ -266,9 +290,11 @@ class near_width {
     now_ = start_;
   }
   void begin() { now_ = start_; }
-  void follow(std::uint64_t arcs) {
+  // `all`: arcs looked at since the start. Of the last vertices few arcs are left to be looked at twice, and each round passes over all
+  // pages of the lists.
+  void follow(std::uint64_t arcs, std::uint64_t all) {
     if (fixed_) return;
-    if (arcs < few_) now_ *= 1.5;
+    if (arcs < few_) now_ *= all > late_ ? 4 : 1.5;
     else if (arcs > many_) now_ = std::max(least_, now_ / 2);
   }
   double start() const { return start_; }
@@ -276,7 +302,7 @@ class near_width {
 
  private:
   bool fixed_;
-  std::uint64_t few_, many_;
+  std::uint64_t few_, many_, late_;
   double least_ = 0, start_ = 1, now_ = 1;
 };
 
@@ -301,7 +327,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   job_setting job;
   executor& x = job.x;
   std::uint64_t source = 0;
-  buffer<std::uint32_t> near, far;
+  buffer<std::uint32_t> near, far, walked, settled;
   buffer<word> distance, nearest;
   buffer<tally> of_block;
   csr_view<Id> out;
@@ -313,6 +339,8 @@ struct sssp_job::impl::over : sssp_job::impl {
         job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
+        walked(x.near(), near.size(), x.device(), "vertices whose lists were read"),
+        settled(x.near(), near.size(), x.device(), "vertices that nothing lowers"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
         nearest(x.near(), 1, x.device(), "counters"),
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
@@ -342,8 +370,13 @@ struct sssp_job::impl::over : sssp_job::impl {
     if (least_open >= Measure::infinity) return false;
     below = Measure::beyond(least_open, width.now());
     for_each_item<1>(x, far.size(), bring_near<word>{far.data(), near.data(), distance.data(), below});
-    front.gather(near_pile{near.data()});
+    x.copy(settled.data(), walked.data(), walked.bytes());  // all of these are below the last threshold, and nobody near was left
+    front.gather(pile());
     return true;
+  }
+  near_pile pile() const {
+    bool const leaves = false && !job.g.info.directed && options.variant != sssp_variant::emogi;
+    return {near.data(), walked.data(), job.offsets(), source, leaves};
   }
 
   sssp_run run(std::uint64_t user_source) override {
@@ -354,6 +387,8 @@ struct sssp_job::impl::over : sssp_job::impl {
     r.source = user_source;
     x.fill(near.data(), 0, near.bytes());
     x.fill(far.data(), 0, far.bytes());
+    x.fill(walked.data(), 0, walked.bytes());
+    x.fill(settled.data(), 0, settled.bytes());
     set_infinite();
     job.start_afresh();
 
@@ -364,15 +399,15 @@ struct sssp_job::impl::over : sssp_job::impl {
     width.begin();
     std::uint64_t arcs = 0;  // since the threshold moved
     for_each_item<32>(x, 1, start_at<word>{source, distance.data(), near.data()});
-    front.gather(near_pile{near.data()});
+    front.gather(pile());
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
-      front.gather(near_pile{near.data()});
+      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data(), settled.data()});
+      front.gather(pile());
       arcs += size.edges;
       if (front.size().vertices == 0 && below < Measure::infinity) {
-        width.follow(arcs);
+        width.follow(arcs, r.edges + size.edges);
         arcs = 0;
         if (move_on(below)) ++r.thresholds;
       }
@@ -450,9 +485,10 @@ sssp_job::sssp_job(graph const& g, sssp_options const& o) {
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
-  if (o.vertices_per_team == 0 || o.vertices_per_team > 1024) fail(errc::usage, "{} vertices a team: say 1 to 1024", o.vertices_per_team);
+  if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
+    fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
   if (o.delta && !(*o.delta > 0 && std::isfinite(*o.delta))) fail(errc::usage, "delta {}: say a number above 0", *o.delta);
-  if (o.variant == sssp_variant::emogi && (o.delta || o.join_lists.value_or(false)))
+  if (o.variant == sssp_variant::emogi && (o.delta || o.paper.join_lists.value_or(false)))
     fail(errc::usage, "variant emogi has no delta and joins no lists; leave them out or take variant near-far");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
   if (info.weights == weight_kind::none)
@@ -470,8 +506,8 @@ std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }
 double sssp_job::delta() const { return impl_->delta; }
 
 bool sssp_job::joins_lists(sssp_options const& o) {
-  return o.join_lists.value_or(o.variant != sssp_variant::emogi && o.where.kind != place_kind::host && o.access == access_mode::aligned &&
-                               o.vertices_per_team == 1);
+  return o.paper.join_lists.value_or(o.variant != sssp_variant::emogi && o.where.kind != place_kind::host &&
+                                     o.access == access_mode::aligned && o.paper.vertices_per_team == 1);
 }
 
 std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& o) {
@@ -479,7 +515,7 @@ std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& 
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });
   std::uint64_t const block = tally_distances<whole_distance>::block;
-  return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
+  return offsets + (info.vertices + 31) / 32 * 16 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
          (info.vertices + block - 1) / block * sizeof(tally) + 8 + frontier_bytes;
 }
 

@@ -42,7 +42,7 @@ struct check_arcs {
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     auto const d = result.distance[v];
     if (d == Measure::infinity) return;
-    run<Id> const list = result.g.list(v);
+    span<Id> const list = result.g.list(v);
     t.each(list, result.g.weights_of(list), [&](Id u, std::uint32_t weight, std::uint64_t) {
       auto const sum = Measure::add(d, weight), there = result.distance[u];
       if (sum < there) report(first_fault, u, fault::relaxes);

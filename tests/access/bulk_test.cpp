@@ -290,7 +290,7 @@ TEST(bulk_shapes, pieces_follow_each_other_and_stay_in_the_table) {
 
 TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
   traffic_model model(access_mode::aligned);
-  executor x({place_kind::traced, 0}, &model);
+  executor x({place_kind::simulated, 0}, &model);
   std::vector<char> out(2352 * 8);
   buffer<char> const table(tier::host, 2352 * 100, -1, "a test");
   std::vector<std::uint64_t> const ids{0, 0, 0, 8, 8};  // row 8 begins on a line
@@ -344,7 +344,7 @@ TEST_P(bulk, a_shared_table_outlives_a_process_killed_in_a_gather) {
     auto* const values = static_cast<float*>(t.data());
     for (std::uint64_t i = 0; i < shared_rows * shared_width; ++i) values[i] = static_cast<float>(i / shared_width * 3 + i % shared_width);
     t.publish();
-    std::string const place = where().kind == place_kind::host ? "host" : where().kind == place_kind::traced ? "traced" : "device:0";
+    std::string const place = where().kind == place_kind::host ? "host" : where().kind == place_kind::simulated ? "simulated" : "device:0";
     std::vector<std::string> const orders{"GARNER_CHILD_TABLE=" + name, "GARNER_CHILD_PLACE=" + place};
     child first("bulk_shared.DISABLED_child", orders), second("bulk_shared.DISABLED_child", orders);
     EXPECT_EQ(first.hears(), 'g');
@@ -366,7 +366,7 @@ TEST(bulk_rates, DISABLED_on_a_device) {
   char const* const gib = std::getenv("GARNER_GIB");
   std::uint64_t const words = (std::uint64_t{1} << 27) * static_cast<std::uint64_t>(gib ? std::atoi(gib) : 8);
   buffer<std::uint64_t> const table(tier::host, words, 0, "a table of rates");
-  shared_crew().run(words, 1 << 20, [&](std::uint64_t a, std::uint64_t b) {
+  shared_pool().run(words, 1 << 20, [&](std::uint64_t a, std::uint64_t b) {
     for (std::uint64_t i = a; i < b; ++i) table[i] = i;
   });
   for (std::uint64_t row : {512, 1024, 2048, 2408, 4096, 16'384})

@@ -5,8 +5,8 @@
 #include "core/exec.hpp"
 #include "core/random.hpp"
 #include "memory/link.hpp"
+#include "simulated_runs.hpp"
 #include "support.hpp"
-#include "traced_runs.hpp"
 
 namespace garner {
 namespace {
@@ -41,7 +41,7 @@ TEST(traffic, warps_that_begin_together_share_what_is_under_way) {
 TEST(traffic, look_ups_between_reads_keep_the_third_and_fourth_back) {
   traffic_model model(access_mode::merged);
   model.look_up_between_reads();
-  executor x({place_kind::traced, 0}, &model);
+  executor x({place_kind::simulated, 0}, &model);
   auto const far = far_copy(x, std::vector<std::uint32_t>(200));
   runs const all{{1, 129}};
   for_each_item<32>(x, 1, read_runs<std::uint32_t>{far.data(), &all}, access_mode::merged);
@@ -81,7 +81,7 @@ TEST(traffic, figures) {
 TEST(traffic, an_l2_keeps_the_sectors_it_was_given) {
   auto const in_turn = [](runs const& all, std::uint64_t l2) {  // each a kernel of its own
     traffic_model model(access_mode::aligned, l2);
-    executor x({place_kind::traced, 0}, &model);
+    executor x({place_kind::simulated, 0}, &model);
     auto const far = far_copy(x, std::vector<std::uint32_t>(64));
     traffic t;
     for (auto const& one : all) {

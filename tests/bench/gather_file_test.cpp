@@ -143,7 +143,7 @@ TEST_P(arithmetic_at, ends_where_it_began) {
 }
 
 TEST(dense, both_ways_ask_for_the_same_rows_once) {
-  gather_bench_options o = small_options({place_kind::traced, 0}, {"dense"});
+  gather_bench_options o = small_options({place_kind::simulated, 0}, {"dense"});
   o.ids = {50, 100, 100};  // what comes twice is measured once
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   ASSERT_EQ(f.rows.size(), 12u);
@@ -163,7 +163,7 @@ TEST(dense, both_ways_ask_for_the_same_rows_once) {
 }
 
 TEST(duplicates, are_fetched_once_in_every_order) {
-  gather_bench_options o = small_options({place_kind::traced, 0}, {"duplicates"});
+  gather_bench_options o = small_options({place_kind::simulated, 0}, {"duplicates"});
   o.table_bytes = 16 << 20, o.ids = {300, 300};
   gather_file const f = measure_gathers(o, [](gather_row const&) {});
   ASSERT_EQ(f.rows.size(), 20u);
@@ -192,13 +192,13 @@ TEST(copies, stand_beside_gathers_of_the_same_ids) {
     EXPECT_NEAR(*gather.of_link, *copy.ms / *gather.ms, 1e-9);  // of one round
   }
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{128, 256, 512, 1024, 2408, 4096}));
-  gather_file const traced = measure_gathers(small_options({place_kind::traced, 0}, {"copies"}), [](gather_row const&) {});
-  ASSERT_EQ(traced.rows.size(), 1u);
-  EXPECT_NE(traced.rows[0].skipped.find("--place host"), std::string::npos);
+  gather_file const simulated = measure_gathers(small_options({place_kind::simulated, 0}, {"copies"}), [](gather_row const&) {});
+  ASSERT_EQ(simulated.rows.size(), 1u);
+  EXPECT_NE(simulated.rows[0].skipped.find("--place host"), std::string::npos);
 }
 
 TEST(beside, without_a_device_is_left_out_and_says_so) {
-  for (place_kind kind : {place_kind::host, place_kind::traced}) {
+  for (place_kind kind : {place_kind::host, place_kind::simulated}) {
     gather_file const f = measure_gathers(small_options({kind, 0}, {"share", "near", "beside"}), [](gather_row const&) {});
     ASSERT_EQ(f.rows.size(), 3u);
     for (gather_row const& r : f.rows) {

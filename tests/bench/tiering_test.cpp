@@ -66,7 +66,7 @@ TEST_P(tiering_at, gathers_fetch_what_the_trace_says) {
     }
     ASSERT_EQ(c.gathers.size(), where().kind == place_kind::host ? 1u : 8u) << c.score;
     for (tier_gather const& m : c.gathers) {
-      EXPECT_EQ(m.ms.has_value(), where().kind != place_kind::traced);
+      EXPECT_EQ(m.ms.has_value(), where().kind != place_kind::simulated);
       double const expected = r.link_bytes(t, c, r.at(m.kept)) / static_cast<double>(t.batches);
       EXPECT_NEAR(m.link_bytes, where().kind == place_kind::host ? 0 : expected, 1e-6 * expected) << c.score << " " << m.kept;
     }

@@ -37,14 +37,14 @@ TEST_P(traversal_at, measures_and_verifies_everything) {
   run_file const r = measure_traversal(o, {}, [&](job_row const&) { ++told; });
   EXPECT_EQ(told, r.jobs.size());
   EXPECT_EQ(r.graphs.size(), 3u);
-  bool const host = GetParam() == place_kind::host, traced = GetParam() == place_kind::traced;
+  bool const host = GetParam() == place_kind::host, simulated = GetParam() == place_kind::simulated;
   std::set<std::string> seen;
   for (job_row const& j : r.jobs) {
     SCOPED_TRACE(j.graph + " " + j.job + " " + j.way + " " + std::to_string(j.id_bytes));
     EXPECT_EQ(j.skipped, "");
     EXPECT_TRUE(j.verified);
     EXPECT_EQ(j.ms.size(), j.job == "bfs" || j.job == "sssp" ? 3u : 2u);
-    EXPECT_EQ(j.ms_statistic.has_value(), !traced);
+    EXPECT_EQ(j.ms_statistic.has_value(), !simulated);
     EXPECT_EQ(j.link.has_value(), !host);
     EXPECT_GT(j.state_bytes, 0u);
     if (j.link) {
@@ -64,7 +64,7 @@ GARNER_AT_EVERY_PLACE(traversal_at);
 
 // The closed forms that stand for a device are what a trace of the same reads counts.
 TEST(traversal, patterns_send_what_figure_2_5_says) {
-  traversal_options o = small(place_kind::traced);
+  traversal_options o = small(place_kind::simulated);
   o.kinds = {generator::kron};
   o.jobs = {"bfs"};
   run_file const r = measure_traversal(o, {}, {});
@@ -81,7 +81,7 @@ TEST(traversal, patterns_send_what_figure_2_5_says) {
 }
 
 TEST(traversal, pages_are_those_of_a_fresh_trace) {
-  traversal_options o = small(place_kind::traced);
+  traversal_options o = small(place_kind::simulated);
   o.kinds = {generator::web};
   o.scale = 12;
   o.jobs = {"bfs"};
@@ -107,7 +107,7 @@ TEST(traversal, pages_are_those_of_a_fresh_trace) {
 }
 
 TEST(traversal, a_file_gives_what_memory_gives) {
-  traversal_options o = small(place_kind::traced);
+  traversal_options o = small(place_kind::simulated);
   o.kinds = {generator::kron};
   run_file const made = measure_traversal(o, {}, {});
   executor x(place{place_kind::host, 0});
@@ -139,7 +139,7 @@ TEST(traversal, a_way_that_does_not_go_says_why_and_the_rest_goes_on) {
   for (std::uint64_t v = 0; v < 63; ++v) arcs.push_back({v, v + 1}), arcs.push_back({0, v + 1});
   auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
   save_graph(make_graph(arcs), file);
-  traversal_options o = small(place_kind::traced);
+  traversal_options o = small(place_kind::simulated);
   o.kinds.clear();
   o.files = {file};
   run_file const r = measure_traversal(o, {}, {});

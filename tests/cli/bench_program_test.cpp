@@ -34,7 +34,7 @@ TEST(bench_program, explains_what_a_gather_would_choose) {
 
 TEST(bench_program, gathers_are_measured_into_a_file) {
   folder const at;
-  for (std::string const place : {"host", "traced"}) {
+  for (std::string const place : {"host", "simulated"}) {
     SCOPED_TRACE(place);
     outcome const o = at.shell("garner bench gather --table 1MiB --ids 50,100 --trials 1 --place " + place + " --out " + place + ".json");
     ASSERT_EQ(o.code, 0) << o.err;
@@ -65,15 +65,15 @@ TEST(bench_program, gathers_are_measured_into_a_file) {
   EXPECT_EQ(misspelt.out.find("unaligned"), std::string::npos) << misspelt.out;  // nothing is measured first
   EXPECT_NE(misspelt.err.find("'foo' is no figure"), std::string::npos) << misspelt.err;
   EXPECT_EQ(at.shell("garner bench gather --ids 0 --table 1MiB --place host --out x.json").code, 2);
-  EXPECT_EQ(at.shell("ls").out, "host.json\ntraced.json\n");
-  outcome const o = at.shell("garner report traced.json host.json --out page.html");
+  EXPECT_EQ(at.shell("ls").out, "host.json\nsimulated.json\n");
+  outcome const o = at.shell("garner report simulated.json host.json --out page.html");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_NE(read_text(at / "page.html").find("Gathers of rows: host.json"), std::string::npos);
 }
 
 TEST(bench_program, measures_into_a_file_and_report_draws_it) {
   folder const at;
-  for (std::string const place : {"host", "traced"}) {
+  for (std::string const place : {"host", "simulated"}) {
     SCOPED_TRACE(place);
     outcome const o = at.shell("garner bench traversal " + quick + "--place " + place + " --protocol paper --out " + place + ".json");
     ASSERT_EQ(o.code, 0) << o.err;
@@ -87,9 +87,9 @@ TEST(bench_program, measures_into_a_file_and_report_draws_it) {
     EXPECT_EQ(run.at("graphs").size(), 3u);
     for (json const& j : run.at("jobs")) EXPECT_TRUE(j.at("verified")) << j;
   }
-  json const traced = json::parse(read_text(at / "traced.json"));
-  EXPECT_EQ(traced.at("jobs").at(0).at("predicted").at(1).at("gbs"), 20);
-  outcome const o = at.shell("garner report traced.json host.json --out page.html");
+  json const simulated = json::parse(read_text(at / "simulated.json"));
+  EXPECT_EQ(simulated.at("jobs").at(0).at("predicted").at(1).at("gbs"), 20);
+  outcome const o = at.shell("garner report simulated.json host.json --out page.html");
   EXPECT_EQ(o.code, 0) << o.err;
   std::string const page = read_text(at / "page.html");
   EXPECT_NE(page.find("Run 2: Place host"), std::string::npos);
@@ -102,7 +102,7 @@ TEST(bench_program, takes_graphs_jobs_and_kinds_as_told) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate web --scale 7 w.gnr").code, 0);
   outcome const o =
-      at.shell("garner bench traversal " + quick + "--place traced --kinds none --graph w.gnr --jobs bfs,components --out r.json");
+      at.shell("garner bench traversal " + quick + "--place simulated --kinds none --graph w.gnr --jobs bfs,components --out r.json");
   ASSERT_EQ(o.code, 0) << o.err;
   json const run = json::parse(read_text(at / "r.json"));
   EXPECT_EQ(run.at("graphs").size(), 1u);
@@ -145,8 +145,8 @@ TEST(bench_program, refuses_with_one_line_and_writes_nothing) {
 
 TEST(bench_program, stops_at_ctrl_c) {
   folder const at;
-  outcome const o =
-      at.garner({"bench", "traversal", "--place", "traced", "--scale", "18", "--out", "r.json"}, {{}, {}, std::chrono::milliseconds(700)});
+  outcome const o = at.garner({"bench", "traversal", "--place", "simulated", "--scale", "18", "--out", "r.json"},
+                              {{}, {}, std::chrono::milliseconds(700)});
   EXPECT_EQ(o.code, 1);
   expect_one_line(o.err);
   EXPECT_TRUE(at.names().empty());

@@ -28,23 +28,23 @@ TEST(components_program, gives_the_same_answer_in_every_way) {
   EXPECT_TRUE(plain.at("verified"));
   EXPECT_GT(plain.at("components"), 1);
   EXPECT_TRUE(plain.at("runs").at(0).at("bytes_link").is_null());
-  for (std::string const more : {"--variant emogi", "--place traced", "--place traced --variant emogi --access strided", "--access paged",
-                                 "--first-neighbours 0", "--first-neighbours 5 --slice 64 --trials 3",
-                                 "--variant emogi --vertices-per-team 8 --access merged --place traced --l2-bytes 1MiB"}) {
+  for (std::string const more : {"--variant emogi", "--place simulated", "--place simulated --variant emogi --access strided",
+                                 "--access paged", "--first-neighbours 0", "--first-neighbours 5 --slice 64 --trials 3",
+                                 "--variant emogi --vertices-per-team 8 --access merged --place simulated --l2-bytes 1MiB"}) {
     SCOPED_TRACE(more);
     json const j = run(at, "k.gnr --out b.txt " + more);
     EXPECT_EQ(j.at("components"), plain.at("components"));
     EXPECT_EQ(j.at("largest"), plain.at("largest"));
     EXPECT_EQ(read_text(at / "b.txt"), read_text(at / "a.txt"));
     EXPECT_EQ(j.at("runs").size(), more.find("trials") == std::string::npos ? 1u : 3u);
-    EXPECT_EQ(j.at("runs").at(0).at("bytes_link").is_number(), more.find("traced") != std::string::npos);
+    EXPECT_EQ(j.at("runs").at(0).at("bytes_link").is_number(), more.find("simulated") != std::string::npos);
   }
 }
 
 TEST(components_program, its_json_has_these_keys) {
   folder const at;
   generate(at);
-  json const j = run(at, "k.gnr --place traced");
+  json const j = run(at, "k.gnr --place simulated");
   for (char const* key : {"file",
                           "vertices",
                           "edges",
@@ -113,7 +113,7 @@ TEST(components_program, refuses_what_cannot_be) {
            {"k.gnr --first-neighbours 65", "0 to 64"},
            {"k.gnr --slice 65", "multiple of 32"},
            {"k.gnr --vertices-per-team 0", "1 to 1024"},
-           {"k.gnr --l2-bytes 1M", "--place traced"},
+           {"k.gnr --l2-bytes 1M", "--place simulated"},
            {"k.gnr --access paged --tier host", "paged"},
        }) {
     outcome const o = at.shell("garner components " + line);
@@ -155,11 +155,11 @@ class real_components : public ::testing::TestWithParam<known> {};
 TEST_P(real_components, have_their_known_figures) {
   known const& k = GetParam();
   std::filesystem::path const file = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data" / k.file;
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << k.file << " is not here";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs ../shared/data/" << k.file;
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --variant emogi", " --place traced", " --place traced --variant emogi --access merged"}) {
+  for (std::string const more : {"", " --variant emogi", " --place simulated", " --place simulated --variant emogi --access merged"}) {
     if (k.largest > 200'000 && more.find("merged") != std::string::npos) continue;  // some hundred rounds, simulated
     json const j = run(at, "g.gnr" + more);
     EXPECT_EQ(j.at("components").get<std::uint64_t>(), k.components + j.at("vertices").get<std::uint64_t>() - k.used) << more;

@@ -60,6 +60,16 @@ void expect_golden(std::string const& name, std::vector<std::string> const& comm
   EXPECT_EQ(now, read_text(file)) << "GARNER_UPDATE_GOLDEN=1 takes what the program writes now as right";
 }
 
+// The page of verbs and options is what the program says of itself.
+TEST(golden, options_page) {
+  folder const at;
+  std::filesystem::path const page = std::filesystem::path(GARNER_SOURCE_DIR) / "docs/options.md";
+  if (!std::filesystem::exists(page)) GTEST_SKIP() << "needs docs/options.md of the sources";
+  std::string const now = at.shell("garner --reference").out;
+  if (std::getenv("GARNER_UPDATE_GOLDEN")) std::ofstream(page, std::ios::binary) << now;
+  EXPECT_EQ(now, read_text(page)) << "garner --reference > docs/options.md";
+}
+
 TEST(golden, help) {
   expect_golden("help", {"garner --version",
                          "garner --help",
@@ -98,7 +108,7 @@ TEST(golden, generate) {
                              "garner generate kron --scale 8 r.foo",
                              "garner generate kron --scale 8 r.csv",
                              "garner generate kron --scale 8 nowhere/r.gnr",
-                             "garner generate kron --scale 8 --place traced r.gnr",
+                             "garner generate kron --scale 8 --place simulated r.gnr",
                              "garner generate kron --scale 8 --place moon r.gnr",
                              "garner generate kron --scale 8 --weights 9:1 r.gnr",
                              "garner generate kron --scale 8 --weights 1.5:2 r.gnr",
@@ -141,14 +151,15 @@ TEST(golden, bfs) {
       "bfs",
       {"printf '0 1\\n0 2\\n1 3\\n3 4\\n9 8\\n' > tree.el && garner convert tree.el tree.gnr > log",
        "garner bfs tree.gnr --source 0 --verify --out tree.txt && cat tree.txt",
-       "garner bfs tree.gnr --source 0 --place traced --access strided --verify",
-       "garner bfs tree.gnr --source 0 --place traced --access merged", "garner bfs tree.gnr --source 0 --place traced --access paged",
-       "garner bfs tree.gnr --source 0 --place traced --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
+       "garner bfs tree.gnr --source 0 --place simulated --access strided --verify",
+       "garner bfs tree.gnr --source 0 --place simulated --access merged",
+       "garner bfs tree.gnr --source 0 --place simulated --access paged",
+       "garner bfs tree.gnr --source 0 --place simulated --access aligned --l2-bytes 1M --json --verify", "garner bfs tree.gnr --source 4",
        "garner bfs tree.gnr --source 5 --access paged --json", "garner bfs tree.gnr --trials 4 --seed 3 --save-sources s.txt && cat s.txt",
        "garner bfs tree.gnr --sources s.txt --verify --levels --out last.txt",
        "printf '# two\\n9\\n\\n 0 # here\\n' > s.txt && garner bfs tree.gnr --sources s.txt",
-       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --place traced --trials 2 --verify",
-       "garner bfs k.gnr --place traced --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
+       "garner generate kron --scale 10 k.gnr --id-bytes 8 > log", "garner bfs k.gnr --place simulated --trials 2 --verify",
+       "garner bfs k.gnr --place simulated --access strided --trials 2 --no-split --vertices-per-team 8 --verify", "ls"});
 }
 
 TEST(golden, reorder) {
@@ -183,14 +194,14 @@ TEST(golden, stats) {
 }
 
 TEST(golden, plan) {
-  expect_golden(
-      "plan",
-      {"garner generate kron --scale 10 --weights 1:9 k.gnr > log", "garner plan k.gnr --job bfs --place traced",
-       "garner plan k.gnr --job sssp --place traced --access merged", "garner plan k.gnr --job components --place traced --access strided",
-       "garner plan k.gnr --job pagerank --place traced --iterations 20", "garner plan k.gnr --job bfs --place traced --access paged",
-       "garner plan k.gnr --job bfs --place host", "garner plan k.gnr --job bfs --place host --host-budget 100K",
-       "garner plan k.gnr --job components --variant pull", "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1",
-       "garner traffic components k.gnr --variant emogi", "garner traffic pagerank k.gnr --l2-bytes 8K"});
+  expect_golden("plan", {"garner generate kron --scale 10 --weights 1:9 k.gnr > log", "garner plan k.gnr --job bfs --place simulated",
+                         "garner plan k.gnr --job sssp --place simulated --access merged",
+                         "garner plan k.gnr --job components --place simulated --access strided",
+                         "garner plan k.gnr --job pagerank --place simulated --iterations 20",
+                         "garner plan k.gnr --job bfs --place simulated --access paged", "garner plan k.gnr --job bfs --place host",
+                         "garner plan k.gnr --job bfs --place host --host-budget 100K", "garner plan k.gnr --job components --variant pull",
+                         "garner traffic bfs k.gnr --source 1", "garner traffic sssp k.gnr --source 1",
+                         "garner traffic components k.gnr --variant emogi", "garner traffic pagerank k.gnr --l2-bytes 8K"});
 }
 
 TEST(golden, bad_input) {

@@ -26,12 +26,12 @@ TEST(plan_program, its_json_has_these_keys) {
   folder const at;
   generate(at);
   for (std::string const job : jobs)
-    for (std::string const place : {"device", "host", "traced"}) {
+    for (std::string const place : {"device", "host", "simulated"}) {
       SCOPED_TRACE(job + " " + place);
       json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
       for (char const* key :
            {"file",   "graph",  "vertices",   "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
-            "access", "memory", "copies",     "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
+            "access", "memory", "device_cache",     "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
             "per",    "bound",  "bytes_link", "ms",         "fits",         "why_not",      "levels_at_most"})
         EXPECT_TRUE(j.contains(key)) << key;
       std::map<std::string, std::uint64_t> by_tier;
@@ -50,16 +50,16 @@ TEST(plan_program, its_json_has_these_keys) {
     }
 }
 
-// The ids of a reordered graph, hints that the file keeps and packed lists count too, in the plan and when the job runs.
+// The ids of a reordered graph, cached neighbours that the file keeps and packed lists count too, in the plan and when the job runs.
 TEST(plan_program, memory_is_what_the_job_takes_of_any_file) {
   folder const at;
   outcome const made = at.shell(
-      "garner generate uniform --scale 13 --weights 1:9 k.gnr && garner reorder k.gnr r.gnr --by random --keep-hints 3 &&"
-      " garner reorder k.gnr p.gnr --by random --keep-hints 4 --compress");
+      "garner generate uniform --scale 13 --weights 1:9 k.gnr && garner reorder k.gnr r.gnr --by random --keep-cached-neighbours 3 &&"
+      " garner reorder k.gnr p.gnr --by random --keep-cached-neighbours 4 --compress");
   ASSERT_EQ(made.code, 0) << made.err;
   for (std::string const job : jobs)
     for (std::string const file : {"k.gnr", "r.gnr", "p.gnr"})
-      for (std::string const place : {"host", "traced"}) {
+      for (std::string const place : {"host", "simulated"}) {
         SCOPED_TRACE(job + " " + file + " " + place);
         auto const planned = run(at, "plan " + file + " --job " + job + " --place " + place).at("host_bytes").get<double>();
         outcome const ran = at.shell("garner " + job + " " + file + " --place " + place + " --stats --quiet --host-budget " +
@@ -89,7 +89,8 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
   for (refused const& r :
        {refused{"bfs", "--access copied --variant direction", "bottom-up"}, refused{"pagerank", "--access copied", "pull"},
         refused{"pagerank", "--access copied --variant pull", "pull"}, refused{"sssp", "--delta inf", "delta", false},
-        refused{"bfs", "--access strided --hints 2", "by levels", false}, refused{"bfs", "--access copied --tier managed", "does not go"},
+        refused{"bfs", "--access strided --cached-neighbours 2", "by levels", false},
+        refused{"bfs", "--access copied --tier managed", "does not go"},
         refused{"components", "--access paged --tier host", "does not go"}}) {
     SCOPED_TRACE(r.job + " " + r.options);
     std::vector<std::string> lines{r.job + " k.gnr "};
@@ -109,7 +110,7 @@ TEST(plan_program, what_does_not_go_together_is_refused_before_loading) {
 TEST(traffic_program, knows_what_packed_lists_take) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate uniform --scale 13 --compress p.gnr").code, 0);
-  std::uint64_t const planned = run(at, "plan p.gnr --job bfs --variant levels --place traced --device-budget 0").at("host_bytes");
+  std::uint64_t const planned = run(at, "plan p.gnr --job bfs --variant levels --place simulated --device-budget 0").at("host_bytes");
   outcome const o = at.shell("garner traffic bfs p.gnr --host-budget " + std::to_string(planned * 3 / 4));
   EXPECT_EQ(o.code, 1);
   EXPECT_NE(o.err.find("p.gnr: needs about"), std::string::npos) << o.err;  // not midway, of some array
@@ -132,14 +133,14 @@ TEST(plan_program, estimates_a_search_that_turns_round) {
   EXPECT_EQ(turns.at("levels_at_most").at("ms").at("51"), levels.at("ms").at("51"));
   outcome const text = at.shell("garner plan k.gnr --job bfs");
   EXPECT_NE(text.out.find("about"), std::string::npos);
-  EXPECT_NE(text.out.find("(--variant levels: at most"), std::string::npos);
+  EXPECT_NE(text.out.find("where they stay near (web, roads)"), std::string::npos);
 }
 
 TEST(plan_program, refuses_in_the_words_of_the_job) {
   folder const at;
   generate(at);
   for (std::string const job : jobs)
-    for (std::string const place : {"host", "traced"})
+    for (std::string const place : {"host", "simulated"})
       for (std::string const variant : {"", " --variant emogi"}) {
         if (job == "bfs" && !variant.empty()) continue;
         std::string const setting = " --host-budget 100K --place " + place + variant;
@@ -216,7 +217,7 @@ TEST(traffic_program, counts_what_the_job_counts) {
       ASSERT_EQ(all.at("runs").size(), 4u);
       for (json const& r : all.at("runs")) {
         std::string const access = r.at("access");
-        json const own = run(at, same.at(job) + " --place traced --device-budget 0 --l2-bytes " + l2 + " --access " + access);
+        json const own = run(at, same.at(job) + " --place simulated --device-budget 0 --l2-bytes " + l2 + " --access " + access);
         json const& seen = own.contains("runs") ? own.at("runs").at(0) : own;
         EXPECT_EQ(r.at("bytes_link"), seen.at("bytes_link")) << access;
         for (char const* size : {"32", "64", "96", "128"}) EXPECT_EQ(r.at("requests").at(size), seen.at("requests").at(size)) << access;

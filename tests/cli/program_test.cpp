@@ -126,7 +126,7 @@ TEST(common, stats_and_quiet) {
 TEST(json, has_what_it_promises) {
   folder const at;
   generate(at, "k.gnr", "--scale 10 --id-bytes 8");
-  for (std::string const place : {"host", "traced"}) {
+  for (std::string const place : {"host", "simulated"}) {
     SCOPED_TRACE(place);
     outcome const o = at.shell("garner bfs k.gnr --trials 3 --verify --json --place " + place);
     ASSERT_EQ(o.code, 0) << o.err;
@@ -150,7 +150,7 @@ TEST(json, has_what_it_promises) {
       std::uint64_t reached = 0, bytes = 0;
       for (json const& l : r.at("levels")) {
         reached += l.at("frontier").get<std::uint64_t>();
-        if (place == "traced") bytes += l.at("bytes_link").get<std::uint64_t>();
+        if (place == "simulated") bytes += l.at("bytes_link").get<std::uint64_t>();
         EXPECT_TRUE(l.contains("ms") && l.contains("edges"));
         EXPECT_TRUE(l.at("gbs").is_null());
       }
@@ -193,11 +193,11 @@ class real_graph : public ::testing::TestWithParam<known> {};
 TEST_P(real_graph, has_its_known_figures) {
   known const& k = GetParam();
   std::filesystem::path const file = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data" / k.file;
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << k.file << " is not here";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs ../shared/data/" << k.file;
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --place traced"}) {
+  for (std::string const more : {"", " --place simulated"}) {
     outcome const o = at.shell("garner bfs g.gnr --verify --json --source " + std::to_string(k.source) + more);
     ASSERT_EQ(o.code, 0) << o.err;
     json const run = json::parse(o.out).at("runs").at(0);
@@ -237,7 +237,7 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
   folder const at;
   outcome const o = at.shell("TMPDIR=$PWD XDG_CACHE_HOME=cache garner demo --scale 9 --quiet");
   ASSERT_EQ(o.code, 0) << o.err;
-  for (char const* word : {"host", "traced", "strided", "merged", "aligned", "paged"})
+  for (char const* word : {"host", "simulated", "strided", "merged", "aligned", "paged"})
     EXPECT_NE(o.out.find(word), std::string::npos) << word;
   for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
 }
@@ -245,13 +245,13 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
 TEST(bfs, copied_sends_the_active_lists_and_gives_what_aligned_gives) {
   folder const at;
   generate(at, "k.gnr", "--scale 10");
-  json const want = json::parse(at.shell("garner bfs k.gnr --source 5 --verify --json --place traced").out);
-  outcome const o = at.shell("garner bfs k.gnr --source 5 --verify --json --place traced --access copied");
+  json const want = json::parse(at.shell("garner bfs k.gnr --source 5 --verify --json --place simulated").out);
+  outcome const o = at.shell("garner bfs k.gnr --source 5 --verify --json --place simulated --access copied");
   ASSERT_EQ(o.code, 0) << o.err;
   json const got = json::parse(o.out);
   EXPECT_EQ(got.at("access"), "copied");
   EXPECT_EQ(got.at("variant"), "levels");
-  EXPECT_TRUE(got.at("copies").empty());
+  EXPECT_TRUE(got.at("device_cache").empty());
   for (char const* key : {"source", "reached", "edges", "depth_max", "depth_sum"})
     EXPECT_EQ(got["runs"][0][key], want["runs"][0][key]) << key;
   std::uint64_t sectors = 0;

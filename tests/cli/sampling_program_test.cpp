@@ -27,8 +27,8 @@ TEST(sampling_program, scores_as_json_and_file) {
   std::size_t rows = 0;
   while (std::getline(lines, line)) EXPECT_EQ(line.rfind(std::to_string(rows++) + "\t", 0), 0u);
   EXPECT_EQ(rows, 1024u);
-  json const traced = json::parse(at.shell("garner score k.gnr --by rpr --place traced --json").out);
-  EXPECT_GT(traced["bytes_link"].get<std::uint64_t>(), 0u);
+  json const simulated = json::parse(at.shell("garner score k.gnr --by rpr --place simulated --json").out);
+  EXPECT_GT(simulated["bytes_link"].get<std::uint64_t>(), 0u);
   // Mini-batches beforehand have a seed of their own: --seed draws the training set, and a file of it leaves nothing to draw.
   EXPECT_EQ(at.shell("printf '3\\n7\\n' > two.txt && garner score k.gnr --by sampled --presample 2 --train two.txt -o a.npy && "
                      "garner score k.gnr --by sampled --presample 2 --train two.txt --seed 9 -o b.npy && cmp a.npy b.npy")

@@ -15,17 +15,18 @@ TEST(sssp_program, json_has_what_it_promises) {
   for (std::string const weights : {"--weights 8:72", "--weights-f32 0:1"}) {
     ASSERT_EQ(at.shell("garner generate kron --scale 10 --id-bytes 8 k.gnr " + weights).code, 0);
     std::vector<json> sums;
-    for (std::string const how : {"--place host", "--place traced", "--place host --variant emogi", "--place traced --variant emogi"}) {
+    for (std::string const how :
+         {"--place host", "--place simulated", "--place host --variant emogi", "--place simulated --variant emogi"}) {
       SCOPED_TRACE(weights + " " + how);
       outcome const o = at.shell("garner sssp k.gnr --trials 3 --verify --json " + how);
       ASSERT_EQ(o.code, 0) << o.err;
       json const j = json::parse(o.out);
-      bool const traced = j.at("place") == "traced", emogi = how.find("emogi") != std::string::npos;
+      bool const simulated = j.at("place") == "simulated", emogi = how.find("emogi") != std::string::npos;
       EXPECT_EQ(j.at("weights"), weights.find("f32") == std::string::npos ? "u32" : "f32");
       EXPECT_EQ(j.at("variant"), emogi ? "emogi" : "near-far");
       EXPECT_EQ(j.at("delta").is_null(), emogi);
       EXPECT_EQ(j.at("split_hubs"), !emogi);
-      EXPECT_EQ(j.at("join_lists"), traced && !emogi);
+      EXPECT_EQ(j.at("join_lists"), simulated && !emogi);
       EXPECT_EQ(j.at("verified"), true);
       for (char const* key : {"file", "vertices", "edges", "directed", "tier", "access", "id_bytes", "vertices_per_team", "slice",
                               "l2_bytes", "device_budget", "host_budget", "state_bytes", "checked", "simulated"})
@@ -39,11 +40,11 @@ TEST(sssp_program, json_has_what_it_promises) {
         std::uint64_t edges = 0, bytes = 0;
         for (json const& l : r.at("rounds")) {
           edges += l.at("edges").get<std::uint64_t>();
-          if (traced) bytes += l.at("bytes_link").get<std::uint64_t>();
+          if (simulated) bytes += l.at("bytes_link").get<std::uint64_t>();
         }
         EXPECT_EQ(r.at("edges"), edges);
-        EXPECT_EQ(r.at("bytes_link").is_null(), !traced);
-        if (traced) {
+        EXPECT_EQ(r.at("bytes_link").is_null(), !simulated);
+        if (simulated) {
           EXPECT_EQ(r.at("bytes_link"), bytes);
         }
         sum.push_back({r.at("reached"), r.at("distance_max"), r.at("distance_sum")});
@@ -91,10 +92,10 @@ TEST(sssp_program, says_what_to_try) {
 
 TEST(sssp_program, knows_the_roads_of_new_york) {
   std::filesystem::path const file = std::filesystem::path(GARNER_SOURCE_DIR) / "../shared/data/USA-road-d.NY/USA-road-d.NY.gr.zst";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "USA-road-d.NY is not here";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs ../shared/data/USA-road-d.NY";
   folder const at;
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' g.gnr").code, 0);
-  for (std::string const more : {"", " --variant emogi", " --place traced"})
+  for (std::string const more : {"", " --variant emogi", " --place simulated"})
     for (auto const& [source, largest, sum] : {std::tuple{1, 1440081, 186686642878}, std::tuple{140961, 954419, 96216936160}}) {
       outcome const o = at.shell("garner sssp g.gnr --verify --json --source " + std::to_string(source) + more);
       ASSERT_EQ(o.code, 0) << o.err;

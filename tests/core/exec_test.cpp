@@ -15,16 +15,16 @@ struct results {
 
 // Item i reads the run [begin(i), end(i)): all begins and lengths modulo a line occur.
 struct ask_everything {
-  run<std::uint32_t> all;
+  span<std::uint32_t> all;
   std::uint32_t* bits;
   results* r;
-  GARNER_HD static run<std::uint32_t> part(run<std::uint32_t> all, std::uint64_t i) {
+  GARNER_HD static span<std::uint32_t> part(span<std::uint32_t> all, std::uint64_t i) {
     std::uint64_t const begin = i * 37 % 211;
     return {all.data, begin, begin + i * 13 % 173};
   }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    run<std::uint32_t> const mine = part(all, i);
+    span<std::uint32_t> const mine = part(all, i);
     std::uint64_t const sum = t.sum(mine, [](std::uint32_t e) { return static_cast<std::uint64_t>(e); });
     std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [](std::uint64_t k) { return k; });
     std::uint32_t const least = t.min(mine, 1000000u, [](std::uint32_t e) { return e; });
@@ -118,8 +118,8 @@ struct move_runs {
   using full_blocks = void;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    t.pieces(
-        run<T>{data, begin(i), begin(i) + length(i)},
+    t.parts(
+        span<T>{data, begin(i), begin(i) + length(i)},
         [&](T const* elements, auto count, auto first) {
           for (std::uint64_t k = 0; k < count; ++k) {
             out[i * room + first + k] = elements[k];
@@ -217,7 +217,7 @@ struct sum_parts {
   static GARNER_HD std::uint64_t end(std::uint64_t i, std::uint64_t last) { return last - smaller(last, i % 5 ? i * 11 % 50 : 0); }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    run<std::uint32_t> const part{values, begin(i, offsets[0]), end(i, offsets[lists(i)])};
+    span<std::uint32_t> const part{values, begin(i, offsets[0]), end(i, offsets[lists(i)])};
     if (part.begin >= part.end) return;
     t.sum_lists(
         part, offsets, lists(i), [](std::uint32_t e) { return static_cast<std::uint64_t>(e); },
@@ -266,21 +266,21 @@ TEST_P(exec, fill_and_copy) {
 }
 GARNER_AT_EVERY_PLACE(exec);
 
-// What a traced warp asks for, by hand: lanes 3 .. 31 of the first line, then one whole line, then 8 elements.
+// What a simulated warp asks for, by hand: lanes 3 .. 31 of the first line, then one whole line, then 8 elements.
 struct keep_reads : request_sink {
   std::vector<std::vector<far_read>> warps;
   void warp(std::span<std::vector<far_read> const> teams) override { warps.emplace_back(teams[0]); }
 };
 struct read_one {
-  run<std::uint32_t> r;
+  span<std::uint32_t> r;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t) const {
     t.each(r, [](std::uint32_t) {});
   }
 };
-TEST(traced, steps_start_on_lines_only_when_aligned) {
+TEST(simulated, steps_start_on_lines_only_when_aligned) {
   keep_reads seen;
-  executor x({place_kind::traced, 0}, &seen);
+  executor x({place_kind::simulated, 0}, &seen);
   auto const far = far_copy(x, std::vector<std::uint32_t>(128));
   auto const at = reinterpret_cast<std::uint64_t>(far.data());
   for_each_item<32>(x, 1, read_one{{far.data(), 3, 72}}, access_mode::aligned);
@@ -300,10 +300,10 @@ TEST(traced, steps_start_on_lines_only_when_aligned) {
 TEST(place, names_there_and_back) {
   EXPECT_EQ(parse_place("device:3"), (place{place_kind::device, 3}));
   EXPECT_EQ(to_string(place{place_kind::device, 3}), "device 3");
-  EXPECT_EQ(parse_place("traced").kind, place_kind::traced);
+  EXPECT_EQ(parse_place("simulated").kind, place_kind::simulated);
   EXPECT_EQ(parse_access(to_string(access_mode::merged)), access_mode::merged);
   EXPECT_EQ(parse_tier(to_string(tier::managed)), tier::managed);
-  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("host, device, device:N or traced"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_place("device:x"); }).find("host, device, device:N or simulated"), std::string::npos);
 }
 
 TEST(executor, no_such_device) {

@@ -41,12 +41,12 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
     o.duplicates = gather_duplicates::repeat;
     EXPECT_EQ(ask(300000, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table), o).order, gather_order::none) << row;
   }
-  // Several mini-batches share rows, whatever the table; a device that is traced chooses as the device would, the host does not sort.
-  auto const window = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true, false}, {}, shipped).order; };
-  EXPECT_EQ(window(place_kind::device), gather_order::sorted);
-  EXPECT_EQ(window(place_kind::traced), gather_order::sorted);
-  EXPECT_EQ(window(place_kind::host), gather_order::none);
-  EXPECT_EQ(choose({{place_kind::traced, 0}, 300000, 512, 64u << 20, 64u << 20, true, false, false}, {}, shipped).order,
+  // Several mini-batches share rows, whatever the table; a device that is simulated chooses as the device would, the host does not sort.
+  auto const batched = [&](place_kind where) { return choose({{where, 0}, 3000, 512, 1000, 1000, true, true, false}, {}, shipped).order; };
+  EXPECT_EQ(batched(place_kind::device), gather_order::sorted);
+  EXPECT_EQ(batched(place_kind::simulated), gather_order::sorted);
+  EXPECT_EQ(batched(place_kind::host), gather_order::none);
+  EXPECT_EQ(choose({{place_kind::simulated, 0}, 300000, 512, 64u << 20, 64u << 20, true, false, false}, {}, shipped).order,
             gather_order::sorted);
   for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
     EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::naive, order)).order, order);
@@ -86,7 +86,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
   EXPECT_EQ(ask(300000, 512, 1, asking_for(once)).order, gather_order::sorted);
   EXPECT_EQ(ask(300000, 512, 32, asking_for(repeat)).order, gather_order::sorted);  // for its translations
   gather_question q = of_table(300000, 512, 1);
-  q.window = true;
+  q.batched = true;
   EXPECT_EQ(choose(q, asking_for(repeat), shipped).order, gather_order::none);
   // Nothing crosses, so nothing is looked for.
   q = of_table(300000, 512, 32), q.far_rows = 0;
@@ -108,7 +108,7 @@ TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_th
 
 TEST(choice_of_duplicates, once_where_there_are_more_ids_than_far_rows) {
   // 300,000 ids of 500 rows: 19.2 MB as they come, 32 KB once.
-  gather_question q{{place_kind::traced, 0}, 300000, 64, 500, 500, false, false, false};
+  gather_question q{{place_kind::simulated, 0}, 300000, 64, 500, 500, false, false, false};
   gather_run run = choose(q, {}, shipped);
   EXPECT_EQ(run.duplicates, gather_duplicates::once);
   EXPECT_THAT(run.why, HasSubstr("300,000 sorted ids ask for some 500 rows, each of which crosses once; sorted "));
@@ -173,7 +173,7 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::none)).way, gather_way::aligned);
   EXPECT_EQ(ask(300000, 512, 32, asking(gather_way::automatic, gather_order::bucketed)).way, gather_way::aligned);
   EXPECT_EQ(ask(300000, 500, 32).way, gather_way::aligned);  // rows that are not of whole 16 bytes
-  for (place_kind kind : {place_kind::host, place_kind::traced}) {
+  for (place_kind kind : {place_kind::host, place_kind::simulated}) {
     gather_question q = of_table(300000, 512, 32);
     q.where.kind = kind;
     EXPECT_EQ(choose(q, {}, shipped).way, gather_way::aligned);
@@ -196,9 +196,9 @@ TEST(choice_of_way, the_copy_engine_is_never_chosen_where_it_cannot_or_may_not) 
   gather_options loads;
   loads.load_bytes = 8;  // is about loads
   EXPECT_EQ(ask(300000, 512, 32, loads).way, gather_way::aligned);
-  // A window of as many ids is as dense as one batch of them.
+  // A batched of as many ids is as dense as one batch of them.
   gather_question q = of_table(300000, 512, 32);
-  q.window = true;
+  q.batched = true;
   EXPECT_EQ(choose(q, {}, shipped).way, gather_way::bulk);
   // Where most rows are near, going over them apart costs what is won.
   q = of_table(300000, 512, 64);

@@ -45,8 +45,8 @@ std::vector<std::uint8_t> gathered(tiered_tensor& t, std::vector<std::int64_t> c
   auto const small = near_copy(x, std::vector<std::int32_t>(ids.begin(), ids.end()));
   std::uint64_t const bytes = ids.size() * t.width() * bytes_of(options.to.value_or(t.kind()));
   auto const out = near_copy(x, std::vector<std::uint8_t>(bytes + out_offset + 64, 0xcd));
-  id_array const from = narrow ? id_array{small.data(), ids.size(), 4} : id_array{wide.data(), ids.size(), 8};
-  gather_run const run = t.gather(from, out.data() + out_offset, options);
+  id_span const from = narrow ? id_span{small.data(), ids.size(), 4} : id_span{wide.data(), ids.size(), 8};
+  gather_run const run = t.gather(from, {out.data() + out_offset, bytes}, options);
   if (ran) *ran = run;
   auto all = host_copy(x, out.data(), out.size());
   for (std::uint64_t k = 0; k < out_offset; ++k) EXPECT_EQ(all[k], 0xcd) << "before the rows";
@@ -194,15 +194,20 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
             "id -9223372036854775808 at position 0: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { gathered(t, {std::numeric_limits<std::int64_t>::max()}); }),
             "id 9223372036854775807 at position 0: this table has rows 0 to 99");
-  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 2}, nullptr); }), "ids of 2 bytes; say 4 or 8");
-  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 4, true}, nullptr); }), "unsigned ids of 4 bytes; widen them to 8");
+  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 2}, {}); }), "ids of 2 bytes; say 4 or 8");
+  EXPECT_EQ(error_of([&] { t.gather({ways.data(), 1, 4, true}, {}); }), "unsigned ids of 4 bytes; widen them to 8");
   executor x(where());
   auto const as_given = near_copy(x, std::vector<std::uint64_t>{3, ~std::uint64_t{0}});
   EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8, true}); }), "id 18446744073709551615 at position 1: this table has rows 0 to 99");
   EXPECT_EQ(error_of([&] { t.hits({as_given.data(), 2, 8}); }), "id -1 at position 1: this table has rows 0 to 99");
-  EXPECT_EQ(error_of([&] { t.gather({nullptr, 1, 8}, nullptr); }), "1 ids and no data");
+  EXPECT_EQ(error_of([&] { t.gather({nullptr, 1, 8}, {}); }), "1 ids and no data");
   std::int64_t const id = 0;
-  EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, nullptr); }), "1 ids and no place for their rows");
+  EXPECT_EQ(error_of([&] { t.gather({&id, 1, 8}, {}); }), "1 ids and no place for their rows");
+  std::vector<std::uint8_t> small(t.row_bytes() - 1);
+  EXPECT_EQ(error_of([&] {
+              t.gather({&id, 1, 8}, small);
+            }),
+            fmt::format("1 rows take {} bytes, and their place has {}; give a larger one", t.row_bytes(), small.size()));
 }
 
 TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
@@ -213,7 +218,7 @@ TEST_P(gather, tables_of_no_and_one_row_and_no_ids) {
       options.where = where();
       tiered_tensor t(data.rows, options);
       EXPECT_EQ(t.rows(), rows);
-      EXPECT_EQ(t.gather({}, nullptr).rows, 0u);
+      EXPECT_EQ(t.gather({}, {}).rows, 0u);
       EXPECT_EQ(gathered(t, {}).size(), 0u);
       if (rows == 0) EXPECT_EQ(error_of([&] { gathered(t, {0}); }), "id 0 at position 0: this table has no rows");
       else EXPECT_EQ(gathered(t, {0, 0, 0}), serial(data, {0, 0, 0}));
@@ -243,14 +248,14 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
       std::vector<std::vector<std::int64_t>> ids;
       std::vector<buffer<std::int64_t>> near;
       std::vector<buffer<std::uint8_t>> outs;
-      std::vector<id_array> batches;
-      std::vector<void*> places;
+      std::vector<id_span> batches;
+      std::vector<row_output> places;
       for (std::size_t b = 0; b < count; ++b) {
         ids.push_back(draw_ids(b * 7 % 50, 500, b, true));  // some are empty
         near.push_back(near_copy(x, ids.back()));
         outs.push_back(near_copy(x, std::vector<std::uint8_t>(ids.back().size() * width + wall, 0xcd)));
         batches.push_back({near.back().data(), ids.back().size(), 8});
-        places.push_back(outs.back().data());
+        places.push_back(outs.back());
       }
       gather_options how;
       for (gather_duplicates duplicates : all_duplicates) {
@@ -266,7 +271,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
       if (count == 150) {
         ids[101][3] = -1;
         near[101] = near_copy(x, ids[101]);
-        batches[101].data = near[101].data();
+        batches[101] = {near[101].data(), ids[101].size(), 8};
         EXPECT_EQ(error_of([&] { t.gather_many(batches, places, how); }), "id -1 at position 3 of batch 101: this table has rows 0 to 499");
       }
     }
@@ -368,11 +373,11 @@ TEST_P(gather, conversions_give_the_same_bits_everywhere) {
 }
 
 // --- what crosses the link ---
-traffic traced(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_way way, std::uint64_t kept = 0,
-               gather_order order = gather_order::none, gather_duplicates duplicates = gather_duplicates::automatic) {
+traffic simulated(std::uint64_t width, std::vector<std::int64_t> const& ids, gather_way way, std::uint64_t kept = 0,
+                  gather_order order = gather_order::none, gather_duplicates duplicates = gather_duplicates::automatic) {
   table const data(4000, width);
   tiered_options options;
-  options.where = {place_kind::traced, 0};
+  options.where = {place_kind::simulated, 0};
   options.device_budget = kept * width;
   tiered_tensor t(data.rows, options);
   gather_options how;
@@ -382,40 +387,40 @@ traffic traced(std::uint64_t width, std::vector<std::int64_t> const& ids, gather
   EXPECT_EQ(run.way, way);
   return run.link;
 }
-TEST(traced_gather, figure_3_5_of_the_dissertation) {
+TEST(simulated_gather, figure_3_5_of_the_dissertation) {
   // Eight of four steps that each meet two lines; but the last three steps leave together, and meet in lines.
-  EXPECT_EQ(traced(480, {1}, gather_way::naive).request_count(), 6u);
-  EXPECT_EQ(traced(480, {1}, gather_way::shifted).request_count(), 5u);
-  EXPECT_EQ(traced(480, {1}, gather_way::aligned).request_count(), 5u);
-  EXPECT_EQ(traced(480, {1}, gather_way::shifted).bytes_useful, 480u);
+  EXPECT_EQ(simulated(480, {1}, gather_way::naive).request_count(), 6u);
+  EXPECT_EQ(simulated(480, {1}, gather_way::shifted).request_count(), 5u);
+  EXPECT_EQ(simulated(480, {1}, gather_way::aligned).request_count(), 5u);
+  EXPECT_EQ(simulated(480, {1}, gather_way::shifted).bytes_useful, 480u);
 }
-TEST(traced_gather, rows_of_602_floats) {
+TEST(simulated_gather, rows_of_602_floats) {
   // Row 3 begins 56 B into a line: 72 + 18 * 128 + 32 bytes; unaligned, each of 19 steps meets two lines,
   // of which three steps of four share some: 4 rounds of 2 + 4 requests, and one of 2 + 3.
-  traffic const naive = traced(2408, {3}, gather_way::naive), shifted = traced(2408, {3}, gather_way::shifted),
-                aligned = traced(2408, {3}, gather_way::aligned);
+  traffic const naive = simulated(2408, {3}, gather_way::naive), shifted = simulated(2408, {3}, gather_way::shifted),
+                aligned = simulated(2408, {3}, gather_way::aligned);
   EXPECT_EQ(naive.request_count(), 29u);
   EXPECT_EQ(shifted.request_count(), 20u);
   EXPECT_EQ(aligned.request_count(), 20u);
   EXPECT_EQ(aligned.requests[3], 18u);
   EXPECT_EQ(aligned.bytes_useful, 2408u);
 }
-TEST(traced_gather, shorter_than_a_line_or_of_whole_lines_is_not_shifted) {
+TEST(simulated_gather, shorter_than_a_line_or_of_whole_lines_is_not_shifted) {
   for (std::uint64_t width : {64, 100, 128, 512})
-    EXPECT_EQ(traced(width, {1, 5, 3}, gather_way::shifted), traced(width, {1, 5, 3}, gather_way::naive)) << width;
+    EXPECT_EQ(simulated(width, {1, 5, 3}, gather_way::shifted), simulated(width, {1, 5, 3}, gather_way::naive)) << width;
 }
-TEST(traced_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
-  EXPECT_EQ(traced(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
-  EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
+TEST(simulated_gather, near_rows_ask_nothing_of_the_link_and_repeated_ones_once) {
+  EXPECT_EQ(simulated(512, {0, 1, 2}, gather_way::aligned, 3).request_count(), 0u);
+  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::aligned, 3).request_count(), 4u);
   std::vector<std::int64_t> const same(64, 7);
   for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
-    EXPECT_EQ(traced(512, same, gather_way::aligned, 0, order).request_count(), 4u) << to_string(order);
-    EXPECT_EQ(traced(512, same, gather_way::aligned, 0, order, gather_duplicates::repeat).request_count(), 4u * 64 / 8)
+    EXPECT_EQ(simulated(512, same, gather_way::aligned, 0, order).request_count(), 4u) << to_string(order);
+    EXPECT_EQ(simulated(512, same, gather_way::aligned, 0, order, gather_duplicates::repeat).request_count(), 4u * 64 / 8)
         << to_string(order);  // a block's warps share
   }
-  EXPECT_EQ(traced(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
+  EXPECT_EQ(simulated(512, {0, 1, 3}, gather_way::bulk, 3, gather_order::bucketed).request_count(), 4u);
 }
-TEST(traced_gather, reads_each_far_row_once_in_every_way_and_order) {
+TEST(simulated_gather, reads_each_far_row_once_in_every_way_and_order) {
   // Rows of whole units of the copy engine, so that what is read is the rows and nothing beside them. No group is so long that it is cut.
   for (std::uint64_t width : {16, 48, 128, 512, 2416}) {
     table const data(1000, width);
@@ -428,7 +433,7 @@ TEST(traced_gather, reads_each_far_row_once_in_every_way_and_order) {
       for (std::int64_t id : ids)
         if (static_cast<std::uint64_t>(id) >= kept) ++asked, distinct.insert(id);
       tiered_options options;
-      options.where = {place_kind::traced, 0};
+      options.where = {place_kind::simulated, 0};
       options.device_budget = kept * width;
       tiered_tensor t(data.rows, options);
       for (gather_way way : {gather_way::naive, gather_way::shifted, gather_way::aligned, gather_way::bulk})
@@ -452,12 +457,12 @@ TEST(traced_gather, reads_each_far_row_once_in_every_way_and_order) {
     }
   }
 }
-TEST(traced_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
+TEST(simulated_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
   // 40 MB of rows: a table within reach, where no order is needed for translations. 200 KB: even a launch more would show.
   for (auto const& [n, once] : {std::pair{10000, true}, {50, false}}) {
     table const data(3000, 4096);
     tiered_options options;
-    options.where = {place_kind::traced, 0};
+    options.where = {place_kind::simulated, 0};
     options.device_budget = 0;
     tiered_tensor t(data.rows, options);
     auto ids = draw_ids(static_cast<std::uint64_t>(n) / 2, 3000, 1, false);
@@ -476,16 +481,17 @@ TEST(traced_gather, automatic_reads_each_far_row_once_unless_that_would_show) {
     EXPECT_EQ(run.link.bytes_useful, ids.size() * 4096) << run.why;
   }
 }
-TEST(traced_gather, several_batches_cross_once_by_the_copy_engine_too) {
+TEST(simulated_gather, several_batches_cross_once_by_the_copy_engine_too) {
   table const data(4000, 512);
   tiered_options options;
-  options.where = {place_kind::traced, 0};
+  options.where = {place_kind::simulated, 0};
   options.device_budget = 100 * 512;
   tiered_tensor t(data.rows, options);
   std::vector<std::int64_t> const ids{5, 700, 3000, 700, 99, 3000};  // two far rows, twice each
   std::vector<std::uint8_t> out(2 * ids.size() * 512);
-  std::vector<id_array> const batches{{ids.data(), ids.size(), 8}, {ids.data(), ids.size(), 8}};
-  std::vector<void*> const outs{out.data(), out.data() + ids.size() * 512};
+  std::vector<id_span> const batches{{ids.data(), ids.size(), 8}, {ids.data(), ids.size(), 8}};
+  std::uint64_t const half = out.size() / 2;
+  std::vector<row_output> const outs{{out.data(), half}, {out.data() + half, half}};
   gather_options how;
   how.way = gather_way::bulk;
   gather_run const run = t.gather_many(batches, outs, how);

@@ -77,18 +77,18 @@ TEST_F(npy, other_types_are_raw_bytes) {
     EXPECT_EQ(t.width, 2 * each);
     EXPECT_EQ(t.type_bytes, each);
     tiered_options o;
-    o.where = {place_kind::traced, 0}, o.device_budget = t.row_bytes();
+    o.where = {place_kind::simulated, 0}, o.device_budget = t.row_bytes();
     tiered_tensor tensor(t, o);
     EXPECT_THAT(tensor.about(), ::testing::HasSubstr(std::string("elements of ") + descr + " are held as raw bytes"));
     std::int64_t const ids[] = {2, 0, 2, 1};
     std::string out(4 * t.row_bytes(), '\0');
-    tensor.gather({ids, 4, 8}, out.data());
+    tensor.gather({ids, 4, 8}, out);
     for (std::size_t k = 0; k < 4; ++k)
       EXPECT_EQ(out.substr(k * t.row_bytes(), t.row_bytes()), data.substr(static_cast<std::size_t>(ids[k]) * t.row_bytes(), t.row_bytes()));
     gather_options to;
     to.to = element::f32;
     EXPECT_THAT(error_of([&] {
-                  tensor.gather({ids, 4, 8}, out.data(), to);
+                  tensor.gather({ids, 4, 8}, out, to);
                 }),
                 ::testing::StartsWith(std::string("rows of ") + descr + ", held as raw bytes, cannot be written as f32"));
   }
@@ -108,7 +108,7 @@ TEST_F(npy, bf16_is_what_the_caller_says) {
     std::vector<float> out(6);
     gather_options to;
     to.to = element::f32;
-    tiered_tensor(t).gather({ids, 2, 8}, out.data(), to);
+    tiered_tensor(t).gather({ids, 2, 8}, out, to);
     EXPECT_EQ(out, values) << descr;
   }
   write(bytes(header("bfloat16", "(2, 3)"), data));

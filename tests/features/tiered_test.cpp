@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "child.hpp"
+#include "comm/peer_group.hpp"
 #include "core/random.hpp"
 #include "features/place_rows.hpp"
 #include "memory/budget.hpp"
-#include "memory/peer_group.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -41,7 +41,7 @@ void expect_all_rows(tiered_tensor& t) {
   auto const ids = all_ids(t.rows());
   auto const near = near_copy(x, ids);
   buffer<std::int64_t> const out(x.near(), t.rows() * t.width() + 1, x.device(), "a test");
-  t.gather({near.data(), ids.size(), 8}, out.data());
+  t.gather({near.data(), ids.size(), 8}, out);
   auto const got = host_copy(x, out.data(), t.rows() * t.width());
   for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / t.width()]) << t.about();
 }
@@ -67,7 +67,7 @@ TEST(hottest, is_a_stable_sort_of_the_scores) {
   scores[7] = NAN;
   EXPECT_EQ(error_of([&] { require_numbers(scores); }), "the score of row 7 is not a number");
   numbered_rows const data(10, 5);
-  for (place const where : {place{}, place{place_kind::traced}})
+  for (place const where : {place{}, place{place_kind::simulated}})
     for (std::uint64_t budget : {0, 100}) {  // whether or not the scores decide anything
       tiered_options o;
       o.where = where, o.device_budget = budget, o.scores = scores;
@@ -115,27 +115,27 @@ TEST(tiers, rows_lie_in_any_mixture) {
               std::vector<float> scores(scored ? rows : 0);
               for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(random_bits(2, 0, i) % 20);
               tiered_options o;
-              o.where = {place_kind::traced, 0};
+              o.where = {place_kind::simulated, 0};
               o.device_budget = kept * width * 8 + 7;
               o.peer_budget = a_peer * width * 8;
               for (std::uint64_t p = 0; p < peers; ++p) o.peers.push_back(static_cast<int>(p));
               o.scores = scores;
               tiered_tensor t(data.rows, o);
-              EXPECT_EQ(t.device_rows(), kept);
-              EXPECT_EQ(t.peer_rows(), std::min(rows - kept, a_peer * peers));
-              EXPECT_EQ(t.device_rows() + t.peer_rows() + t.host_rows(), rows);
+              EXPECT_EQ(t.tiers()[tier::device], kept);
+              EXPECT_EQ(t.tiers()[tier::peer], std::min(rows - kept, a_peer * peers));
+              EXPECT_EQ(t.tiers()[tier::device] + t.tiers()[tier::peer] + t.tiers()[tier::host], rows);
               expect_all_rows(t);
               auto const ids = all_ids(rows);
-              gather_hits const hits = t.hits({ids.data(), ids.size(), 8});
-              EXPECT_EQ(hits.device, t.device_rows());
-              EXPECT_EQ(hits.peer, t.peer_rows());
-              EXPECT_EQ(hits.host, t.host_rows());
+              rows_by_tier const hits = t.hits({ids.data(), ids.size(), 8});
+              EXPECT_EQ(hits[tier::device], t.tiers()[tier::device]);
+              EXPECT_EQ(hits[tier::peer], t.tiers()[tier::peer]);
+              EXPECT_EQ(hits[tier::host], t.tiers()[tier::host]);
               if (scored && kept && kept < rows) {  // no row far is hotter than one near
                 float coldest_near = INFINITY, hottest_far = -INFINITY;
                 for (std::int64_t id : ids) {
-                  gather_hits const one = t.hits({&id, 1, 8});
+                  rows_by_tier const one = t.hits({&id, 1, 8});
                   float const s = scores[static_cast<std::size_t>(id)];
-                  if (one.device) coldest_near = std::min(coldest_near, s);
+                  if (one[tier::device]) coldest_near = std::min(coldest_near, s);
                   else hottest_far = std::max(hottest_far, s);
                 }
                 EXPECT_GE(coldest_near, hottest_far);
@@ -160,7 +160,7 @@ TEST(tiers, on_a_device_rows_lie_in_any_mixture) {
         }
         o.scores = scores;
         tiered_tensor t(data.rows, o);
-        EXPECT_EQ(t.device_rows(), kept);
+        EXPECT_EQ(t.tiers()[tier::device], kept);
         expect_all_rows(t);
       }
 }
@@ -176,8 +176,8 @@ TEST(tiers, on_a_device_what_repeats_is_not_copied_from_places_in_host_memory) {
   gather_options how;
   for (gather_order order : {gather_order::none, gather_order::bucketed, gather_order::sorted}) {
     how.order = order;
-    EXPECT_EQ(t.gather({ids.data(), 10, 8}, near.data(), how).duplicates, gather_duplicates::once) << to_string(order);
-    EXPECT_EQ(t.gather({ids.data(), 10, 8}, pinned.data(), how).duplicates,
+    EXPECT_EQ(t.gather({ids.data(), 10, 8}, near, how).duplicates, gather_duplicates::once) << to_string(order);
+    EXPECT_EQ(t.gather({ids.data(), 10, 8}, pinned, how).duplicates,
               order == gather_order::sorted ? gather_duplicates::once : gather_duplicates::repeat)
         << to_string(order);
   }
@@ -201,17 +201,23 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
   errc code{};
   EXPECT_NE(error_of(
                 [&] {
-                  t.gather({plain, 10, 8}, near.data());
+                  t.gather({plain, 10, 8}, near);
                 },
                 &code)
                 .find("ids lie in memory that device 0 does not read"),
             std::string::npos);
   EXPECT_EQ(code, errc::usage);
-  EXPECT_NE(error_of([&] { t.gather({near.data(), 10, 8}, plain); }, &code).find("places for rows lie in memory"), std::string::npos);
+  EXPECT_NE(error_of(
+                [&] {
+                  t.gather({near.data(), 10, 8}, {plain, 8000});
+                },
+                &code)
+                .find("places for rows lie in memory"),
+            std::string::npos);
   EXPECT_EQ(code, errc::usage);
   error_of([&] { t.hits({plain, 10, 8}); }, &code);
   EXPECT_EQ(code, errc::usage);
-  t.gather({pinned.data(), 10, 8}, near.data());  // and the device is well
+  t.gather({pinned.data(), 10, 8}, near);  // and the device is well
   EXPECT_EQ(x.read(near.data() + 50), 0);
   std::free(plain);
 }
@@ -219,7 +225,7 @@ TEST(tiers, on_a_device_ids_and_places_elsewhere_are_refused) {
 TEST(tiers, explain_tells_of_several_mini_batches) {
   numbered_rows const data(1000, 64);
   tiered_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.device_budget = 0;
   tiered_tensor const t(data.rows, o);
   EXPECT_EQ(t.explain(200).order, gather_order::none);
@@ -240,8 +246,8 @@ TEST(tiers, on_a_device_a_stream_of_the_callers) {
     for (executor* on : {&x, &y, &x}) {
       buffer<std::int64_t> const out(tier::device, 5000 * 16, 0, "a test");
       gather_options how;
-      how.stream = on->stream(), how.order = order, how.multiprocessors = 4;
-      t.gather({near.data(), ids.size(), 8}, out.data(), how);
+      how.stream = stream_ref::of_address(on->stream()), how.order = order, how.multiprocessors = 4;
+      t.gather({near.data(), ids.size(), 8}, out, how);
       auto const got = host_copy(*on, out.data(), out.size());
       for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 16]);
     }
@@ -264,11 +270,13 @@ TEST(tiers, on_a_device_streams_that_come_and_go_at_one_address) {
     for (int round = 0; round < 4; ++round) {
       gather_options how;
       how.way = way, how.order = gather_order::sorted;
-      void* const first = how.stream = device::make_stream(0);
-      t.gather({near_up.data(), n, 8}, out.data(), how);
+      void* const first = device::make_stream(0);
+      how.stream = stream_ref::of_address(first);
+      t.gather({near_up.data(), n, 8}, out, how);
       device::free_stream(0, first);  // returns at once; what was given still runs
-      void* const second = how.stream = device::make_stream(0);
-      t.gather({near_down.data(), n, 8}, other.data(), how);
+      void* const second = device::make_stream(0);
+      how.stream = stream_ref::of_address(second);
+      t.gather({near_down.data(), n, 8}, other, how);
       device::wait(0, second);
       device::free_stream(0, second);
       auto const got = host_copy(x, out.data(), out.size()), got_other = host_copy(x, other.data(), other.size());
@@ -314,12 +322,12 @@ TEST_P(beside_others, tensors_share_the_rows_on_peers) {
           tiered_tensor second = first->beside(at(1));
           // Its own: the rows kept on it, ranks where there are some, and the words it works with. No row of a peer twice.
           bool const ranks = scored && near < 1000 && (near || peers) && kept;
-          EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 40) << second.about();
+          EXPECT_EQ(pays(1).used() - made, (kept ? near * 40 : 0) + (ranks ? 4000 : 0) + 8 * (2 + tier_count)) << second.about();
           tiered_tensor const third = second.beside(at(0));
           for (tiered_tensor const* t : std::initializer_list<tiered_tensor const*>{&second, &third}) {
-            EXPECT_EQ(t->device_rows(), first->device_rows());
-            EXPECT_EQ(t->peer_rows(), first->peer_rows());
-            EXPECT_EQ(t->host_rows(), first->host_rows());
+            EXPECT_EQ(t->tiers()[tier::device], first->tiers()[tier::device]);
+            EXPECT_EQ(t->tiers()[tier::peer], first->tiers()[tier::peer]);
+            EXPECT_EQ(t->tiers()[tier::host], first->tiers()[tier::host]);
           }
           if (kept) {
             EXPECT_THAT(second.about(), HasSubstr("beside " + to_string(at(0))));
@@ -353,7 +361,7 @@ TEST_P(beside_others, tensors_have_the_factors_too) {
   how.to = element::f32;
   for (gather_way way : {gather_way::automatic, gather_way::staged}) {
     how.way = way;
-    second.gather({near.data(), 100, 8}, out.data(), how);
+    second.gather({near.data(), 100, 8}, out, how);
     auto const got = host_copy(x, out.data(), 200);
     for (std::size_t k = 0; k < 200; ++k) ASSERT_EQ(got[k], 3 * scales[static_cast<std::size_t>(ids[k / 2])]);
   }
@@ -362,7 +370,7 @@ TEST_P(beside_others, tensors_have_the_factors_too) {
 TEST(tiers, beside_is_of_places_of_one_kind) {
   numbered_rows const data(100, 4);
   tiered_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   tiered_tensor const t(data.rows, o);
   errc code{};
   EXPECT_EQ(error_of(
@@ -370,7 +378,7 @@ TEST(tiers, beside_is_of_places_of_one_kind) {
                   t.beside({place_kind::host, 0});
                 },
                 &code),
-            "a table whose rows lie as those of traced cannot be gathered at host; make a tensor for it");
+            "a table whose rows lie as those of simulated cannot be gathered at host; make a tensor for it");
   EXPECT_EQ(code, errc::usage);
 }
 
@@ -393,7 +401,7 @@ TEST(tiers, DISABLED_member) {
   try {
     std::vector<int> peers(std::stoul(members));
     std::iota(peers.begin(), peers.end(), 0);
-    place_kind const kind = std::getenv("GARNER_GROUP_DEVICE") ? place_kind::device : place_kind::traced;
+    place_kind const kind = std::getenv("GARNER_GROUP_DEVICE") ? place_kind::device : place_kind::simulated;
     group_table const table({kind, std::stoi(index)}, name, peers, std::stoul(a_peer));
     {
       tiered_tensor t(table.data.rows, table.options);
@@ -449,7 +457,7 @@ class processes : public ::testing::TestWithParam<place_kind> {
   std::string name_;
   std::uint64_t used_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(at, processes, ::testing::Values(place_kind::traced, place_kind::device),
+INSTANTIATE_TEST_SUITE_P(at, processes, ::testing::Values(place_kind::simulated, place_kind::device),
                          [](auto const& info) { return name_of(info.param); });
 
 TEST_P(processes, hold_a_share_each_and_read_all) {
@@ -458,8 +466,8 @@ TEST_P(processes, hold_a_share_each_and_read_all) {
   std::uint64_t const before = pays().used();
   {
     tiered_tensor t(mine.data.rows, mine.options);
-    EXPECT_EQ(t.device_rows(), 300u);
-    EXPECT_EQ(t.peer_rows(), 100u * static_cast<std::uint64_t>(members_));
+    EXPECT_EQ(t.tiers()[tier::device], 300u);
+    EXPECT_EQ(t.tiers()[tier::peer], 100u * static_cast<std::uint64_t>(members_));
     EXPECT_THAT(t.about(), HasSubstr(fmt::format("on {} peers in turn, a process each", members_)));
     EXPECT_LT(pays().used() - before, 300 * 40 + 4096 + 4000 + 1000u);  // of the peers' rows its own share alone
     errc code{};
@@ -481,7 +489,7 @@ TEST_P(processes, keep_what_all_have_room_for) {
     auto const all = others(least);
     group_table const mine = table(100);
     tiered_tensor t(mine.data.rows, mine.options);
-    EXPECT_EQ(t.peer_rows(), least * static_cast<std::uint64_t>(members_));
+    EXPECT_EQ(t.tiers()[tier::peer], least * static_cast<std::uint64_t>(members_));
     EXPECT_THAT(t.about(), HasSubstr(least ? "a process each" : "700 (27.3 KiB) in host memory"));
     expect_all_rows(t);
     for (auto const& c : all) EXPECT_EQ(c->hears(), 'r');
@@ -502,7 +510,7 @@ TEST_P(processes, that_were_killed_are_said) {
   EXPECT_THAT(error_of([&] { expect_all_rows(t); }, &code),
               HasSubstr(fmt::format("member {} of the group '{}' (process ", members_ - 1, name_)));
   EXPECT_EQ(code, errc::device);
-  EXPECT_EQ(t.peer_rows(), 100u * static_cast<std::uint64_t>(members_));
+  EXPECT_EQ(t.tiers()[tier::peer], 100u * static_cast<std::uint64_t>(members_));
   for (auto const& c : all) c->end();
 }
 
@@ -524,12 +532,12 @@ TEST_P(processes, are_killed_in_the_middle_of_gathers) {
   errc code{};
   error_of(
       [&] {
-        for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out.data());
+        for (; std::chrono::steady_clock::now() < give_up; ++rounds) t.gather({near.data(), ids.size(), 8}, out);
       },
       &code);
   EXPECT_EQ(code, errc::device);
   EXPECT_GT(rounds, 0u);
-  if (GetParam() == place_kind::traced) {  // what lies in shared memory outlives its owner: the last gather that was answered was right
+  if (GetParam() == place_kind::simulated) {  // what lies in shared memory outlives its owner: the last gather that was answered was right
     auto const got = host_copy(x, out.data(), 5000);
     for (std::uint64_t k = 0; k < got.size(); ++k) ASSERT_EQ(got[k], ids[k / 5]);
   }
@@ -551,7 +559,7 @@ TEST_P(processes, of_other_tables_do_not_meet) {
 TEST(tiers, a_group_has_peers) {
   numbered_rows const data(100, 4);
   tiered_options o;
-  o.where = {place_kind::traced, 0}, o.group = "g";
+  o.where = {place_kind::simulated, 0}, o.group = "g";
   errc code{};
   EXPECT_THAT(error_of([&] { tiered_tensor(data.rows, o); }, &code), HasSubstr("a group of processes ('g') and no peers"));
   EXPECT_EQ(code, errc::usage);
@@ -564,7 +572,7 @@ TEST(tiers, at_the_host_all_rows_are_near_where_they_were) {
   o.device_budget = 1000;
   o.scores = scores;
   tiered_tensor t(data.rows, o);
-  EXPECT_EQ(t.host_rows(), 100u);
+  EXPECT_EQ(t.tiers()[tier::host], 100u);
   expect_all_rows(t);
   EXPECT_EQ(t.about(), "host: 100 rows of 32 bytes in host memory, where they were");
 }
@@ -574,7 +582,7 @@ TEST(tiers, what_contradicts_itself_is_refused) {
   std::vector<float> const few(99);
   auto const said = [&](auto change) {
     tiered_options o;
-    o.where = {place_kind::traced, 0};
+    o.where = {place_kind::simulated, 0};
     change(o);
     errc code{};
     std::string const text = error_of([&] { tiered_tensor(data.rows, o); }, &code);
@@ -598,7 +606,7 @@ TEST(tiers, a_budget_beyond_memory_is_refused_and_given_back) {
   std::uint64_t const before = host_budget().used(), limit = host_budget().limit();
   host_budget().set_limit(before + 100000);
   tiered_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.device_budget = 3000000;
   errc code{};
   std::string const said = error_of([&] { tiered_tensor(data.rows, o); }, &code);

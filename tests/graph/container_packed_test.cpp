@@ -1,4 +1,4 @@
-// Containers of packed graphs and of hints: what is saved comes back, what was damaged is told.
+// Containers of packed graphs and of cached neighbours: what is saved comes back, what was damaged is told.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
 #include "support.hpp"
-#include "traverse/hints.hpp"
+#include "traverse/cached_neighbours.hpp"
 
 namespace garner {
 namespace {
@@ -51,23 +51,24 @@ struct packed_container : ::testing::Test {
 TEST_F(packed_container, holds_what_was_saved) {
   for (bool directed : {false, true})
     for (bool weighted : {false, true}) {
-      std::uint32_t const hints = directed ? 4 : 3;
+      std::uint32_t const cached_neighbours = directed ? 4 : 3;
       graph const plain = sample(directed, weighted);
       graph g = sample(directed, weighted);
-      keep_hints(g, {place_kind::host, 0}, hints);
+      keep_cached_neighbours(g, {place_kind::host, 0}, cached_neighbours);
       pack(g);
       fs::path const file = folder / "g.gnr";
       save_graph(g, file);
       check_container(file);
       container_header const h = read_header(file);
       EXPECT_TRUE(h.info.packed);
-      EXPECT_EQ(h.hints, hints);
+      EXPECT_EQ(h.cached_neighbours, cached_neighbours);
       load_options how;
       how.weights = weighted;
       how.in_lists = directed;
       graph back = load_graph(file, how);
-      EXPECT_EQ(back.hints_per_vertex, hints);
-      EXPECT_TRUE(std::equal(g.hints.begin(), g.hints.end(), back.hints.begin(), back.hints.end()));
+      EXPECT_EQ(back.cached_per_vertex, cached_neighbours);
+      EXPECT_TRUE(
+          std::equal(g.cached_neighbours.begin(), g.cached_neighbours.end(), back.cached_neighbours.begin(), back.cached_neighbours.end()));
       EXPECT_EQ(words(back.out.packed_targets.words), words(g.out.packed_targets.words));
       unpack(back);
       EXPECT_EQ(words(back.out.targets), words(plain.out.targets));
@@ -80,8 +81,8 @@ TEST_F(packed_container, holds_what_was_saved) {
 TEST_F(packed_container, a_hint_out_of_range_is_told) {
   for (std::uint32_t count : {3u, 4u}) {
     graph g = sample(true, false);
-    keep_hints(g, {place_kind::host, 0}, count);
-    g.hints[5 * 3 + 1] = 0xfffeu << 8;  // of four: the second and third of vertex 5
+    keep_cached_neighbours(g, {place_kind::host, 0}, count);
+    g.cached_neighbours[5 * 3 + 1] = 0xfffeu << 8;  // of four: the second and third of vertex 5
     fs::path const file = folder / "g.gnr";
     save_graph(g, file);
     errc code{};
@@ -95,7 +96,7 @@ TEST_F(packed_container, a_hint_out_of_range_is_told) {
 
 TEST_F(packed_container, every_damaged_byte_is_told) {
   graph g = sample(true, true);
-  keep_hints(g, {place_kind::host, 0}, 4);
+  keep_cached_neighbours(g, {place_kind::host, 0}, 4);
   pack(g);
   fs::path const file = folder / "g.gnr", bad = folder / "bad.gnr";
   save_graph(g, file);

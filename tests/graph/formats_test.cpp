@@ -966,7 +966,7 @@ class real_graphs : public testing::TestWithParam<real_file> {};
 TEST_P(real_graphs, have_their_known_number_of_arcs) {
   real_file const& f = GetParam();
   fs::path const path = fs::path(GARNER_SOURCE_DIR "/../shared/data") / f.path;
-  if (!fs::exists(path)) GTEST_SKIP() << path << " is not here";
+  if (!fs::exists(path)) GTEST_SKIP() << "needs ../shared/data/" << f.path;
   auto const r = read_edges(path, {.skip_lines = f.skip});
   EXPECT_EQ(r.edges.arcs.size(), f.arcs);
   EXPECT_EQ(r.edges.weights.size(), f.weighted ? f.arcs : 0);

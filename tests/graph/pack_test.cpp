@@ -111,7 +111,7 @@ struct copy_runs {
   std::uint32_t *to, *to_beside;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    run<std::uint32_t> const list = from.part(offsets[v], offsets[v + 1]);
+    span<std::uint32_t> const list = from.part(offsets[v], offsets[v + 1]);
     t.each(list, [&](std::uint32_t e, std::uint64_t i) { atomic_add(to + i, e); });
     t.each(list, beside.part(list.begin, list.end),
            [&](std::uint32_t e, std::uint32_t w, std::uint64_t i) { atomic_add(to_beside + i, e ^ w); });

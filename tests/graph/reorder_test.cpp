@@ -12,10 +12,10 @@
 
 #include "core/random.hpp"
 #include "garner/error.hpp"
-#include "garner/handle.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
+#include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
@@ -208,8 +208,8 @@ TEST_P(reorder_at, gives_the_hosts_bytes) {
         graph from = copy_of(plain), home = copy_of(plain);
         if (packed) pack(from), pack(home);
         graph const wanted = reorder(std::move(home), {by, 1, score});
-        graph_handle there = bring_to(graph_handle(std::move(from)), where());
-        graph const got = bring_to(reorder_graph(std::move(there), {by, 1, score}, where()), {}).take();
+        graph_handle there = bring_to(graph_access::wrap(std::move(from)), where());
+        graph const got = graph_access::take(bring_to(reorder_graph(std::move(there), {by, 1, score}, where()), {}));
         expect_same_bytes(got, wanted);
       }
     }

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/crew.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/primitives.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/tiers.hpp"
@@ -206,7 +206,7 @@ TYPED_TEST(tier_contract, gigantic_sizes_are_refused_and_leave_nothing) {
 TYPED_TEST(tier_contract, says_truly_who_may_read_it) {
   using tier_type = typename TypeParam::tier_type;
   EXPECT_EQ(tier_type::readable(place_kind::host), TypeParam::host_touches);
-  EXPECT_EQ(tier_type::readable(place_kind::traced), TypeParam::host_touches);
+  EXPECT_EQ(tier_type::readable(place_kind::simulated), TypeParam::host_touches);
   EXPECT_TRUE(tier_type::readable(place_kind::device));  // of host memory: when it was mapped for one
   if (TypeParam::device < 0) return;
   memory_block const b = this->block(100'000);
@@ -284,7 +284,7 @@ TEST(tiers, host_memory_is_unmapped_when_it_is_released) {
 
 TEST(tiers, host_blocks_may_be_made_inside_a_loop_of_the_crew) {
   std::atomic<std::uint64_t> bytes{0};
-  shared_crew().run(64, 1, [&](std::uint64_t begin, std::uint64_t end) {
+  shared_pool().run(64, 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) bytes += memory_block(tier::host, 1 << 20, -1, "a test").bytes();
   });
   EXPECT_EQ(bytes, std::uint64_t{64} << 20);

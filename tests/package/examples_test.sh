@@ -36,7 +36,7 @@ tree='reached 5 of 10 vertices, depth 3
 8: not reached
 9: not reached'
 expect bfs_file "$tree" "$("$examples/bfs_file" "$at/tree.gnr" 0)"
-expect 'bfs_file, reordered and traced' "$tree" "$("$examples/bfs_file" "$at/random.gnr" 0 traced)"
+expect 'bfs_file, reordered and simulated' "$tree" "$("$examples/bfs_file" "$at/random.gnr" 0 simulated)"
 expect 'bfs_file, no such vertex' "vertex 10 does not exist in $at/tree.gnr; ids go from 0 to 9
 = 1" "$("$examples/bfs_file" "$at/tree.gnr" 10 2>&1 || echo "= $?")"
 top=$("$examples/pagerank_top" "$at/tree.el")
@@ -54,10 +54,10 @@ expect sssp_edges '10 to 10: 0.0 h, by 10
 expect gather_rows 'host: 1000 rows of 512 bytes in host memory, where they were
 order none: 999 3 500 3 950' "$("$examples/gather_rows" 2> "$at/said")"
 expect 'gather_rows, a bad id' 'id -1 at position 1: this table has rows 0 to 999' "$(cat "$at/said")"
-expect 'gather_rows, traced' \
-  'traced: of 1000 rows of 512 bytes 100 (50.0 KiB) lie here, 900 (450.0 KiB) in host memory; the hottest by score are near (3.9 KiB of ranks)
-order sorted: 999 3 500 3 950' "$("$examples/gather_rows" traced 2> "$at/said")"
-if grep -rlE '#include.*(fmt|nlohmann|cuda|"(core|memory|access|graph|features|sample|traverse|bench)/)' "$at/elsewhere/include"; then
+expect 'gather_rows, simulated' \
+  'simulated: of 1000 rows of 512 bytes 100 (50.0 KiB) lie here, 900 (450.0 KiB) in host memory; the hottest by score are near (3.9 KiB of ranks)
+order sorted: 999 3 500 3 950' "$("$examples/gather_rows" simulated 2> "$at/said")"
+if grep -rlE '#include.*(fmt|nlohmann|cuda|"(core|memory|comm|access|graph|features|sample|traverse|bench)/)' "$at/elsewhere/include"; then
   echo 'these installed headers include what is not installed'
   failed=1
 fi

@@ -1,5 +1,6 @@
 // The sampler at every place: each draw is a set of different in-neighbours of the right size, uniform, the same bits everywhere.
 #include "sample/neighbour.hpp"
+#include "graph/handle.hpp"
 
 #include <cmath>
 #include <map>
@@ -29,7 +30,7 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4, bool duplicates 
   o.in_lists = !undirected;
   return make_graph(arcs, undirected, 2003, o);
 }
-graph_handle brought(graph g, place where) { return bring_to(graph_handle(std::move(g)), where); }
+graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where); }
 
 // Who may pull: the in-neighbours of v, from the out-lists.
 std::vector<std::set<std::uint64_t>> in_neighbours(graph const& g) {
@@ -58,7 +59,7 @@ TEST_P(sampler_at, draws_different_in_neighbours_as_many_as_there_are_and_no_mor
     for (std::uint32_t const fanout : {1u, 3u, 12u, 300u}) {
       o.fanouts = {fanout};
       for (std::uint64_t v : {9ull, 1ull, 6ull, 2002ull, 40ull, 41ull}) {
-        std::vector<std::uint64_t> const rows = rows_of(h.inside(), where(), o, {v});
+        std::vector<std::uint64_t> const rows = rows_of(graph_access::of(h), where(), o, {v});
         ASSERT_FALSE(rows.empty());
         EXPECT_EQ(rows[0], v);
         std::set<std::uint64_t> const drawn(rows.begin() + 1, rows.end());
@@ -84,13 +85,13 @@ TEST_P(sampler_at, gives_the_bits_that_the_host_gives_plain_and_packed_in_each_i
       EXPECT_EQ(std::set<std::uint64_t>(wanted.begin(), wanted.end()).size(), wanted.size());
       EXPECT_TRUE(std::equal(train.begin(), train.end(), wanted.begin()));
       graph_handle const h = brought(random_graph(false, id_bytes, true), where());
-      EXPECT_EQ(rows_of(h.inside(), where(), o, train, 3), wanted);
-      EXPECT_NE(rows_of(h.inside(), where(), o, train, 4), wanted);
+      EXPECT_EQ(rows_of(graph_access::of(h), where(), o, train, 3), wanted);
+      EXPECT_NE(rows_of(graph_access::of(h), where(), o, train, 4), wanted);
       if (id_bytes == 8) continue;
       graph packed = random_graph(false, 4, true);
       pack(packed);
       graph_handle const p = brought(std::move(packed), where());
-      EXPECT_EQ(rows_of(p.inside(), where(), o, train, 3), wanted);
+      EXPECT_EQ(rows_of(graph_access::of(p), where(), o, train, 3), wanted);
     }
 }
 
@@ -99,14 +100,14 @@ TEST_P(sampler_at, forgets_the_mini_batch_before) {
   graph_handle const h = brought(random_graph(true), where());
   sample_options o;
   o.fanouts = {4, 4};
-  neighbour_sampler s(h.inside(), where(), access_mode::aligned, std::nullopt, o);
+  neighbour_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
   for (std::uint64_t b = 0; b < 20; ++b) {
     std::vector<std::uint64_t> const train = {b * 13, b * 13 + 1, b * 29 + 700};
     auto const near = near_values(s.at(), train, "a test");
     std::uint64_t const n = s.sample(b, near.data(), b % 5 == 4 ? 0 : train.size());
     std::vector<std::uint64_t> const rows = host_copy(s.at(), s.rows(), n);
     if (b % 5 == 4) EXPECT_TRUE(rows.empty());
-    else EXPECT_EQ(rows, rows_of(h.inside(), where(), o, train, b)) << b;
+    else EXPECT_EQ(rows, rows_of(graph_access::of(h), where(), o, train, b)) << b;
   }
 }
 
@@ -121,12 +122,12 @@ TEST_P(sampler_at, keeps_the_rule_of_hops) {
   sample_options o;
   o.fanouts = {1, 1, 1};
   o.rule = hop_rule::last;
-  EXPECT_EQ(rows_of(h.inside(), where(), o, {1}), (std::vector<std::uint64_t>{1, 2, 3}));
-  EXPECT_EQ(rows_of(h.inside(), where(), o, {0}).size(), 2u);
+  EXPECT_EQ(rows_of(graph_access::of(h), where(), o, {1}), (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(rows_of(graph_access::of(h), where(), o, {0}).size(), 2u);
   o.rule = hop_rule::all;
-  EXPECT_EQ(rows_of(h.inside(), where(), o, {1}), (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(rows_of(graph_access::of(h), where(), o, {1}), (std::vector<std::uint64_t>{1, 2, 3}));
   std::set<std::size_t> sizes;
-  for (std::uint64_t k = 0; k < 20; ++k) sizes.insert(rows_of(h.inside(), where(), o, {0}, k).size());
+  for (std::uint64_t k = 0; k < 20; ++k) sizes.insert(rows_of(graph_access::of(h), where(), o, {0}, k).size());
   EXPECT_TRUE(sizes.count(4));  // three different draws of twenty
   EXPECT_EQ(*sizes.rbegin(), 4u);
 }
@@ -138,7 +139,7 @@ TEST_P(sampler_at, draws_uniformly) {
   graph_handle const h = brought(make_graph(arcs, true), where());
   sample_options o;
   o.fanouts = {fanout};
-  neighbour_sampler s(h.inside(), where(), access_mode::aligned, std::nullopt, o);
+  neighbour_sampler s(graph_access::of(h), where(), access_mode::aligned, std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{0}, "a test");
   std::vector<double> seen(spokes + 1);
   std::map<std::pair<std::uint64_t, std::uint64_t>, double> pairs;
@@ -183,12 +184,12 @@ TEST(sampler, wants_in_lists_of_a_directed_graph) {
   EXPECT_EQ(code, errc::usage);
 }
 
-// A mini-batch reads a sector a draw and no more, so a traced run tells what the link carries.
-TEST(sampler, counts_its_requests_when_traced) {
+// A mini-batch reads a sector a draw and no more, so a simulated run tells what the link carries.
+TEST(sampler, counts_its_requests_when_simulated) {
   graph const g = random_graph(true);
   sample_options o;
   o.fanouts = {3};
-  neighbour_sampler s(g, {place_kind::traced, 0}, access_mode::aligned, std::nullopt, o);
+  neighbour_sampler s(g, {place_kind::simulated, 0}, access_mode::aligned, std::nullopt, o);
   auto const near = near_values(s.at(), std::vector<std::uint64_t>{9}, "a test");
   s.sample(0, near.data(), 1);
   traffic const t = s.take_traffic();

@@ -1,5 +1,6 @@
 // Scores at every place, access and id width, plain and packed, against serial twins in f64 that push along the in-direction.
 #include "sample/score.hpp"
+#include "graph/handle.hpp"
 
 #include <cmath>
 
@@ -96,7 +97,7 @@ void expect_near(std::vector<float> const& got, std::vector<double> const& wante
 }
 
 // The graph where this place reads it.
-graph_handle brought(graph g, place where) { return bring_to(graph_handle(std::move(g)), where); }
+graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where); }
 
 class scores_at : public at_place {};
 GARNER_AT_EVERY_PLACE(scores_at);
@@ -201,13 +202,13 @@ TEST_P(scores_at, sampled_blends_both_predictions_with_what_was_counted) {
       t.sampling = o.sampling;
       t.sampling.seed = presampling_seed;
       t.epochs = 3;
-      trace const counted = record_trace(h, t);
+      access_trace const counted = record_trace(h, t);
       blend(wanted, weighted, counted.counts, counted.batches / 3, 3);
       o.by = score_kind::sampled;
       score_result const r = scores(h, o);
       EXPECT_EQ(r.score, wanted);
       EXPECT_EQ(r.iterations, 7u);
-      if (where().kind == place_kind::traced) {
+      if (where().kind == place_kind::simulated) {
         EXPECT_GT(r.link.bytes_link(), counted.link.bytes_link());
       }
       o.sampling.seed = 10;  // of the training: none of its business
@@ -304,7 +305,7 @@ TEST(scores, take_the_memory_that_is_told) {
 }
 
 TEST(scores, say_what_is_wrong) {
-  graph_handle const h(random_graph(1, true));
+  graph_handle const h = graph_access::wrap(random_graph(1, true));
   errc code{};
   score_options o;
   EXPECT_NE(error_of([&] { scores(h, o); }, &code).find("training set is empty"), std::string::npos);
@@ -318,7 +319,7 @@ TEST(scores, say_what_is_wrong) {
   EXPECT_NE(error_of([&] { scores(h, o); }, &code).find("0 epochs"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
   o.presample = 1;
-  graph_handle const without(random_graph(1, false, 4, false));
+  graph_handle const without = graph_access::wrap(random_graph(1, false, 4, false));
   EXPECT_NE(error_of([&] { scores(without, o); }, &code).find("--in-lists"), std::string::npos);
   EXPECT_EQ(code, errc::input);
   o.by = score_kind::expected;

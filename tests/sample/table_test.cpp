@@ -1,5 +1,6 @@
 // Tables and scores in .npy files: read as numpy writes them, refused where they lie, permuted with the vertices.
 #include "sample/table.hpp"
+#include "graph/handle.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,7 +97,8 @@ TEST(table, goes_with_its_vertices) {
   for (std::uint64_t i = 0; i < 3000; ++i) arcs.push_back({10 + random_bits(1, 0, i) % 700, 10 + random_bits(1, 1, i) % 700});
   std::vector<float> score(710);
   for (std::size_t r = 0; r < score.size(); ++r) score[r] = static_cast<float>(random_bits(1, 2, r) % 50);
-  graph const g = reorder(make_graph(arcs, true, 710), {vertex_order::score, 1, score});
+  graph_handle const handle = graph_access::wrap(reorder(make_graph(arcs, true, 710), {vertex_order::score, 1, score}));
+  graph const& g = graph_access::of(handle);
   for (std::uint64_t const width : {1ull, 3ull, 5000ull}) {
     file const f;
     std::vector<std::uint32_t> table(710 * width);
@@ -105,8 +107,8 @@ TEST(table, goes_with_its_vertices) {
     f.write(h + bytes_of(table));
     file out;
     out.path += ".out";
-    permute_rows(g, f.path, out.path);
-    permute_rows(g, f.path, f.path);  // in its place
+    permute_table(handle, f.path, out.path);
+    permute_table(handle, f.path, f.path);  // in its place
     EXPECT_EQ(f.read(), out.read());
     std::string const got = f.read();
     ASSERT_EQ(got.size(), h.size() + table.size() * 4);

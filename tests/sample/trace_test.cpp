@@ -1,4 +1,5 @@
 // Traces: counted as the sampler gives them, the same at every place, kept in a file that is checked when read.
+#include "graph/handle.hpp"
 #include "sample/trace.hpp"
 
 #include <unistd.h>
@@ -41,7 +42,7 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   o.sampling.batch = 40;
   o.epochs = 2;
   o.keep_rows = true;
-  trace const t = record_trace(g, o);
+  access_trace const t = record_trace(g, o);
   EXPECT_EQ(t.train, 102u);
   EXPECT_EQ(t.batches, 6u);  // 40, 40, 22, twice
   ASSERT_EQ(t.offsets.size(), 7u);
@@ -68,7 +69,7 @@ TEST_P(traces_at, count_the_rows_of_their_mini_batches) {
   trace_options there = o;
   there.where = {};
   graph_handle const home = kron({});
-  trace const h = record_trace(home, there);
+  access_trace const h = record_trace(home, there);
   EXPECT_EQ(t.rows, h.rows);  // the same bits
   EXPECT_EQ(t.counts, h.counts);
   EXPECT_EQ(t.sampled, h.sampled);
@@ -81,7 +82,7 @@ TEST(traces, name_rows_by_the_users_ids_whatever_the_order_inside) {
   o.train = draw_training_set(plain, 0.05);
   o.sampling.fanouts = {1024};  // all neighbours: nothing is left to chance
   o.keep_rows = true;
-  trace const a = record_trace(plain, o), b = record_trace(ordered, o);
+  access_trace const a = record_trace(plain, o), b = record_trace(ordered, o);
   EXPECT_EQ(a.counts, b.counts);
   EXPECT_EQ(a.accesses, b.accesses);
   std::vector<std::uint32_t> counts(b.vertices);
@@ -96,9 +97,9 @@ TEST(traces, keep_the_rows_of_the_first_mini_batches_where_asked) {
   o.sampling.fanouts = {5, 2};
   o.sampling.batch = 20;
   o.keep_rows = true;
-  trace const all = record_trace(g, o);
+  access_trace const all = record_trace(g, o);
   o.keep_batches = 2;
-  trace const two = record_trace(g, o);
+  access_trace const two = record_trace(g, o);
   ASSERT_GT(all.batches, 2u);
   ASSERT_EQ(two.offsets.size(), 3u);
   EXPECT_TRUE(std::equal(two.offsets.begin(), two.offsets.end(), all.offsets.begin()));
@@ -121,9 +122,9 @@ TEST(traces, come_back_from_their_file) {
     o.sampling.batch = 20;
     o.sampling.seed = 9;
     o.keep_rows = keep;
-    trace const t = record_trace(g, o);
+    access_trace const t = record_trace(g, o);
     save_trace(t, file);
-    trace const r = read_trace(file);
+    access_trace const r = read_trace(file);
     EXPECT_EQ(r.counts, t.counts);
     EXPECT_EQ(r.offsets, t.offsets);
     EXPECT_EQ(r.rows, t.rows);
@@ -172,12 +173,12 @@ TEST(traces, come_back_from_their_file) {
 TEST(traces, of_the_five_vertices_are_those_of_the_docs) {
   build_options b;
   b.in_lists = true;
-  graph_handle const g(make_graph({{0, 1}, {0, 2}, {1, 2}, {3, 2}, {2, 4}}, false, 5, b));
+  graph_handle const g = graph_access::wrap(make_graph({{0, 1}, {0, 2}, {1, 2}, {3, 2}, {2, 4}}, false, 5, b));
   trace_options o;
   o.train = {4};
   o.sampling.fanouts = {2, 2};
   o.epochs = 600;
-  trace const t = record_trace(g, o);
+  access_trace const t = record_trace(g, o);
   EXPECT_EQ(t.accesses, 2400u);  // 4, then 2, then two of 0, 1 and 3
   EXPECT_EQ(t.counts[4], 600u);
   EXPECT_EQ(t.counts[2], 600u);
@@ -187,7 +188,7 @@ TEST(traces, of_the_five_vertices_are_those_of_the_docs) {
 TEST(traces, order_rows_and_count_hits) {
   EXPECT_EQ(rows_by_score({1, 3, -2, 3, 0, -0.0f, -5}), (std::vector<std::uint64_t>{1, 3, 0, 4, 5, 2, 6}));
   EXPECT_EQ(rows_by_count({1, 3, 0, 3}), (std::vector<std::uint64_t>{1, 3, 0, 2}));
-  trace t;
+  access_trace t;
   t.counts = {1, 3, 0, 3};
   EXPECT_EQ(hits(t, {1, 3, 0, 2}, 2), 6u);
   EXPECT_EQ(hits(t, {1, 3, 0, 2}, 99), 7u);
@@ -206,7 +207,7 @@ TEST(traces, are_predicted_by_the_expected_score) {
     o.sampling.fanouts = {12, 12, 12};
     o.sampling.batch = 10;
     o.epochs = 10;
-    trace const t = record_trace(g, o);
+    access_trace const t = record_trace(g, o);
     score_options s;
     s.train = o.train;
     s.sampling = o.sampling;

@@ -8,12 +8,12 @@ trap 'rm -rf "$work"' EXIT
 garner=${GARNER_PROGRAM:?the program}
 
 cd "$work"
-"$garner" bench traversal --place traced --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out traced.json > said
+"$garner" bench traversal --place simulated --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --out simulated.json > said
 "$garner" bench traversal --place host --scale 10 --sources 2 --trials 1 --pattern-bytes 1MiB --kinds kron --out host.json >> said
 # As a GPU would have written it, with the longest names that one could think of: every figure is drawn.
 python3 - <<'PY'
 import json
-run = json.load(open("traced.json"))
+run = json.load(open("simulated.json"))
 run["machine"].update(place="device 0", device="A GPU <with> & a \"name\"", device_budget=1 << 37, link={
     "copy_gbs": 55.0, "zero_copy_gbs": 51.1, "paged_gbs": 26.4, "line_requests_giga": 0.4, "sector_requests_giga": 0.72})
 for p, gbs in zip(run["patterns"], (5.1, 32, 50.8, 26.4)):
@@ -44,7 +44,7 @@ for graph in run["graphs"]:
         curve["gathers"] = [{"kept": k / 100, "link_bytes": 1e12, "ms": 12345.678 * (1 - k / 100)} for k in (0, 1, 10, 25)]
 json.dump(run, open("tiering-names.json", "w"))
 PY
-"$garner" bench gather --place traced --table 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
+"$garner" bench gather --place simulated --table 1MiB --ids 50,100 --trials 1 --out gathers.json >> said
 # As a GPU would have written it: with times, shares, rows of devices and arithmetic beside gathers.
 python3 - <<'PY'
 import json
@@ -78,7 +78,7 @@ for r in rows:
 run["device"] = "W" * 90
 json.dump(run, open("rows-names.json", "w"))
 PY
-"$garner" report device.json traced.json host.json tiering.json rows.json --out page.html >> said
+"$garner" report device.json simulated.json host.json tiering.json rows.json --out page.html >> said
 "$garner" report names.json tiering-names.json rows-names.json gathers.json --out names.html >> said
 
 status=0

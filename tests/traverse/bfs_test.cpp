@@ -9,8 +9,8 @@
 #include "access/traffic.hpp"
 #include "core/random.hpp"
 #include "graph/generate.hpp"
+#include "simulated_runs.hpp"
 #include "support.hpp"
-#include "traced_runs.hpp"
 #include "traverse/verify.hpp"
 
 namespace garner {
@@ -71,9 +71,9 @@ TEST_P(bfs, every_access_tier_and_id_width_against_the_serial_twin) {
               o.where = where();
               o.access = how;
               if (t == tier::device) o.edges = t;
-              o.vertices_per_team = per_team;
-              o.split_hubs = split;
-              o.join_lists = join;
+              o.paper.vertices_per_team = per_team;
+              o.paper.split_hubs = split;
+              o.paper.join_lists = join;
               o.slice = 64;
               o.check_certificate = true;
               graph const g = placed(on_host_of(original), o);
@@ -177,7 +177,7 @@ TEST_P(bfs, levels_of_few_vertices_through_a_queue_and_out_of_it) {
           bfs_options o;
           o.where = where();
           o.variant = variant;
-          o.queue_small = queue;
+          o.paper.queue_small = queue;
           o.device_budget = 0;
           o.check_certificate = true;
           build_options b;
@@ -246,7 +246,7 @@ TEST_P(bfs, both_directions_against_the_serial_twin) {
         bfs_options o;
         o.where = where();
         o.access = how;
-        o.hints = static_cast<std::uint32_t>(seed % 3);
+        o.cached_neighbours = static_cast<std::uint32_t>(seed % 3);
         o.variant = bfs_variant::direction;
         o.check_certificate = true;
         graph g = placed(on_host_of(original), o);
@@ -312,10 +312,10 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
 TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
   graph const g = random_graph(3, true, 4);
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   for (access_mode how : {access_mode::merged, access_mode::aligned}) {
     o.access = how;
-    o.join_lists = o.split_hubs = o.queue_small = false;
+    o.paper.join_lists = o.paper.split_hubs = o.paper.queue_small = false;
     o.variant = bfs_variant::levels;
     o.device_budget = 0;
     bfs_job job(g, o);
@@ -341,7 +341,7 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.variant = bfs_variant::levels;
   std::uint64_t count[3];
   for (int k = 0; k < 3; ++k) {
@@ -360,12 +360,12 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.check_certificate = true;
   o.variant = bfs_variant::levels;
   o.device_budget = 0;
   bfs_run const joined = bfs_job(g, o).run(1);
-  o.join_lists = false;
+  o.paper.join_lists = false;
   bfs_run const apart = bfs_job(g, o).run(1);
   EXPECT_EQ(joined.depth_sum, apart.depth_sum);
   EXPECT_EQ(joined.link.bytes_useful, apart.link.bytes_useful);
@@ -382,7 +382,7 @@ TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   build_report report;
   graph const g = generate(here, gen, report);
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   o.variant = bfs_variant::levels;
   o.device_budget = 0;
@@ -391,7 +391,7 @@ TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
   bfs_run const both = bfs_job(g, o).run(source);
   EXPECT_EQ(both.depth_sum, levels.depth_sum);
   EXPECT_LT(both.link.bytes_link() * 2, levels.link.bytes_link());
-  o.hints = 2;
+  o.cached_neighbours = 2;
   bfs_run const hinted = bfs_job(g, o).run(source);
   EXPECT_EQ(hinted.depth_sum, levels.depth_sum);
   EXPECT_LT(hinted.link.bytes_link() * 3, both.link.bytes_link() * 2);
@@ -413,7 +413,7 @@ TEST(bfs_options, are_checked) {
   o.slice = 33;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};
-  o.vertices_per_team = 0;
+  o.paper.vertices_per_team = 0;
   EXPECT_NE(error_of([&] { bfs_job(g, o); }), "");
   o = {};
   o.access = access_mode::paged;

@@ -10,8 +10,8 @@
 #include "access/traffic.hpp"
 #include "core/random.hpp"
 #include "graph/generate.hpp"
+#include "simulated_runs.hpp"
 #include "support.hpp"
-#include "traced_runs.hpp"
 #include "traverse/verify_components.hpp"
 
 namespace garner {
@@ -97,7 +97,7 @@ TEST_P(components, every_access_tier_id_width_and_variant_against_the_serial_twi
               o.access = how;
               o.variant = kind;
               if (t == tier::device) o.edges = t;
-              o.vertices_per_team = per_team;
+              o.paper.vertices_per_team = per_team;
               o.slice = 64;
               o.check_certificate = true;
               graph const g = placed(original, o);
@@ -193,7 +193,7 @@ TEST_P(components, a_path_whichever_way_it_is_numbered_and_a_star) {
       }
 }
 
-// Large enough that the threads of a crew meet: at one root (Kronecker), and in some thousand trees (uniform, an edge a vertex).
+// Large enough that the threads of a thread pool meet: at one root (Kronecker), and in some thousand trees (uniform, an edge a vertex).
 TEST_P(components, of_generated_graphs) {
   executor here({place_kind::host, 0});
   for (generator kind : {generator::kron, generator::uniform})
@@ -259,18 +259,18 @@ TEST_P(components, tells_of_the_link_what_a_trace_counts) {
   o.where = where();
   graph const g = placed(original, o);
   components_run const here = components_job(g, o).run();
-  o.where = {place_kind::traced, 0};
-  components_run const traced = components_job(original, o).run();
-  ASSERT_EQ(here.phases.size(), traced.phases.size());
+  o.where = {place_kind::simulated, 0};
+  components_run const simulated = components_job(original, o).run();
+  ASSERT_EQ(here.phases.size(), simulated.phases.size());
   // The closed form of a device counts a line twice that two lists share (docs/traffic.md): 5 % here.
-  std::uint64_t const told = here.phases[0].link.bytes_link(), counted = traced.phases[0].link.bytes_link();
+  std::uint64_t const told = here.phases[0].link.bytes_link(), counted = simulated.phases[0].link.bytes_link();
   if (where().kind == place_kind::device) {
     EXPECT_GE(told, counted);
     EXPECT_LE(told, counted + counted / 12);
-  } else if (where().kind == place_kind::traced) {
-    EXPECT_EQ(here.phases[0].link, traced.phases[0].link);
+  } else if (where().kind == place_kind::simulated) {
+    EXPECT_EQ(here.phases[0].link, simulated.phases[0].link);
   }
-  EXPECT_EQ(here.phases[0].edges, traced.phases[0].edges);
+  EXPECT_EQ(here.phases[0].edges, simulated.phases[0].edges);
 }
 GARNER_AT_EVERY_PLACE(components);
 
@@ -304,10 +304,10 @@ TEST_P(components, the_certificate_finds_what_is_wrong) {
 }
 
 // The closed form that a device tells is what a trace counts.
-TEST(components_traffic, of_the_first_neighbours_is_traced) {
+TEST(components_traffic, of_the_first_neighbours_is_simulated) {
   graph const g = random_graph(3, true, 4);
   components_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.device_budget = 0;
   o.first_neighbours = 2;
   components_run const r = components_job(g, o).run();
@@ -339,16 +339,16 @@ TEST(components_traffic, of_the_first_neighbours_is_traced) {
       o.first_neighbours = first;
       executor x(o.where);
       first_reads const told = measure_first_reads(x, any.info, any.out.offsets.data(), first);
-      components_phase const traced = components_job(any, o).run().phases[0];
-      EXPECT_EQ(told.link, traced.link) << id_bytes << ' ' << first;
-      EXPECT_EQ(told.edges, traced.edges);
+      components_phase const simulated = components_job(any, o).run().phases[0];
+      EXPECT_EQ(told.link, simulated.link) << id_bytes << ' ' << first;
+      EXPECT_EQ(told.edges, simulated.edges);
     }
 }
 
 TEST(components_traffic, of_a_round_is_that_of_all_lists) {
   graph const g = random_graph(3, true, 4);
   components_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.variant = variant::emogi;
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
     o.access = how;
@@ -367,7 +367,7 @@ TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
   build_report report;
   graph const g = generate(here, gen, report);
   components_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.check_certificate = true;
   components_run const ours = components_job(g, o).run();
   o.variant = variant::emogi;
@@ -385,7 +385,7 @@ TEST(components_options, are_checked) {
   o.slice = 33;
   EXPECT_NE(error_of([&] { components_job(g, o); }).find("multiple of 32"), std::string::npos);
   o = {};
-  o.vertices_per_team = 0;
+  o.paper.vertices_per_team = 0;
   EXPECT_NE(error_of([&] { components_job(g, o); }), "");
   o = {};
   o.first_neighbours = 65;

@@ -121,14 +121,14 @@ TEST_P(copied, bfs) {
       for (std::uint32_t per_team : {1u, 3u}) {
         o.variant = v;
         o.slice = 64;
-        o.vertices_per_team = per_team;
-        o.join_lists = per_team == 1;  // does not matter
+        o.paper.vertices_per_team = per_team;
+        o.paper.join_lists = per_team == 1;  // does not matter
         bfs_job job(g, o), want(g, like(o));
         bfs_run const r = job.run(5);
         EXPECT_TRUE(r.verified);
         want.run(5);
         ASSERT_EQ(job.depths(), want.depths());
-        EXPECT_TRUE(job.setting().copies.empty());
+        EXPECT_TRUE(job.setting().device_cache.empty());
         std::uint64_t bytes = 0;
         for (bfs_level const& l : r.levels) bytes += to_sectors(l.edges * g.info.id_bytes);
         sent(r.link, r.edges, g.info.id_bytes, bytes);
@@ -205,10 +205,10 @@ TEST_P(copied, small_graphs) {
 }
 
 // A cache cannot hold what is compacted anew.
-TEST(copied_traced, an_l2_does_not_matter) {
+TEST(copied_simulated, an_l2_does_not_matter) {
   graph const g = random_graph(1, 4, true, weight_kind::none);
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.access = access_mode::copied;
   o.block_bytes = 1024;
   traffic const plain = bfs_job(g, o).run(5).link;

@@ -20,6 +20,7 @@
 #include "core/random.hpp"
 #include "graph/container.hpp"
 #include "graph/formats.hpp"
+#include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
 #include "sanitized.hpp"
@@ -80,7 +81,7 @@ std::vector<task> const jobs = {
        bfs_options o;
        o.where = where;
        o.variant = bfs_variant::direction;
-       o.hints = 2;
+       o.cached_neighbours = 2;
        o.check_certificate = true;
        return bfs(g, source_of(g), o).run.depth_sum;
      }},
@@ -180,7 +181,7 @@ std::vector<std::pair<char const*, std::function<void(fs::path const&, fs::path 
     {"read and save", [](fs::path const& in, fs::path const& out) { save_graph(read_graph(in / "g.el"), out / "a.gnr"); }},
     {"reorder, pack and save",
      [](fs::path const& in, fs::path const& out) {
-       graph g = reorder_graph(open_graph(in / "g.gnr"), {}).take();
+       graph g = graph_access::take(reorder_graph(open_graph(in / "g.gnr"), {}));
        pack(g);
        save_graph(g, out / "b.gnr");
      }},
@@ -263,7 +264,7 @@ TEST_P(faults, the_kth_new_fails) {
 }
 
 TEST_P(faults, an_interrupt_stops_each_job) {
-  graph_handle const g = bring_to(sample(where().kind == place_kind::traced ? 10 : 13), where());
+  graph_handle const g = bring_to(sample(where().kind == place_kind::simulated ? 10 : 13), where());
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
     std::uint64_t const want = t.run(g, where()), held = host_budget().used();
@@ -442,7 +443,7 @@ TEST(sorting, can_be_interrupted) {
 // Packed lists from a file whose checksums nobody looks at: what a read of them would rely on is checked in any case, so a damaged file is
 // an error, or a graph of other edges, on which all jobs end.
 TEST_F(files, damaged_packed_lists_without_checksums) {
-  graph packed = open_graph(in.at / "g.gnr").take();
+  graph packed = graph_access::take(open_graph(in.at / "g.gnr"));
   pack(packed);
   fs::path const file = out.at / "p.gnr", bad = out.at / "bad.gnr";
   save_graph(packed, file);
@@ -477,7 +478,7 @@ TEST_F(files, damaged_packed_lists_without_checksums) {
 // A file whose edges go one way, where all say that they go both ways: nobody looks before the certificate does. It blames Garner only
 // where the file was checked.
 TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
-  graph g = open_graph(in.at / "g.gnr").take();
+  graph g = graph_access::take(open_graph(in.at / "g.gnr"));
   ASSERT_TRUE(g.checked);
   auto* const targets = static_cast<std::uint32_t*>(g.out.targets.data());
   for (std::uint64_t i = 0; i < g.info.edges; ++i) targets[i] = std::min(targets[i] + 1, static_cast<std::uint32_t>(g.info.vertices) - 1);
@@ -487,7 +488,7 @@ TEST_F(files, a_damaged_file_that_nobody_checked_is_no_defect) {
     open_options how;
     how.check = check;
     graph_handle const h = open_graph(bad, how);
-    EXPECT_EQ(h.inside().checked, check);
+    EXPECT_EQ(graph_access::of(h).checked, check);
     bfs_options o;
     o.variant = bfs_variant::direction;
     o.check_certificate = true;

@@ -10,8 +10,8 @@
 #include "access/traffic.hpp"
 #include "core/random.hpp"
 #include "graph/generate.hpp"
+#include "simulated_runs.hpp"
 #include "support.hpp"
-#include "traced_runs.hpp"
 #include "traverse/verify_pagerank.hpp"
 
 namespace garner {
@@ -309,12 +309,12 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
   EXPECT_NE(verdict(std::vector<double>(exact.size(), 0), true).find("wrong"), std::string::npos);
 }
 
-TEST(pagerank_traffic, a_traced_push_is_that_of_all_lists) {
+TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
   for (std::uint32_t id_bytes : {4u, 8u}) {
     graph const g = random_graph(1, true, id_bytes, 30'000);
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
       pagerank_options o;
-      o.where = {place_kind::traced, 0};
+      o.where = {place_kind::simulated, 0};
       o.device_budget = 0;
       o.access = how;
       o.iterations = 2;
@@ -339,11 +339,11 @@ TEST(pagerank_places, agree) {
   pagerank_options o;
   o.iterations = 15;
   pagerank_job host(g, o);
-  o.where = {place_kind::traced, 0};
-  pagerank_job traced(g, o);
+  o.where = {place_kind::simulated, 0};
+  pagerank_job simulated(g, o);
   EXPECT_NEAR(host.run().rank_sum, 1, 1e-6);
-  traced.run();
-  EXPECT_LT(distance(host.ranks(), traced.ranks()), 1e-5);
+  simulated.run();
+  EXPECT_LT(distance(host.ranks(), simulated.ranks()), 1e-5);
   EXPECT_LT(distance(host.ranks(), serial_pull(g, o, 15).rank), 1e-5);
 }
 

@@ -1,4 +1,4 @@
-// The plan against what the job really takes (the budget's counter) and really asks for (a traced run without a cache).
+// The plan against what the job really takes (the budget's counter) and really asks for (a simulated run without a cache).
 #include "traverse/plan.hpp"
 
 #include "access/traffic.hpp"
@@ -146,13 +146,13 @@ TEST(plan, tiers_of_a_device) {
 
 // What crosses is bounded as the plan says; what it says exactly is the closed form, which a trace without a cache may undercut only where
 // lanes meet in a line.
-TEST(plan, what_crosses_is_what_a_traced_run_asks_for) {
+TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged, access_mode::copied})
       for (job_options o : every_job()) {
         if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
         SCOPED_TRACE(fmt::format("{} {} {} {}", to_string(kind_of(o)), variant_of(o), to_string(how), id_bytes));
-        at(o, {place_kind::traced, 0}, how);
+        at(o, {place_kind::simulated, 0}, how);
         std::visit([](auto& job) { job.device_budget = 0; }, o);
         if (auto* const p = std::get_if<pagerank_options>(&o)) p->iterations = 2;
         graph const g = kron(11, id_bytes, kind_of(o) == job_kind::sssp ? weight_kind::u32 : weight_kind::none);
@@ -190,24 +190,24 @@ TEST(plan, estimates_a_search_that_turns_round) {
   graph const g = kron(12);
   job_options o = default_options(job_kind::bfs);
   auto& bfs = std::get<bfs_options>(o);
-  bfs.where = {place_kind::traced, 0};
+  bfs.where = {place_kind::simulated, 0};
   auto const planned = [&](stored const& s = {}) { return make_plan(g.info, o, s, g.out.offsets.data()); };
   auto const how = [](job_plan const& p) { return p.crossings.at(0).how; };
   EXPECT_EQ(how(planned()), crossing::bound::about);
   EXPECT_EQ(how(make_plan(g.info, o)), crossing::bound::usually_below);
   EXPECT_FALSE(make_plan(g.info, o).levels_at_most);
-  // Hints spare it nearly all, those of the file too, which are not made.
+  // Cached neighbours spare it nearly all, those of the file too, which are not made.
   bfs.device_budget = 0;
   std::uint64_t const alone = planned().bytes_link();
   bfs.device_budget = g.info.vertices * 12;
   EXPECT_LT(planned().bytes_link() * 4, alone);
   stored kept;
-  kept.hints = 3;
+  kept.cached_neighbours = 3;
   EXPECT_EQ(planned(kept).bytes_link(), planned().bytes_link());  // three of 3 or 4, since there are hubs
   EXPECT_EQ(planned(kept).crossings.size(), 1u);
   EXPECT_EQ(planned().crossings.size(), 2u);
   // The first arcs spare it their part.
-  bfs.hints = 0;
+  bfs.cached_neighbours = 0;
   bfs.device_budget = g.info.edges * 2;
   EXPECT_NEAR(static_cast<double>(planned().bytes_link()), static_cast<double>(alone) / 2, 0.05 * static_cast<double>(alone));
   EXPECT_EQ(planned().levels_at_most->bytes_link(), planned(kept).levels_at_most->bytes_link());
@@ -215,7 +215,7 @@ TEST(plan, estimates_a_search_that_turns_round) {
   std::vector<arc> spokes;
   for (std::uint64_t v = 1; v < 5000; ++v) spokes.push_back({0, v});
   graph const star = make_graph(spokes, true);
-  bfs.device_budget = 0, bfs.hints.reset();
+  bfs.device_budget = 0, bfs.cached_neighbours.reset();
   job_plan const of_star = make_plan(star.info, o, {}, star.out.offsets.data());
   EXPECT_EQ(how(of_star), crossing::bound::usually_below);
   EXPECT_FALSE(of_star.levels_at_most);
@@ -230,7 +230,7 @@ TEST(plan, estimates_a_search_that_turns_round) {
 TEST(plan, without_offsets_it_is_one_long_list) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
-  at(o, {place_kind::traced, 0});
+  at(o, {place_kind::simulated, 0});
   std::visit([](auto& job) { job.device_budget = 0; }, o);
   job_plan const rough = make_plan(g.info, o), fine = make_plan(g.info, o, {}, g.out.offsets.data());
   EXPECT_FALSE(rough.from_offsets);
@@ -246,7 +246,7 @@ TEST(plan, without_offsets_it_is_one_long_list) {
 TEST(plan, what_is_kept_on_the_device_is_spared) {
   graph const g = kron(10);
   job_options o = default_options(job_kind::pagerank);
-  at(o, {place_kind::traced, 0});
+  at(o, {place_kind::simulated, 0});
   std::visit([](auto& job) { job.device_budget = 0; }, o);
   job_plan p = make_plan(g.info, o, {}, g.out.offsets.data());
   link_rates const link = link_rates::of(51);

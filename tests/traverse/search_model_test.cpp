@@ -1,4 +1,4 @@
-// What plans tell of a search that turns round, against traced searches from many sources.
+// What plans tell of a search that turns round, against simulated searches from many sources.
 #include "traverse/search_model.hpp"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ degree_classes degrees_of(graph const& g) {
 }
 
 // The middle of what searches from many sources ask for.
-double searched(graph const& g, std::uint32_t hints) {
+double searched(graph const& g, std::uint32_t cached_neighbours) {
   bfs_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   o.variant = bfs_variant::direction;
-  o.hints = hints;
+  o.cached_neighbours = cached_neighbours;
   o.device_budget = 0;
   bfs_job job(g, o);
   std::vector<double> bytes;
@@ -37,19 +37,19 @@ double searched(graph const& g, std::uint32_t hints) {
   return bytes[bytes.size() / 2];
 }
 
-TEST(search_model, is_near_what_traced_searches_ask_for) {
+TEST(search_model, is_near_what_simulated_searches_ask_for) {
   for (std::uint32_t const id_bytes : {4u, 8u})
     for (generator const kind : {generator::uniform, generator::kron}) {
       graph const g = generated(kind, 14, id_bytes);
       degree_classes const degrees = degrees_of(g);
       EXPECT_EQ(degrees.alike(), kind == generator::uniform);
       double const once = static_cast<double>(g.info.edges * id_bytes);
-      for (std::uint32_t const hints : {0u, 3u, 4u}) {
+      for (std::uint32_t const cached_neighbours : {0u, 3u, 4u}) {
         probing how;
-        how.hints = hints, how.each_of_a_class = hints == 4, how.arcs_a_step = 32.0 / id_bytes;
-        double const told = static_cast<double>(model_search(degrees, how).bytes_link()), seen = searched(g, hints);
-        SCOPED_TRACE(fmt::format("{} {} bytes, {} hints: {} told, {} seen, {} in all", kind == generator::uniform ? "uniform" : "kron",
-                                 id_bytes, hints, told, seen, once));
+        how.cached_neighbours = cached_neighbours, how.each_of_a_class = cached_neighbours == 4, how.arcs_a_step = 32.0 / id_bytes;
+        double const told = static_cast<double>(model_search(degrees, how).bytes_link()), seen = searched(g, cached_neighbours);
+        SCOPED_TRACE(fmt::format("{} {} bytes, {} cached neighbours: {} told, {} seen, {} in all",
+                                 kind == generator::uniform ? "uniform" : "kron", id_bytes, cached_neighbours, told, seen, once));
         // Kronecker graphs: few bytes, which depend on the source.
         double const factor = kind == generator::uniform ? 1.4 : 2.5, bytes = kind == generator::uniform ? 0 : 0.02 * once;
         EXPECT_LE(told, factor * seen + bytes);
@@ -66,12 +66,12 @@ TEST(search_model, of_graphs_that_leave_no_choice) {
   degree_classes pairs;
   for (int v = 0; v < 100'000; ++v) pairs.add(1, traffic_of_run(0, 1, 4, access_mode::aligned));
   EXPECT_LE(model_search(pairs, {}).bytes_link(), 64u);
-  // All neighbours are hints: nobody is left to ask far memory in a bottom-up level.
+  // All neighbours are cached neighbours: nobody is left to ask far memory in a bottom-up level.
   degree_classes few;
   for (int v = 0; v < 100'000; ++v) few.add(3, traffic_of_run(0, 3, 4, access_mode::aligned));
   probing how;
   std::uint64_t const none = model_search(few, how).bytes_link();
-  how.hints = 3;
+  how.cached_neighbours = 3;
   EXPECT_LT(model_search(few, how).bytes_link(), none / 2);
 }
 
@@ -79,11 +79,11 @@ TEST(search_model, more_hints_ask_for_less) {
   for (generator const kind : {generator::uniform, generator::kron}) {
     degree_classes const degrees = degrees_of(generated(kind, 12, 4));
     std::uint64_t before = ~std::uint64_t{0};
-    for (std::uint32_t hints = 0; hints <= 3; ++hints) {
+    for (std::uint32_t cached_neighbours = 0; cached_neighbours <= 3; ++cached_neighbours) {
       probing how;
-      how.hints = hints;
+      how.cached_neighbours = cached_neighbours;
       std::uint64_t const now = model_search(degrees, how).bytes_link();
-      EXPECT_LT(now, before) << hints;
+      EXPECT_LT(now, before) << cached_neighbours;
       before = now;
     }
   }

@@ -163,9 +163,9 @@ TEST_P(sssp, every_access_tier_id_width_weight_and_variant_against_dijkstra) {
               if (t == tier::device) o.edges = t;
               o.variant = s.variant;
               o.delta = s.delta;
-              o.vertices_per_team = s.per_team;
-              o.split_hubs = s.split;
-              o.join_lists = s.join;
+              o.paper.vertices_per_team = s.per_team;
+              o.paper.split_hubs = s.split;
+              o.paper.join_lists = s.join;
               o.slice = 64;
               o.check_certificate = true;
               graph const g = placed(original, o);
@@ -341,7 +341,7 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
       for (std::uint64_t source = 0; source < 60; ++source) {
         graph const g = random_graph(2, id_bytes, weight_kind::u32);
         sssp_options o;
-        o.where = {place_kind::traced, 0};
+        o.where = {place_kind::simulated, 0};
         o.access = how;
         o.variant = sssp_variant::emogi;
         sssp_run const r = sssp_job(g, o).run(source);
@@ -359,7 +359,7 @@ TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
   build_report report;
   graph const g = generate(here, gen, report);
   sssp_options o;
-  o.where = {place_kind::traced, 0};
+  o.where = {place_kind::simulated, 0};
   std::uint64_t const source = pick_sources(g, 1, 1)[0];
   sssp_run const near_far = sssp_job(g, o).run(source);
   o.variant = sssp_variant::emogi;

@@ -1,0 +1,41 @@
+// Figure 4.11, measured: the mini-batches of a trace, gathered from a table in host memory whose hottest rows by a score lie at the place.
+// Invariant: rows come right (a sample of a mini-batch is held against the formula that filled the table) before any gather is timed.
+// Cost: the table (vertices x row bytes) is filled once; a score fills the near rows anew for each share kept.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "bench/tiering_file.hpp"
+#include "core/executor.hpp"
+#include "garner/features.hpp"
+#include "garner/sample.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner::bench {
+
+class tier_gathers {
+ public:
+  // `t` has the rows of the mini-batches that are to be gathered, and outlives this. errc::memory where there is no room for the table.
+  tier_gathers(place where, std::uint64_t row_bytes, access_trace const& t);
+
+  std::uint64_t batches() const { return t_.offsets.size() - 1; }
+  // For each share kept, ascending. At the host all rows are near whatever is kept: one gather, of nothing kept. Simulated: nothing is
+  // timed.
+  std::vector<tier_gather> measure(std::vector<float> const& score);
+
+ private:
+  void fill();
+  void check(tiered_tensor& table);
+  tier_gather gather(tiered_tensor& table, double kept);
+  id_span ids_of(std::uint64_t batch) const;
+
+  access_trace const& t_;
+  std::uint64_t row_bytes_;
+  executor x_;
+  memory_block table_, out_;
+  buffer<std::uint64_t> ids_, some_ids_;
+  std::vector<std::uint64_t> some_;  // rows of the first mini-batch, for the check
+  std::vector<tier_gather> at_host_;
+};
+
+}  // namespace garner::bench

@@ -1,0 +1,418 @@
+#include "bench/traversal.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "access/matrix.hpp"
+#include "access/traffic.hpp"
+#include "bench/field.hpp"
+#include "bench/now.hpp"
+#include "bench/ways.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/median.hpp"
+#include "core/progress.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/build.hpp"
+#include "graph/container.hpp"
+#include "graph/generate.hpp"
+#include "graph/summary.hpp"
+#include "memory/budget.hpp"
+#include "memory/link.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/job.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/sssp.hpp"
+
+namespace garner::bench {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+std::optional<std::uint64_t> limited(std::uint64_t bytes) { return bytes == budget::unlimited ? std::nullopt : std::optional(bytes); }
+
+// --- graphs ---
+
+// A copy with its far arrays in `where` for `device`, and ids of `id_bytes`. errc::memory where a budget refuses.
+graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
+  graph copy;
+  copy.info = g.info;
+  copy.info.id_bytes = id_bytes;
+  copy.name = g.name;
+  auto const plain = [](auto const& from, auto& to) {
+    if (from.empty()) return;
+    to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), -1, "a copied graph");
+    std::memcpy(to.data(), from.data(), from.bytes());
+  };
+  plain(g.ids, copy.ids);
+  auto const lists = [&](edge_lists const& from, edge_lists& to) {
+    if (from.offsets.empty()) return;
+    plain(from.offsets, to.offsets);
+    to.targets = memory_block(where, g.info.edges * id_bytes, device, "a copied edge list");
+    auto const copy_ids = [&]<class From, class To>(From const* a, To* b) {
+      shared_pool().run(g.info.edges, 1u << 20, [=](std::uint64_t i, std::uint64_t end) {
+        for (; i < end; ++i) b[i] = static_cast<To>(a[i]);
+      });
+    };
+    with_id_type(g.info, [&](auto a) {
+      with_id_type(copy.info, [&](auto b) {
+        copy_ids(static_cast<decltype(a) const*>(from.targets.data()), static_cast<decltype(b)*>(to.targets.data()));
+      });
+    });
+    if (from.weights.bytes() == 0) return;
+    to.weights = memory_block(where, from.weights.bytes(), device, "copied weights");
+    std::memcpy(to.weights.data(), from.weights.data(), from.weights.bytes());
+  };
+  lists(g.out, copy.out);
+  lists(g.in, copy.in);
+  return copy;
+}
+
+// Pages of 4 KiB that hold the lists of the vertices that `taken` says: what UVM moves, once each, where nothing is moved twice.
+template <class F>
+std::uint64_t pages_touched(graph const& g, std::uint64_t element_bytes, F taken) {
+  std::uint64_t pages = 0, next = 0;  // lists lie in order, so no page below `next` is new
+  for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
+    std::uint64_t const first = g.out.offsets[v] * element_bytes, last = g.out.offsets[v + 1] * element_bytes;
+    if (first == last || !taken(v)) continue;
+    std::uint64_t const begin = std::max(first / page, next), end = (last - 1) / page + 1;
+    if (begin < end) pages += end - begin;
+    next = std::max(next, end);
+  }
+  return pages;
+}
+
+graph_row describe(graph const& g, std::string name) {
+  graph_summary const s = summarize(g.info, g.out.offsets.data());
+  graph_row row{std::move(name), g.info.vertices, g.info.edges, s.degree_max, g.info.directed, {}};
+  for (edge_share const& e : s.shares) row.shares.push_back({e.degree, e.share});
+  return row;
+}
+
+// --- patterns ---
+
+std::vector<pattern_row> measure_patterns(traversal_options const& o, std::function<void(pattern_row const&)> const& told) {
+  struct named {
+    read_pattern how;
+    char const* name;
+    access_mode access;
+    std::uint64_t first_byte;
+  };
+  constexpr named patterns[] = {{read_pattern::strided, "strided", access_mode::strided, 0},
+                                {read_pattern::off_32, "off by 32 B", access_mode::merged, 32},
+                                {read_pattern::aligned, "aligned", access_mode::aligned, 0},
+                                {read_pattern::paged, "UVM, cold", access_mode::paged, 0}};
+  bool const device = o.where.kind == place_kind::device, simulated = o.where.kind == place_kind::simulated;
+  std::uint64_t const bytes = o.pattern_bytes / page * page, asked = bytes - page, rows = asked / page;
+  std::vector<pattern_row> all;
+  for (named const& p : patterns) {
+    pattern_row row;
+    row.pattern = p.name;
+    row.bytes = asked;
+    try {
+      traffic_model model(p.access);
+      executor x(o.where, simulated ? &model : nullptr);
+      if (p.how == read_pattern::paged && !device) fail(errc::usage, "pages are moved by a device's driver alone");
+      double const gbs = read_gbs(x, p.how, bytes);
+      if (simulated) {
+        row.link = model.take();
+      } else {
+        row.gbs = gbs;
+        row.ms = static_cast<double>(asked) / gbs / 1e6;
+      }
+      if (device && p.how == read_pattern::paged) {
+        row.link.emplace().pages = rows;
+      } else if (device) {
+        run_traffic const one = traffic_of_run(p.first_byte / 4, (p.first_byte + page) / 4, 4, p.access);
+        row.link.emplace();
+        for (std::size_t k = 0; k < 4; ++k) row.link->requests[k] = one.requests[k] * rows;
+      }
+      if (row.link) row.link->bytes_useful = asked;
+      row.verified = true;  // each sweep's sum was compared
+    } catch (error const& e) {
+      if (e.code() != errc::memory && e.code() != errc::usage) throw;
+      row.skipped = e.what();
+    }
+    if (told) told(row);
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
+// --- jobs ---
+
+double statistic(std::vector<double> values, bool mean) {
+  if (mean) return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return median(std::move(values));
+}
+
+struct setting {
+  traversal_options const& o;
+  graph const& g;
+  std::vector<std::uint64_t> const& sources;
+  job_row& row;
+  bool model_pages;  // nobody counts the pages that a driver moves, and a trace keeps them from run to run: they are modelled
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  bool enough() const {
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - begin;
+    return o.way_seconds && !row.ms.empty() && passed.count() >= *o.way_seconds;
+  }
+
+  void add(double ms, traffic const& link, bool verified) const {
+    row.ms.push_back(ms);
+    if (row.link) *row.link += link;
+    row.verified = (row.ms.size() == 1 || row.verified) && verified;
+  }
+  // What is kept near, out of the job's device budget, and what it took to make.
+  void note_device_cache(job_setting const& job) const {
+    row.device_budget = 0;
+    for (cached_part const& c : job.device_cache)
+      row.device_budget = *row.device_budget + c.bytes, row.prepare_ms = row.prepare_ms.value_or(0) + c.ms;
+  }
+  template <class F>
+  traffic pages(F taken) const {
+    traffic t;
+    t.pages = pages_touched(g, g.info.id_bytes, taken);
+    if (row.job == "sssp") t.pages += pages_touched(g, 4, taken);
+    return t;
+  }
+};
+
+void run_job(setting const& s, bfs_options const& how) {
+  s.row.state_bytes = bfs_job::state_bytes(s.g.info, how);
+  bfs_job job(s.g, how);
+  s.note_device_cache(job.setting());
+  for (std::uint64_t const source : s.sources) {
+    if (s.enough()) break;
+    bfs_run const r = job.run(source);
+    traffic link = r.link;
+    if (s.model_pages) {
+      auto const depths = job.depths();
+      link = s.pages([&](std::uint64_t v) { return depths[v] != unreached; });
+    }
+    s.add(r.ms, link, r.verified);
+  }
+}
+
+void run_job(setting const& s, sssp_options const& how) {
+  s.row.state_bytes = sssp_job::state_bytes(s.g.info, how);
+  sssp_job job(s.g, how);
+  s.note_device_cache(job.setting());
+  for (std::uint64_t const source : s.sources) {
+    if (s.enough()) break;
+    sssp_run const r = job.run(source);
+    traffic link = r.link;
+    if (s.model_pages) {
+      if (s.g.info.weights == weight_kind::u32) {
+        auto const d = job.distances();
+        link = s.pages([&](std::uint64_t v) { return d[v] != ~std::uint64_t{0}; });
+      } else {
+        auto const d = job.real_distances();
+        link = s.pages([&](std::uint64_t v) { return d[v] < std::numeric_limits<float>::infinity(); });
+      }
+    }
+    s.add(r.ms, link, r.verified);
+  }
+}
+
+void run_job(setting const& s, components_options const& how) {
+  s.row.state_bytes = components_job::state_bytes(s.g.info, how);
+  components_job job(s.g, how);
+  s.note_device_cache(job.setting());
+  traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
+  for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
+    components_run const r = job.run();
+    s.add(r.ms, s.model_pages ? all : r.link, r.verified);
+  }
+}
+
+void run_job(setting const& s, pagerank_options how) {
+  how.iterations = s.o.iterations;
+  s.row.state_bytes = pagerank_job::state_bytes(s.g.info, how);
+  pagerank_job job(s.g, how);
+  s.note_device_cache(job.setting());
+  traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
+  for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
+    pagerank_run const r = job.run();
+    s.row.iterations = r.iterations;
+    s.add(r.ms, s.model_pages ? all : r.link, r.verified);
+  }
+}
+
+class traversal {
+ public:
+  traversal(traversal_options const& o, std::function<void(job_row const&)> const& told) : o_(o), told_(told) {}
+
+  void measure(graph g, std::string const& name, run_file& to) {
+    to.graphs.push_back(describe(g, name));
+    sources_ = pick_sources(g, o_.sources, o_.seed);
+    bool const weights = std::count(o_.jobs.begin(), o_.jobs.end(), "sssp") != 0;
+    if (weights && g.info.weights == weight_kind::none) draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as the paper
+    std::uint32_t const given = g.info.id_bytes;
+    for (std::uint32_t const id_bytes : {given, given == 4 ? 8u : 4u}) {
+      if (id_bytes == 4 && given == 8 && g.info.vertices > 0xffffffffull) continue;
+      refused_.clear();
+      if (id_bytes != g.info.id_bytes) try {
+          g = copy_of(g, tier::host, device(), id_bytes);
+        } catch (error const& e) {
+          if (e.code() != errc::memory) throw;
+          refused_ = e.what();
+        }
+      // What lies in host memory first, then UVM's copy, so that the two meet only while it is made.
+      for (bool const paged : {false, true}) {
+        std::optional<graph> pages;
+        for (std::string const& job : o_.jobs) {
+          if (job == "bfs") all_ways(bfs_ways(), job, name, g, pages, paged, id_bytes, to);
+          if (job == "sssp") all_ways(sssp_ways(), job, name, g, pages, paged, id_bytes, to);
+          if (job == "components") all_ways(components_ways(), job, name, g, pages, paged, id_bytes, to);
+          if (job == "pagerank") all_ways(pagerank_ways(), job, name, g, pages, paged, id_bytes, to);
+        }
+      }
+    }
+  }
+
+ private:
+  int device() const { return o_.where.kind == place_kind::device ? o_.where.index : -1; }
+
+  template <class Options>
+  void all_ways(std::span<way<Options> const> ways, std::string const& job, std::string const& name, graph const& g,
+                std::optional<graph>& pages, bool paged, std::uint32_t id_bytes, run_file& to) {
+    bool const host = o_.where.kind == place_kind::host, on_device = device() >= 0;
+    for (way<Options> const& w : ways) {
+      if ((w.access == access_mode::paged) != paged || w.id_bytes != id_bytes) continue;
+      // A team of one thread reads a list in the same way whatever the access.
+      if (host && w.paper && w.access != access_mode::aligned) continue;
+      check_interrupted();
+      job_row row;
+      row.graph = name;
+      row.job = job;
+      row.way = w.name;
+      row.label = w.label;
+      row.paper = w.paper;
+      row.place = to_string(o_.where);
+      row.access = to_string(w.access);
+      row.id_bytes = id_bytes;
+      tier const edges = default_tier(o_.where, w.access);
+      row.tier = to_string(edges);
+      row.data_bytes = g.info.edges * (id_bytes + (job == "sssp" ? 4 : 0));
+      if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
+      row.modelled = on_device || (paged && !host);
+      bool const model_pages = paged && !host;
+      if (!host) row.link.emplace();
+      try {
+        if (!refused_.empty()) fail(errc::memory, "{}", refused_);
+        if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");
+        if (paged && on_device && !pages) pages.emplace(copy_of(g, tier::managed, device(), id_bytes));
+        Options how;
+        how.where = o_.where;
+        how.access = w.access;
+        how.edges = edges;
+        how.check_certificate = true;
+        w.set(how);
+        run_job({o_, pages ? *pages : g, sources_, row, model_pages}, how);
+        bool const timed = o_.where.kind != place_kind::simulated;
+        if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
+        if (row.link)
+          for (double const gbs : o_.links)
+            row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
+      } catch (error const& e) {
+        // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
+        if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
+        row.verified = false;
+        row.skipped = e.what();
+      }
+      if (told_) told_(row);
+      to.jobs.push_back(std::move(row));
+    }
+  }
+
+  traversal_options const& o_;
+  std::function<void(job_row const&)> const& told_;
+  std::vector<std::uint64_t> sources_;
+  std::string refused_;  // why there is no graph of the id width in hand
+};
+
+void check(traversal_options const& o) {
+  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: say 4 to 31", o.scale);
+  if (o.sources < 1 || o.sources > 10000 || o.trials < 1 || o.trials > 10000)
+    fail(errc::usage, "{} sources, {} trials: say 1 to 10000 of each", o.sources, o.trials);
+  if (o.way_seconds && !(*o.way_seconds > 0)) fail(errc::usage, "{} seconds for a way: say more than 0", *o.way_seconds);
+  if (o.iterations < 1) fail(errc::usage, "{} iterations: say 1 or more", o.iterations);
+  if (o.jobs.empty()) fail(errc::usage, "no job is asked for; say some of bfs, sssp, components, pagerank");
+  for (std::string const& job : o.jobs)
+    if (job != "bfs" && job != "sssp" && job != "components" && job != "pagerank")
+      fail(errc::usage, "'{}' is no job; say some of bfs, sssp, components, pagerank", job);
+  if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "no graph is asked for; say some of kron, uniform, web, or a file");
+  for (std::size_t i = 0; i < o.files.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (o.files[i].filename() == o.files[k].filename())
+        fail(errc::usage, "{} and {} bear the same name, by which the rows go; rename one", o.files[k].string(), o.files[i].string());
+  for (double const gbs : o.links)
+    if (!(gbs > 0)) fail(errc::usage, "a link of {} GB/s: say more than 0", gbs);
+}
+
+}  // namespace
+
+run_file measure_traversal(traversal_options const& asked, std::function<void(pattern_row const&)> const& told_pattern,
+                           std::function<void(job_row const&)> const& told) {
+  traversal_options o = asked;
+  check(o);
+  run_file run;
+  run.garner = GARNER_VERSION;
+  run.command = o.command;
+  run.time = now_utc();
+  run.protocol = {o.paper_protocol ? "paper" : "short", o.paper_protocol ? "mean" : "median", o.sources, o.trials, o.iterations, o.seed};
+  run.machine.place = to_string(o.where);
+  run.machine.threads = shared_pool().threads();
+  run.machine.host_budget = limited(host_budget().limit());
+  if (o.where.kind == place_kind::device) {
+    device::properties const p = device::describe(o.where.index);
+    run.machine.device = p.name;
+    run.machine.l2_bytes = p.l2_bytes;
+    run.machine.device_budget = std::min(device_budget(o.where.index).limit(), device::memory(o.where.index).free_bytes);
+    link_calibration const& link = link_of(o.where.index);
+    run.machine.link = {link.to_device_gbs, link.zero_copy_gbs, link.paged_gbs, link.line_requests, link.sector_requests};
+    o.links.push_back(std::round(link.zero_copy_gbs * 10) / 10);  // this machine's
+  }
+  std::sort(o.links.begin(), o.links.end());
+  o.links.erase(std::unique(o.links.begin(), o.links.end()), o.links.end());
+  run.patterns = measure_patterns(o, told_pattern);
+
+  traversal work(o, told);
+  for (generator const kind : o.kinds) {
+    generate_options how;
+    how.kind = kind;
+    how.scale = o.scale;
+    how.edge_factor = o.edge_factor;
+    how.seed = o.seed;
+    // Drawn on the device where its sort fits there, else on the host; the bits are the same.
+    place at{place_kind::host, 0};
+    if (run.machine.device_budget && bytes_to_generate(how).near <= *run.machine.device_budget) at = o.where;
+    graph g;
+    {
+      executor x(at);
+      build_report report;
+      g = generate(x, how, report);
+    }
+    if (o.where.kind == place_kind::device && at != o.where) g = copy_of(g, tier::host, o.where.index, g.info.id_bytes);  // mapped for it
+    work.measure(std::move(g), fmt::format("{} {}", to_string(kind), o.scale), run);
+  }
+  for (auto const& file : o.files) {
+    container_header const header = read_header(file);
+    load_options how;
+    how.device = o.where.kind == place_kind::device ? o.where.index : -1;
+    how.in_lists = header.info.in_lists;
+    how.weights = header.info.weights != weight_kind::none;
+    work.measure(load_graph(file, how), file.filename().string(), run);
+  }
+  return run;
+}
+
+}  // namespace garner::bench

@@ -1,0 +1,149 @@
+// The vocabulary of the program: every option of every verb, once.
+#include <algorithm>
+#include <array>
+
+#include "core/fail.hpp"
+#include "options.hpp"
+
+namespace garner::cli {
+
+namespace {
+
+using enum option_group;
+
+constexpr option_row table[] = {
+    // --- by position ---
+    {"FILE", "", basic, "a container (.gnr); convert other formats first"},
+    {"IN", "", basic, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst"},
+    {"OUT", "", basic, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst"},
+    {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
+    {"JOB", "", basic, "bfs, sssp, components or pagerank"},
+    {"WHAT", "", basic, "what to measure"},
+    {"RUN.json", "", basic, "what garner bench wrote; several files of traversal of one setting are drawn as one"},
+
+    // --- where a job starts ---
+    {"--source", "V", basic, "vertex to start from, by the user's id (default: one picked)"},
+    {"--sources", "FILE", basic, "file with one source a line"},
+    {"--trials", "N", basic, "so many runs, for their times"},
+    {"--seed", "N", basic, "of what is drawn"},
+    {"--save-sources", "FILE", advanced, "file to write the sources to, one a line"},
+
+    // --- where it runs, where its data lie ---
+    {"--place", "PLACE", basic, "host, device, device:N, or simulated: a GPU simulated, to count its requests"},
+    {"--tier", "TIER", basic, "where the edges lie: host, device, peer (another device), managed (default: host; managed for paged)"},
+    {"--access", "ACCESS", advanced, "how a team reads a list: strided, merged, aligned, paged, copied"},
+    {"--l2-bytes", "BYTES", advanced, "of a simulated run: the L2 before the link, as 50MiB (default: none)"},
+    {"--device-budget", "BYTES", basic,
+     "bytes of far data cached on the device: directories of packed lists, best neighbours, first arcs, as 800MiB (default: a tenth of the "
+     "edge list, where there is room)"},
+    {"--host-budget", "BYTES", basic, "host memory that may be taken, as 8GiB (default: what the machine has)"},
+    {"--device-memory", "BYTES", basic, "device memory that may be taken in all, as 8GiB (default: what is free)"},
+
+    // --- how it searches ---
+    {"--variant", "VARIANT", advanced, "of the job (default: the job's)"},
+    {"--job", "JOB", basic, "bfs, sssp, components or pagerank"},
+    {"--cached-neighbours", "N", advanced,
+     "with direction: 0 to 4 best neighbours of every vertex are cached near and asked first; made when the job starts, or from the file "
+     "(default: as many as --device-budget allows)"},
+    {"--hints", "N", hidden, "--cached-neighbours, before 0.1.0"},
+    {"--join", "", advanced, "neighbouring lists of the frontier are read as one (default: with aligned, one a team)"},
+    {"--slice", "N", advanced, "elements of a long list that one team takes"},
+    {"--first-neighbours", "N", advanced, "of each list, linked before the rest; afforest"},
+    {"--delta", "X", advanced, "how far beyond the least open distance is near (default: from weights and degrees)"},
+    {"--vertices-per-team", "N", paper, "lists that one team walks one after the other; EMOGI's fastest program takes 8"},
+    {"--no-split", "", paper, "a long list is walked by one team, not by several"},
+    {"--no-join", "", paper, "each list is read by itself, as EMOGI does"},
+    {"--no-queue", "", paper, "levels of few vertices are walked like all others, not through a queue, a launch each"},
+    {"--damping", "D", basic, "the share that follows edges"},
+    {"--tolerance", "T", basic, "stops at this L1 change of an iteration"},
+    {"--iterations", "N", basic, "exactly so many"},
+    {"--dangling", "WHAT", basic, "rank of vertices without out-edges: redistribute (default) or drop"},
+    {"--personal", "FILE", basic, "file of vertex ids, each with a weight or not: where it starts and jumps to"},
+
+    // --- what comes out ---
+    {"--verify", "", basic, "check the result against the graph"},
+    {"--out", "FILE", basic, "file to write"},
+    {"-o,--out", "FILE", basic, "file to write"},
+    {"--format", "FORMAT", basic, "of that file: text, tsv, npy or ldbc (default: by its ending, .tsv or .npy, else text)"},
+    {"--levels", "", advanced, "a line a level also where there are many sources"},
+    {"--rounds", "", advanced, "a line a round"},
+    {"--json", "", basic, "print one JSON object"},
+    {"--no-check", "", advanced, "do not check the checksums of the container"},
+    {"--check", "", basic, "check every byte of the file, not only what is read for the figures"},
+    {"--quiet", "", basic, "no progress bar"},
+    {"--stats", "", advanced, "phases, counters and peaks of memory on stderr at the end"},
+
+    // --- graphs made and changed ---
+    {"--scale", "N", basic, "2^SCALE vertices"},
+    {"--edge-factor", "N", basic, "edges drawn a vertex"},
+    {"--from", "FORMAT", basic, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr"},
+    {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, sg, wsg, bel"},
+    {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
+    {"--directed", "", basic, "each edge goes one way"},
+    {"--in-lists", "", basic, "also store the in-neighbours of a directed graph"},
+    {"--keep-duplicates", "", basic, "else of equal edges the one with the smallest weight stays"},
+    {"--keep-loops", "", basic, "else edges from a vertex to itself are dropped"},
+    {"--compact", "", basic, "number the vertices that occur 0, 1, ...; their ids stand in a map"},
+    {"--keep-ids", "", basic, "keep ids however sparse; gaps become isolated vertices"},
+    {"--skip-lines", "N", basic, "lines of text to pass over: some files open with a line of counts"},
+    {"--id-bytes", "N", advanced, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)"},
+    {"--ignore-weights", "", basic, "read the edges alone"},
+    {"--weights", "LOW:HIGH", basic, "draw whole-number weights from LOW:HIGH, as 1:255"},
+    {"--weights-f32", "LOW:HIGH", basic, "draw real weights from LOW:HIGH, as 0:1"},
+    {"--weight-seed", "N", basic, "of the drawn weights; an edge has the same weight both ways"},
+    {"--compress", "", basic, "pack neighbour lists and weights; all jobs run on packed lists and give the same results"},
+    {"--unpack", "", basic, "of a container: write its packed lists plain"},
+    {"--keep-cached-neighbours", "N", advanced,
+     "also keep the 1 to 4 best neighbours of every vertex in the file, so that jobs need not look for them (default: none)"},
+    {"--keep-hints", "N", hidden, "--keep-cached-neighbours, before 0.1.0"},
+    {"--file", "FILE", basic, "keep the container under this name (default: a temporary file)"},
+
+    // --- orders, scores, samples ---
+    {"--by", "WHAT", basic, "what decides"},
+    {"--score", "SCORE", basic,
+     "of --by score: degree, rpr, wrpr, expected, sampled (see garner score; default: expected), or an .npy file by ascending id"},
+    {"--table", "FILE", basic, "a feature table (.npy, a row a vertex by ascending id), whose rows follow the vertices"},
+    {"--table-out", "FILE", basic, "where it goes (default: in its place)"},
+    {"--map", "FILE", advanced,
+     "file to write (.npy, int64): for each place in the new order which of the ascending ids stands there; row k of the new table is row "
+     "map[k] of the old"},
+    {"--train", "WHICH", basic, "training vertices: a share of all, as 1%, or a file of vertex ids"},
+    {"--fanout", "LIST", basic, "in-neighbours drawn a vertex, for each of 1 to 6 hops"},
+    {"--rule", "RULE", basic, "who samples at a hop: all vertices so far (as DGL), or those that the last hop reached (as PyG)"},
+    {"--batch", "N", basic, "training vertices of a mini-batch"},
+    {"--presample", "N", advanced, "epochs sampled beforehand, by a seed of their own"},
+    {"--epochs", "N", basic, "the training set so many times, shuffled anew"},
+    {"--rows", "", basic, "also keep the rows of every mini-batch, in a .gtr"},
+
+    // --- machine and figures ---
+    {"--measure", "", basic, "measure the links again (else from the cache where they were measured before)"},
+    {"--quick", "", basic, "where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)"},
+    {"--kinds", "LIST", basic, "some of kron,uniform,web; or none (default: all; tiering: kron,web)"},
+    {"--graph", "FILE", basic, "a container to measure too; may be said again"},
+    {"--jobs", "LIST", basic, "some of bfs,sssp,components,pagerank"},
+    {"--protocol", "NAME", basic, "paper: the mean of 64 sources; short: the median of 8"},
+    {"--way-seconds", "S", advanced, "begin no further run of a way after so long (default: all runs of all ways)"},
+    {"--link", "LIST", advanced, "GB/s of links for which times are predicted"},
+    {"--pattern-bytes", "BYTES", advanced, "of the table that is read in patterns"},
+    {"--row-bytes", "N", basic, "of tiering: a feature row, for the bytes over the link"},
+    {"--ceiling", "N", advanced,
+     "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told"},
+    {"--deeper-epochs", "N", advanced, "of tiering: the same, for the depths of figure 4.10"},
+    {"--no-gathers", "", advanced, "of tiering: leave out the gathers of figure 4.11 from a table in host memory"},
+    {"--no-deeper", "", advanced, "of tiering: leave out the depths of figure 4.10"},
+    {"--ids", "LIST", basic, "gather: ids a gather; the second is what most figures take"},
+    {"--figures", "LIST", basic, "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies"},
+    {"--explain", "", basic,
+     "gather: measure nothing, but say which way and order would be taken for --ids of --table, whether what repeats crosses once, and "
+     "why"},
+};
+
+}  // namespace
+
+option_row const& row_of(std::string_view name) {
+  auto const* const at = std::find_if(std::begin(table), std::end(table), [&](option_row const& r) { return r.name == name; });
+  if (at == std::end(table)) fail(errc::internal, "{}: not in the table of options", name);
+  return *at;
+}
+
+}  // namespace garner::cli

@@ -1,0 +1,173 @@
+// What all lanes share: how far data is met by one thread, in order. The three kinds of lanes stand beside this file.
+//   sweep   calls f(element, index) for every element of the span, starting at `first` <= span.begin
+//   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
+//   stride  calls f(index) for indices of near memory
+//   reduce  combines the values of the lanes
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/exec/atomics.hpp"
+#include "core/span.hpp"
+
+namespace garner {
+
+template <class T>
+struct found {
+  T element;
+  std::uint64_t index;  // ~0: none
+  GARNER_HD explicit operator bool() const { return index != ~std::uint64_t{0}; }
+};
+
+// A candidate of team::smallest: by key, of equal keys by index. A key of 0 comes before all, none after all.
+struct candidate {
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t key = none, index = none;
+  GARNER_HD friend bool operator<(candidate const& a, candidate const& b) { return a.key < b.key || (a.key == b.key && a.index < b.index); }
+};
+struct smallest_found {
+  std::uint32_t count;
+  candidate last;
+};
+
+namespace lanes {
+
+inline constexpr std::uint32_t most_smallest = 32;  // at once: a lane each
+
+inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
+inline constexpr std::uint64_t packed_step = 4;    // packed blocks that a warp decodes at once
+inline constexpr std::uint64_t stage_words = 256;  // a ring for them, the line they begin in and that they end in, in shared memory
+inline constexpr int stages = 2;                   // a warp: for an array and one beside it
+
+// What sums of floats are added up in.
+template <class T>
+GARNER_HD inline T wide(T v) {
+  return v;
+}
+GARNER_HD inline double wide(float v) { return static_cast<double>(v); }
+
+// sweep_lists by one thread. Four sums side by side, so that an addition need not wait for the one before.
+template <class T, class F, class Done>
+GARNER_HD inline void sum_lists_in_turn(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) {
+  std::uint64_t begin = larger(r.begin, offsets[0]);
+  if constexpr (span<T>::may_be_packed) {
+    if (r.is_packed()) {
+      std::uint32_t list = 0;
+      decltype(wide(f(T{}))) total{};
+      each_in_turn(r.packed, begin, smaller(r.end, offsets[count]), [&](T e, std::uint64_t i) {
+        while (i >= offsets[list + 1]) {
+          if (larger(r.begin, offsets[list]) < offsets[list + 1]) done(list, total);
+          total = {};
+          ++list;
+        }
+        total += wide(f(e));
+        return false;
+      });
+      if (list < count && larger(r.begin, offsets[list]) < smaller(r.end, offsets[list + 1])) done(list, total);
+      return;
+    }
+  }
+  for (std::uint32_t k = 0; k < count; ++k) {
+    std::uint64_t const end = smaller(r.end, offsets[k + 1]);
+    if (begin >= end) continue;
+    decltype(wide(f(T{}))) a{}, b{}, c{}, d{};
+    std::uint64_t i = begin;
+    for (; i + 4 <= end; i += 4)
+      a += wide(f(r.data[i])), b += wide(f(r.data[i + 1])), c += wide(f(r.data[i + 2])), d += wide(f(r.data[i + 3]));
+    for (; i < end; ++i) a += wide(f(r.data[i]));
+    done(k, (a + b) + (c + d));
+    begin = end;
+  }
+}
+
+// 16 bytes, so that a lane can ask for as many at once.
+struct alignas(16) wide_word {
+  std::uint64_t parts[2];
+};
+
+// f(element, index) in turn, packed or not, until it returns true.
+template <class T, class F>
+GARNER_HD inline bool until(span<T> const& r, F f) {
+  if constexpr (span<T>::may_be_packed)
+    if (r.is_packed()) return each_in_turn(r.packed, r.begin, r.end, f);
+  for (std::uint64_t i = r.begin; i < r.end; ++i)
+    if (f(r.data[i], i)) return true;
+  return false;
+}
+// The same of two arrays side by side, to the end. Packed ones are decoded a block at a time.
+template <class T, class U, class F>
+GARNER_HD inline void both(span<T> const& r, span<U> const& beside, F f) {
+  if (!r.is_packed() && !beside.is_packed()) {
+    for (std::uint64_t i = r.begin; i < r.end; ++i) f(r.data[i], beside.data[i], i);
+    return;
+  }
+  for (std::uint64_t i = r.begin; i < r.end;) {
+    std::uint64_t const end = smaller(r.end, i / 32 * 32 + 32);
+    U values[32];
+    span<U> part = beside;
+    part.begin = i, part.end = end;
+    until(part, [&](U w, std::uint64_t j) { return values[j % 32] = w, false; });
+    span<T> here = r;
+    here.begin = i, here.end = end;
+    until(here, [&](T e, std::uint64_t j) { return f(e, values[j % 32], j), false; });
+    i = end;
+  }
+}
+template <class T, class P>
+GARNER_HD inline found<T> first_of(span<T> const& r, P pred) {
+  found<T> hit{T{}, ~std::uint64_t{0}};
+  until(r, [&](T e, std::uint64_t i) {
+    if (!pred(e)) return false;
+    hit = {e, i};
+    return true;
+  });
+  return hit;
+}
+
+// team::smallest by one thread.
+template <class T, class Key, class Done>
+GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t k, candidate after, Key key, Done done) {
+  candidate best[most_smallest];
+  std::uint32_t n = 0;
+  until(r, [&](T e, std::uint64_t i) {
+    candidate const mine{key(e, i), i};
+    if (mine.key == candidate::none || !(after < mine) || (n == k && !(mine < best[n - 1]))) return false;
+    std::uint32_t at = n < k ? n++ : n - 1;
+    for (; at > 0 && mine < best[at - 1]; --at) best[at] = best[at - 1];
+    best[at] = mine;
+    return false;
+  });
+  for (std::uint32_t j = 0; j < n; ++j) done(j, best[j].index);
+  return {n, n ? best[n - 1] : after};
+}
+
+// The same by a thread of the host, which looks at each element some time before f gets it, so that it need not wait for what f touches: a
+// branch on that, mispredicted, would keep it from asking for the next.
+template <class T, class U, class F, class Look>
+inline void both_ahead(span<T> const& r, span<U> const& beside, F f, Look look) {
+  constexpr std::uint64_t ahead = 16;
+  if (!r.is_packed() && !beside.is_packed()) {
+    for (std::uint64_t i = r.begin; i < std::min(r.end, r.begin + ahead); ++i) look(r.data[i]);
+    for (std::uint64_t i = r.begin; i < r.end; ++i) {
+      if (i + ahead < r.end) look(r.data[i + ahead]);
+      f(r.data[i], beside.data[i], i);
+    }
+    return;
+  }
+  for (std::uint64_t i = r.begin, end; i < r.end; i = end) {
+    end = std::min(r.end, i / 32 * 32 + 32);
+    T elements[32];
+    U values[32];
+    span<T> here = r;
+    span<U> part = beside;
+    here.begin = part.begin = i, here.end = part.end = end;
+    until(here, [&](T e, std::uint64_t j) { return look(e), elements[j % 32] = e, false; });
+    until(part, [&](U w, std::uint64_t j) { return values[j % 32] = w, false; });
+    for (std::uint64_t j = i; j < end; ++j) f(elements[j % 32], values[j % 32], j);
+  }
+}
+
+}  // namespace lanes
+}  // namespace garner

@@ -1,0 +1,423 @@
+// Lanes of a warp. Empty where nvcc does not compile.
+#pragma once
+#include "core/exec/lanes.hpp"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+
+namespace garner::lanes {
+
+template <int Width>
+struct device {
+  static constexpr int width = Width;
+  static constexpr int in_flight = Width == 1 ? 1 : 4;
+  bool aligned;
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x % Width); }
+  __device__ static unsigned mask() {
+    if constexpr (Width == 32) return 0xffffffffu;
+    else return ((1u << Width) - 1) << (threadIdx.x % 32 / Width * Width);
+  }
+  // Streamed (evict first), so that the edges passing by do not push the state out of the L2. A single lane comes back for the rest
+  // of its sector, so it reads plainly.
+  template <class T>
+  __device__ static T load(T const* p) {
+    if constexpr (Width == 1) {
+      return *p;
+    } else if constexpr (std::is_same_v<T, wide_word>) {
+      ulonglong2 const v = __ldcs(reinterpret_cast<ulonglong2 const*>(p));
+      return {{v.x, v.y}};
+    } else {
+      return __ldcs(p);
+    }
+  }
+  // How far the words of a packed span have come to the ring in shared memory. Parts of a span follow each other, so each line crosses
+  // whole and once.
+  struct cursor {
+    std::uint64_t next = 0, end = 0;  // the first word that has not come; the span's last, 0 before the first fetch
+    int stage = 0;
+  };
+  // Elements s + k * Width + lane of the span, which are known to lie in it; what lies outside is not touched.
+  template <class T>
+  __device__ void fetch(span<T> const& r, std::uint64_t s, T (&v)[in_flight], cursor& c) const {
+    if constexpr (span<T>::may_be_packed && Width == 32) {
+      if (r.is_packed()) return unpack(r, s, v, c);
+    }
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      std::uint64_t const j = s + k * Width + lane();
+      if (j >= r.begin && j < r.end) v[k] = load(r.data + j);
+    }
+  }
+  struct ring {
+    std::uint32_t const* stage;
+    std::uint32_t at;
+    __device__ std::uint32_t operator[](std::uint32_t i) const { return stage[(at + i) % stage_words]; }
+  };
+  // The same of a packed span, s a multiple of 32: lines of codes come to shared memory, from where each lane takes its bits.
+  __device__ void unpack(span<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight], cursor& c) const {
+    static_assert(Width != 32 || in_flight == packed_step);
+    extern __shared__ std::uint32_t all_stages[];
+    std::uint32_t* const stage = all_stages + (threadIdx.x / 32 * stages + c.stage) * stage_words;
+    std::uint64_t const b = s / 32;
+    auto const blocks = static_cast<std::uint32_t>(smaller((r.end + 31) / 32 - b, packed_step));
+    auto const me = static_cast<std::uint32_t>(lane());
+    std::uint64_t const mine = b + smaller(me, blocks);
+    std::uint32_t const code = r.packed.at.blocks[mine];
+    std::uint64_t const word = r.packed.at.groups[mine / packed_directory::blocks_a_group] + (code & 0x3ffff);
+    if (c.end == 0) {
+      c.end = r.packed.at.word_of((r.end + 31) / 32);
+      c.next = __shfl_sync(mask(), word, 0);
+    }
+    // To the end of the line in which the last block ends, unless the span ends before.
+    std::uint64_t const until = smaller(c.end, (__shfl_sync(mask(), word, static_cast<int>(blocks)) + 31) / 32 * 32),
+                        line = c.next / 32 * 32;
+    constexpr int lines = (packed_step * 34 + 31 + 31) / 32 + 1;
+    std::uint32_t w[lines];
+#pragma unroll
+    for (int k = 0; k < lines; ++k) {
+      std::uint64_t const j = line + k * 32 + me;
+      if (j >= c.next && j < until) w[k] = load(r.packed.words + j);
+    }
+    __syncwarp();  // who still decodes what lay here
+#pragma unroll
+    for (int k = 0; k < lines; ++k) {
+      std::uint64_t const j = line + k * 32 + me;
+      if (j >= c.next && j < until) stage[j % stage_words] = w[k];
+    }
+    c.next = larger(c.next, until);
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) {
+      if (static_cast<std::uint32_t>(k) >= blocks) break;
+      std::uint32_t const e = __shfl_sync(mask(), code, k);
+      auto const at = static_cast<std::uint32_t>(__shfl_sync(mask(), word, k) % stage_words);
+      auto const block = packed_block<ring>::open({stage, at}, {0, e >> 18 & 63, e >> 24 & 63, e >> 30 != 0});
+      v[k] = decode(block, me, 0).value;
+    }
+  }
+  // Element number e of a block, where the lanes of a team have elements next to each other and `before` is what the last lane got for
+  // the elements before these.
+  struct decoded {
+    std::uint32_t value, gaps, shift;  // value == gaps + shift: the sum of gaps so far, and what the last start adds to it
+  };
+  template <class Words>
+  __device__ decoded decode(packed_block<Words> const& block, std::uint32_t e, std::uint32_t gaps, std::uint32_t shift = 0) const {
+    std::uint32_t const field = block.field(e);
+    bool const start = block.starts_at(e);
+    std::uint32_t sum = start ? 0 : field;
+    if (block.starts == ~0u) return {block.base + field, 0, block.base + field};
+#pragma unroll
+    for (int d = 1; d < Width; d *= 2) {
+      std::uint32_t const other = __shfl_up_sync(mask(), sum, d, Width);
+      if (lane() >= d) sum += other;
+    }
+    sum += gaps;
+    if (block.starts == 1) return {block.base + sum, sum, block.base};
+    std::uint32_t mine = start ? block.base + field - sum : 0;
+    std::uint32_t const first = e - static_cast<std::uint32_t>(lane()), until_me = block.starts & (~0u >> (31 - e)) & (~0u << first);
+    int const from = until_me ? 31 - __clz(static_cast<int>(until_me)) - static_cast<int>(first) : 0;
+    std::uint32_t const theirs = __shfl_sync(mask(), mine, from, Width);
+    mine = until_me ? theirs : shift;
+    return {sum + mine, sum, mine};
+  }
+  template <class T, class F>
+  __device__ void sweep(span<T> r, std::uint64_t first, F f) const {
+    if constexpr (span<T>::may_be_packed && Width != 32) {
+      if (r.is_packed()) {
+        if (leads()) until(r, [&](T e, std::uint64_t i) { return f(e, i), false; });
+        return;
+      }
+    }
+    cursor c;
+    for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
+      T v[in_flight];
+      fetch(r, s, v, c);
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = s + k * Width + lane();
+        if (j >= r.begin && j < r.end) f(v[k], j);
+      }
+    }
+  }
+  template <class T, class U, class F>
+  __device__ void sweep(span<T> r, span<U> beside, std::uint64_t first, F f) const {
+    if constexpr (Width != 32) {
+      if (r.is_packed() || beside.is_packed()) {
+        if (leads()) both(r, beside, f);
+        return;
+      }
+    }
+    cursor c, d{0, 0, 1};
+    for (std::uint64_t s = first; s < r.end; s += in_flight * Width) {
+      T v[in_flight];
+      U w[in_flight];
+      fetch(r, s, v, c);
+      fetch(beside, s, w, d);
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = s + k * Width + lane();
+        if (j >= r.begin && j < r.end) f(v[k], w[k], j);
+      }
+    }
+  }
+  // In 32 bits, so that blocks of 1,024 threads have the registers that they need.
+  template <class T, class F>
+  __device__ void parts(span<T> r, std::uint64_t first, F f) const {
+    T const* const data = r.data + r.begin;
+    auto const n = static_cast<std::uint32_t>(r.end - r.begin);
+    // Aligned: the first `idle` lanes have nothing. Shifted: all are `ahead`, and those that pass the end come round to the begin.
+    auto const idle = static_cast<std::uint32_t>(first < r.begin ? r.begin - first : 0),
+               ahead = static_cast<std::uint32_t>(first > r.begin ? first - r.begin : 0);
+    auto const place = [&](std::uint32_t j) { return j + ahead < n ? j + ahead : j + ahead - n; };
+    for (std::uint32_t s = lane(); s < n + idle; s += in_flight * Width) {
+      T v[in_flight];
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint32_t const j = s + k * Width - idle;
+        if (j < n) v[k] = load(data + place(j));
+      }
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint32_t const j = s + k * Width - idle;
+        if (j < n) f(v + k, 1u, place(j));
+      }
+    }
+  }
+  template <class T, class P>
+  __device__ found<T> find(span<T> r, std::uint64_t first, unsigned each, P pred) const {
+    if constexpr (span<T>::may_be_packed) {
+      if (r.is_packed()) {
+        if constexpr (Width == 1) return first_of(r, pred);
+        else return find_packed(r, pred);
+      }
+    }
+    if constexpr (Width > 1 && sizeof(T) <= 4) {
+      if (each == 4) return find_in_steps<4>(r, first, pred);
+    }
+    if constexpr (Width > 1 && sizeof(T) <= 8) {
+      if (each == 2) return find_in_steps<2>(r, first, pred);
+    }
+    return find_in_steps<1>(r, first, pred);
+  }
+  template <int Each, class T, class P>
+  __device__ found<T> find_in_steps(span<T> const& r, std::uint64_t first, P pred) const {
+    for (std::uint64_t s = first; s < r.end; s += Width * Each) {
+      std::uint64_t const j = s + lane() * Each;
+      struct alignas(sizeof(T) * Each) several {
+        T at[Each];
+      };
+      several mine{};
+      if (j >= r.begin && j + Each <= r.end) {
+        mine = load_several<several>(r.data + j);
+      } else {
+#pragma unroll
+        for (int k = 0; k < Each; ++k)
+          if (j + k >= r.begin && j + k < r.end) mine.at[k] = load(r.data + j + k);
+      }
+      int hit = -1;
+#pragma unroll
+      for (int k = Each - 1; k >= 0; --k)
+        if (j + k >= r.begin && j + k < r.end && pred(mine.at[k])) hit = k;
+      if constexpr (Width == 1) {
+        if (hit >= 0) return {mine.at[0], j};
+      } else {
+        unsigned const hits = __ballot_sync(mask(), hit >= 0) & mask();
+        if (hits) {
+          int const winner = (__ffs(static_cast<int>(hits)) - 1) % Width, which = __shfl_sync(mask(), hit, winner, Width);
+          T element = mine.at[0];
+#pragma unroll
+          for (int k = 1; k < Each; ++k)
+            if (which == k) element = mine.at[k];
+          return {__shfl_sync(mask(), element, winner, Width), s + winner * Each + which};
+        }
+      }
+    }
+    return {T{}, ~std::uint64_t{0}};
+  }
+  template <class Several, class T>
+  __device__ static Several load_several(T const* p) {
+    Several all;
+    if constexpr (sizeof(Several) == 16) {
+      uint4 const v = __ldcs(reinterpret_cast<uint4 const*>(p));
+      memcpy(&all, &v, 16);
+    } else if constexpr (sizeof(Several) == 8) {
+      uint2 const v = __ldcs(reinterpret_cast<uint2 const*>(p));
+      memcpy(&all, &v, 8);
+    } else {
+      all.at[0] = load(p);
+    }
+    return all;
+  }
+  // A block at a time, Width elements a step; lanes load the words they need, which the first-level cache keeps for the next step.
+  template <class P>
+  __device__ found<std::uint32_t> find_packed(span<std::uint32_t> const& r, P pred) const {
+    for (std::uint64_t b = r.begin / 32; b * 32 < r.end; ++b) {
+      packed_directory::entry const e = r.packed.at[b];
+      auto const block = packed_block<std::uint32_t const*>::open(r.packed.words + e.word, e);
+      decoded last{0, 0, 0};
+      for (std::uint32_t s = 0; s < 32 && b * 32 + s < r.end; s += Width) {
+        decoded const mine = decode(block, s + lane(), last.gaps, last.shift);
+        last = {0, __shfl_sync(mask(), mine.gaps, Width - 1, Width), __shfl_sync(mask(), mine.shift, Width - 1, Width)};
+        std::uint64_t const j = b * 32 + s + lane();
+        unsigned const hits = __ballot_sync(mask(), j >= r.begin && j < r.end && pred(mine.value)) & mask();
+        if (!hits) continue;
+        int const winner = (__ffs(static_cast<int>(hits)) - 1) % Width;
+        return {__shfl_sync(mask(), mine.value, winner, Width), b * 32 + s + winner};
+      }
+    }
+    return {0, ~std::uint64_t{0}};
+  }
+  static __device__ std::uint32_t or_of_lanes(std::uint32_t bits) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(mask(), bits);
+#else
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) bits |= __shfl_xor_sync(mask(), bits, d);
+    return bits;
+#endif
+  }
+  // Lane k keeps the sum of list k. A step of 32 elements in which no list ends belongs to one list: each lane adds to a sum of its own,
+  // and these are added up where that list ends. In other steps a scan by shuffles adds up within each list, and each lane takes what the
+  // last element of its list holds. While a step is added up the elements of the next are under way.
+  template <class T, class F, class Done>
+  __device__ void sweep_lists(span<T> r, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    if constexpr (Width == 1) {
+      sum_lists_in_turn(r, offsets, count, f, done);
+    } else {
+      static_assert(Width == 32, "a lane a list");
+      using value = decltype(f(T{}));
+      using total_type = decltype(wide(value{}));
+      cursor place;
+      auto const me = static_cast<std::uint32_t>(lane());
+      // The part of my list that lies in the span, counted from `first`; lists before the span end at or before its begin.
+      std::uint64_t const from = me < count ? offsets[me] : r.end, to = me < count ? offsets[me + 1] : r.end;
+      auto const begin = static_cast<std::uint32_t>(smaller(larger(from, r.begin), r.end) - first);
+      auto const end = static_cast<std::uint32_t>(smaller(larger(to, r.begin), r.end) - first);
+      auto const length = static_cast<std::uint32_t>(r.end - first);
+      total_type total{}, whole{};  // whole: of the steps in which no list ended, mine
+      bool any_whole = false;       // for all lanes alike
+#ifndef GARNER_SUM_GROUPS
+#define GARNER_SUM_GROUPS 1
+#endif
+      constexpr int groups = GARNER_SUM_GROUPS;
+      T v[groups][in_flight];
+#pragma unroll
+      for (int g = 0; g < groups; ++g)
+        if (g * in_flight * 32 < length) fetch(r, first + g * in_flight * 32, v[g], place);
+      for (std::uint32_t s = 0; s < length; s += groups * in_flight * 32) {
+        value c[groups * in_flight];
+#pragma unroll
+        for (int k = 0; k < groups * in_flight; ++k) {
+          std::uint64_t const j = first + s + k * 32 + me;
+          c[k] = value{};
+          if (j >= r.begin && j < r.end) c[k] = f(v[k / in_flight][k % in_flight]);
+        }
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+          std::uint32_t const next = s + (groups + g) * in_flight * 32;
+          if (next < length) fetch(r, first + next, v[g], place);
+        }
+#pragma unroll
+        for (int k = 0; k < groups * in_flight; ++k) {
+          std::uint32_t const step = s + k * 32;
+          if (step >= length) break;  // for all lanes alike
+          bool const ends = begin < end && end > step && end <= step + 32;
+          std::uint32_t const last = or_of_lanes(ends ? 1u << (end - 1 - step) : 0);  // elements that are the last of their lists
+          if (last == 0) {
+            whole += wide(c[k]);
+            any_whole = true;
+            continue;
+          }
+          std::uint32_t const before = last & ((1u << me) - 1);
+          std::uint32_t const start = before ? 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(before))) : 0;  // of my list, here
+#pragma unroll
+          for (std::uint32_t d = 1; d < 32; d *= 2) {
+            value const left = __shfl_up_sync(mask(), c[k], d);
+            if (me >= start + d) c[k] += left;
+          }
+          bool const here = begin < end && begin < step + 32 && end > step;
+          value const part = __shfl_sync(mask(), c[k], static_cast<int>(here ? smaller(end - step, 32u) - 1 : 0));
+          if (here) total += wide(part);
+          if (any_whole) {
+            total_type const all = reduce(whole, [](total_type a, total_type b) { return a + b; });
+            if (begin < step && end > step) total += all;  // of the lists that end in this step only the first began before it
+            whole = {};
+            any_whole = false;
+          }
+        }
+      }
+      if (begin < end) done(me, total);
+    }
+  }
+  // Lane j holds the j-th smallest so far. Few elements pass who is larger than the k-th, and each of these is put in its place by a
+  // ballot.
+  template <class T, class Key, class Done>
+  __device__ smallest_found smallest(span<T> r, std::uint64_t first, std::uint32_t k, candidate after, Key key, Done done) const {
+    if constexpr (Width != 32) {
+      smallest_found found{};
+      if (leads()) found = smallest_in_turn(r, k, after, key, done);
+      found.count = static_cast<std::uint32_t>(__shfl_sync(mask(), found.count, 0, Width));
+      found.last.key = __shfl_sync(mask(), found.last.key, 0, Width), found.last.index = __shfl_sync(mask(), found.last.index, 0, Width);
+      return found;
+    } else {
+      auto const me = static_cast<std::uint32_t>(lane());
+      auto const of = [](candidate const& a, int from) {
+        return candidate{__shfl_sync(mask(), a.key, from), __shfl_sync(mask(), a.index, from)};
+      };
+      candidate best, bar;  // bar: the k-th
+      std::uint32_t n = 0;
+      cursor place;
+      for (std::uint64_t s = first; s < r.end; s += in_flight * 32) {
+        T v[in_flight];
+        fetch(r, s, v, place);
+#pragma unroll
+        for (int j = 0; j < in_flight; ++j) {
+          std::uint64_t const i = s + j * 32 + me;
+          candidate mine;
+          if (i >= r.begin && i < r.end) mine.key = key(v[j], i), mine.index = i;
+          bool const open = mine.key != candidate::none && after < mine;
+          unsigned passing = __ballot_sync(mask(), open && mine < bar);
+          for (; passing; passing &= passing - 1) {
+            candidate const next = of(mine, __ffs(static_cast<int>(passing)) - 1);
+            if (!(next < bar)) continue;  // for all lanes alike
+            auto const at = static_cast<std::uint32_t>(__popc(__ballot_sync(mask(), best < next)));
+            candidate const before{__shfl_up_sync(mask(), best.key, 1), __shfl_up_sync(mask(), best.index, 1)};
+            if (me == at) best = next;
+            else if (me > at) best = before;
+            n = smaller(n + 1, k);
+            if (n == k) bar = of(best, static_cast<int>(k - 1));
+          }
+        }
+      }
+      if (me < n) done(me, best.index);
+      return {n, n ? of(best, static_cast<int>(n - 1)) : after};
+    }
+  }
+  template <class F>
+  __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
+    for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
+  }
+  template <class V, class Op>
+  __device__ V reduce(V v, Op op) const {
+    if constexpr (Width > 1) {
+      static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 4 == 0);
+#pragma unroll
+      for (int d = Width / 2; d > 0; d /= 2) {
+        std::uint32_t words[sizeof(V) / 4];
+        memcpy(words, &v, sizeof(V));
+#pragma unroll
+        for (auto& w : words) w = __shfl_xor_sync(mask(), w, d, Width);
+        V other;
+        memcpy(&other, words, sizeof(V));
+        v = op(v, other);
+      }
+    }
+    return v;
+  }
+  __device__ bool leads() const { return lane() == 0; }
+  __device__ bool aligns() const { return aligned; }
+};
+
+}  // namespace garner::lanes
+#endif

@@ -1,0 +1,138 @@
+// for_each_item: runs a body over items, at the place of an executor.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/exec/team.hpp"
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+
+namespace garner {
+
+#if defined(__CUDACC__)
+template <int Width, class Body>
+__global__ void run_teams(Body const body, std::uint64_t n, std::uint64_t const* counted, bool aligned) {
+  if (counted) n = smaller(n, *counted);
+  std::uint64_t const thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
+  for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
+}
+// The same of a body that says `using full_blocks = void`: with no more registers than a block of 1,024 threads has, so
+// that it runs on any share of the device.
+template <int Width, class Body>
+__global__ void __launch_bounds__(1024) run_full_teams(Body const body, std::uint64_t n, std::uint64_t const* counted, bool aligned) {
+  if (counted) n = smaller(n, *counted);
+  std::uint64_t const thread = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  std::uint64_t const teams = static_cast<std::uint64_t>(gridDim.x) * blockDim.x / Width;
+  for (std::uint64_t i = thread / Width; i < n; i += teams) body(team(lanes::device<Width>{aligned}), i);
+}
+
+namespace detail {
+// What profilers call the launch of a body: its own name, of "... [with Body = garner::{anonymous}::expand<unsigned int>]".
+template <class Body>
+char const* name_of_body() {
+  static std::string const name = [] {
+    std::string_view text = __PRETTY_FUNCTION__;
+    std::size_t const from = text.find("Body = ");
+    text = text.substr(from == text.npos ? 0 : from + 7);
+    while (!text.empty() && (text.back() == ']' || text.back() == ' ')) text.remove_suffix(1);
+    for (std::string_view space : {"garner::", "{anonymous}::", "<unnamed>::", "(anonymous namespace)::"})
+      if (text.starts_with(space)) text.remove_prefix(space.size());
+    return std::string(text);
+  }();
+  return name.c_str();
+}
+template <int Width, class Body>
+constexpr auto kernel() {
+  if constexpr (requires { typename Body::full_blocks; }) return run_full_teams<Width, Body>;
+  else return run_teams<Width, Body>;
+}
+// Shared memory of a block: where each warp decodes packed lists.
+constexpr std::size_t stage_bytes(int width, unsigned threads) {
+  return width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
+}
+// Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
+template <int Width, class Body>
+int resident_blocks(unsigned threads) {
+  static std::atomic<std::uint64_t> known{0};  // threads << 32 | blocks
+  std::uint64_t const kept = known.load(std::memory_order_relaxed);
+  if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
+  int blocks = 0;
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel<Width, Body>(), static_cast<int>(threads),
+                                                    stage_bytes(Width, threads)) != cudaSuccess)
+    cudaGetLastError();
+  blocks = std::max(1, blocks);
+  known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
+  return blocks;
+}
+}  // namespace detail
+#endif
+
+// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 8 or 32; a thread each at the host). Neighbouring items go to
+// neighbouring teams and start in order. Asynchronous on the device.
+// `as_free`: every item has a team of its own, which starts when another ends. For items that differ much in length: with a share each,
+// who has a long one falls behind, and the teams' far reads drift apart.
+template <int Width, class Body>
+void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
+                   [[maybe_unused]] bool as_free = false) {
+  static_assert(Width == 1 || Width == 8 || Width == 32);
+  std::uint64_t const n = x.on_device() ? items.most : items.now();
+  if (n == 0) return;
+  bool const aligned = how == access_mode::aligned || how == access_mode::paged;
+  switch (x.where().kind) {
+    case place_kind::host: {
+      // Waking the thread pool costs as much as some thousand light items; an item for a wide team is likely a whole span.
+      constexpr std::uint64_t alone = Width == 1 ? 2048 : 64;
+      std::uint64_t const grain = std::clamp<std::uint64_t>(n / (x.threads().threads() * 16u), 1, 1024);
+      x.threads().run(n, n < alone ? n : grain, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) body(team(lanes::host{}), i);
+      });
+      return;
+    }
+    case place_kind::simulated: {
+      constexpr std::uint64_t teams = 32 / Width;
+      std::vector<far_read> reads[teams];
+      for (std::uint64_t warp = 0; warp < n; warp += teams) {
+        if (warp % 4096 == 0) check_interrupted();
+        std::uint64_t const in_warp = std::min(teams, n - warp);
+        for (std::uint64_t t = 0; t < in_warp; ++t) {
+          reads[t].clear();
+          body(team(lanes::simulated<Width>{&reads[t], aligned}), warp + t);
+        }
+        for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
+        if (x.sink()) x.sink()->warp({reads, teams});
+      }
+      return;
+    }
+    case place_kind::device:
+      break;
+  }
+#if defined(__CUDACC__)
+  unsigned const threads = x.threads_a_block();
+  auto* const kernel = detail::kernel<Width, Body>();
+  cudaSetDevice(x.device());
+  // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
+  std::uint64_t const most = x.share_blocks() ? x.share_blocks()
+                                              : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
+                                                    static_cast<unsigned>(x.multiprocessors());
+  std::size_t const shared = detail::stage_bytes(Width, threads);
+  if (shared > 48u << 10)  // more than a block may have unasked
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
+  std::uint64_t const all = (n * Width + threads - 1) / threads;
+  device::named_range const named(detail::name_of_body<Body>());
+  auto const blocks = static_cast<unsigned>(as_free && !x.share_blocks() && all < 0x7fffffff ? all : std::min(all, most));
+  kernel<<<blocks, threads, shared, static_cast<cudaStream_t>(x.stream())>>>(body, n, items.at, aligned);
+  if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
+    fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),
+         cudaGetErrorString(status));
+#else
+  fail(errc::device, "this build has no GPU support; build with CUDA=1, or say --place host or simulated");
+#endif
+}
+
+}  // namespace garner

@@ -1,0 +1,128 @@
+// The team: what a body may ask for, written once over all kinds of lanes.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "core/exec/lanes_device.hpp"
+#include "core/exec/lanes_host.hpp"
+#include "core/exec/lanes_simulated.hpp"
+
+namespace garner {
+
+template <class Lanes>
+class team {
+ public:
+  static constexpr int width = Lanes::width;
+  GARNER_HD explicit team(Lanes l) : lanes_(l) {}
+
+  // Calls f(element) or f(element, index) for each element of the span.
+  template <class T, class F>
+  GARNER_HD void each(span<T> r, F f) const {
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t i) { call(f, e, i); });
+  }
+  // The same for two far arrays at the same indices (an edge list and its weights): f(element, element beside it, index).
+  template <class T, class U, class F>
+  GARNER_HD void each(span<T> r, span<U> beside, F f) const {
+    std::uint64_t const first = beside.is_packed() ? r.begin / 32 * 32 : start<lanes::line_bytes>(r);
+    lanes_.sweep(r, beside, first, f);
+  }
+  // Moves a plain span of less than 2^31 elements: calls f(elements, how many, how far from the begin of the span) for parts that cover it,
+  // each element in one. A thread alone gets all at once, a lane one at a time. `shifted`: from the first line that begins in the span, and
+  // round to what lies before it (Listing 3.2 of the dissertation); spans shorter than a line, or of whole lines, are not shifted.
+  template <class T, class F>
+  GARNER_HD void parts(span<T> r, F f, bool shifted = false) const {
+    constexpr std::uint64_t line = lanes::line_bytes / sizeof(T);
+    std::uint64_t const n = r.end - r.begin;
+    if (shifted) lanes_.parts(r, n > line && n % line ? (r.begin + line - 1) / line * line : r.begin, f);
+    else lanes_.parts(r, start<lanes::line_bytes>(r), f);
+  }
+  // The same; look(element) may be called some time before, once, to ask_soon for what f will touch.
+  template <class T, class U, class F, class Look>
+  GARNER_HD void each(span<T> r, span<U> beside, F f, [[maybe_unused]] Look look) const {
+    if constexpr (std::is_same_v<Lanes, lanes::host>) lanes_.sweep(r, beside, f, look);
+    else each(r, beside, f);
+  }
+  // Calls f(i) for each index of near memory.
+  template <class F>
+  GARNER_HD void each(indices r, F f) const {
+    lanes_.stride(r.begin, r.end, f);
+  }
+  // Whether pred(element) holds for some element; asks a step at a time and stops at the first that has one.
+  template <class T, class P>
+  GARNER_HD bool any(span<T> r, P pred) const {
+    return static_cast<bool>(find(r, pred));
+  }
+  // The same, and which one: some of the step in which any was found. A step has `each` elements a lane (1, 2 or 4, of at most 16 bytes
+  // together): of a plain span it is one request, begun at a multiple of its size.
+  template <class T, class P>
+  GARNER_HD found<T> find(span<T> r, P pred, unsigned each = 1) const {
+    if (r.is_packed()) return lanes_.find(r, r.begin / 32 * 32, 1, pred);
+    std::uint64_t const step = static_cast<std::uint64_t>(width == 1 ? 1 : width) * each;
+    return lanes_.find(r, lanes_.aligns() ? r.begin / step * step : r.begin, lanes_.aligns() ? each : 1, pred);
+  }
+  // The k elements (k <= 32) of smallest key(element, index) among those behind `after`: done(j, index) by one lane for the j-th of them. A
+  // key of candidate::none leaves an element out, and the first call takes after = {0, none}. The same answers at every place.
+  template <class T, class Key, class Done>
+  GARNER_HD smallest_found smallest(span<T> r, std::uint32_t k, candidate after, Key key, Done done) const {
+    return lanes_.smallest(r, start<lanes::line_bytes>(r), k, after, key, done);
+  }
+  // The sum of f(element); V adds with + and starts at V{}.
+  template <class T, class F>
+  GARNER_HD auto sum(span<T> r, F f) const {
+    decltype(f(T{})) total{};
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t) { total = total + f(e); });
+    return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+  }
+  template <class F>
+  GARNER_HD auto sum(indices r, F f) const {
+    decltype(f(r.begin)) total{};
+    lanes_.stride(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
+    return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+  }
+  // The sum of what each lane brings (a thread alone: what it brings).
+  template <class V>
+  GARNER_HD V sum_of_lanes(V mine) const {
+    return lanes_.reduce(mine, [](auto a, auto b) { return a + b; });
+  }
+  // Sums a list at a time, of `count` <= 32 neighbouring lists, list k being [offsets[k], offsets[k + 1]) (near memory; lists may begin
+  // before the span or end after it): done(k, sum of f(element)) by one lane for each list that has elements in the span. In which order
+  // it adds depends on span, lists and width alone, so that the sums repeat bit for bit at one place. A span of less than 2^31 elements.
+  template <class T, class F, class Done>
+  GARNER_HD void sum_lists(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
+    lanes_.sweep_lists(r, start<lanes::line_bytes>(r), offsets, count, f, done);
+  }
+  // The smallest of `start_value` and f(element).
+  template <class T, class V, class F>
+  GARNER_HD V min(span<T> r, V start_value, F f) const {
+    V best = start_value;
+    lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t) { best = smaller(best, static_cast<V>(f(e))); });
+    return lanes_.reduce(best, [](V a, V b) { return smaller(a, b); });
+  }
+  // f() by one lane.
+  template <class F>
+  GARNER_HD void once(F f) const {
+    if (lanes_.leads()) f();
+  }
+  // Sets bit i of the bitmap; true for the one caller that found it clear. Looks before it locks: most bits asked for are set already.
+  GARNER_HD bool claim(std::uint32_t* bits, std::uint64_t i) const {
+    std::uint32_t const m = 1u << (i % 32);
+    return !(atomic_load(bits + i / 32) & m) && !(atomic_or(bits + i / 32, m) & m);
+  }
+
+ private:
+  template <std::uint64_t Grain, class T>
+  GARNER_HD std::uint64_t start(span<T> r) const {
+    if (r.is_packed()) return r.begin / 32 * 32;
+    return lanes_.aligns() ? r.begin / (Grain / sizeof(T)) * (Grain / sizeof(T)) : r.begin;
+  }
+  template <class F, class T>
+  GARNER_HD static void call(F& f, T e, std::uint64_t i) {
+    if constexpr (std::is_invocable_v<F&, T, std::uint64_t>) f(e, i);
+    else f(e);
+  }
+  Lanes lanes_;
+};
+
+GARNER_HD inline bool has_bit(std::uint32_t const* bits, std::uint64_t i) { return atomic_load(bits + i / 32) >> (i % 32) & 1; }
+
+}  // namespace garner

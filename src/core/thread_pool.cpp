@@ -1,0 +1,130 @@
+#include "core/thread_pool.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/progress.hpp"
+
+namespace garner {
+
+namespace {
+unsigned threads_of_machine() {
+  if (char const* text = std::getenv("GARNER_THREADS")) {
+    int const n = std::atoi(text);
+    if (n > 0) return static_cast<unsigned>(std::min(n, 1024));
+  }
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+}  // namespace
+
+struct thread_pool::state {
+  using chunk_fn = std::function<void(std::uint64_t, std::uint64_t)>;
+
+  std::mutex one_run;  // two threads that share a thread pool take turns
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  std::uint64_t round = 0;  // counts the loops, so that a member knows a new one from the one it just did
+  unsigned working = 0;
+  bool stop = false;
+
+  std::uint64_t n = 0, grain = 1;
+  chunk_fn const* chunk = nullptr;
+  std::atomic<std::uint64_t> next{0};
+  std::exception_ptr failure;
+
+  std::vector<std::jthread> members;
+
+  void work() {
+    try {
+      for (std::uint64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < n;) {
+        check_interrupted();
+        (*chunk)(begin, std::min(n, begin + grain));
+      }
+    } catch (...) {
+      std::lock_guard const hold(mutex);
+      if (!failure) failure = std::current_exception();
+      next.store(n, std::memory_order_relaxed);
+    }
+  }
+
+  void member() {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex);
+    while (true) {
+      wake.wait(lock, [&] { return stop || round != seen; });
+      if (stop) return;
+      seen = round;
+      lock.unlock();
+      work();
+      lock.lock();
+      if (--working == 0) done.notify_one();
+    }
+  }
+};
+
+thread_pool::thread_pool(unsigned threads) : state_(std::make_unique<state>()) {
+  unsigned const n = threads ? threads : threads_of_machine();
+  try {
+    for (unsigned i = 1; i < n; ++i) state_->members.emplace_back([s = state_.get()] { s->member(); });
+  } catch (std::system_error const&) {  // the system gives no more threads: go on with those there are
+  } catch (std::bad_alloc const&) {
+  }
+}
+
+thread_pool::~thread_pool() {
+  {
+    std::lock_guard const hold(state_->mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
+}
+
+unsigned thread_pool::threads() const { return static_cast<unsigned>(state_->members.size()) + 1; }
+
+void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(std::uint64_t, std::uint64_t)> const& chunk) {
+  if (n == 0) return;
+  grain = std::max<std::uint64_t>(1, grain);
+  state& s = *state_;
+  if (n <= grain || s.members.empty()) {
+    for (std::uint64_t begin = 0; begin < n; begin += grain) {
+      check_interrupted();
+      chunk(begin, std::min(n, begin + grain));
+    }
+    return;
+  }
+  std::lock_guard const turn(s.one_run);
+  {
+    std::lock_guard const hold(s.mutex);  // everything set here is visible to the members when they take the mutex to see `round`
+    s.n = n;
+    s.grain = grain;
+    s.chunk = &chunk;
+    s.next.store(0, std::memory_order_relaxed);
+    s.failure = nullptr;
+    s.working = static_cast<unsigned>(s.members.size());
+    ++s.round;
+  }
+  s.wake.notify_all();
+  s.work();
+  std::unique_lock lock(s.mutex);
+  s.done.wait(lock, [&] { return s.working == 0; });  // members' writes are visible through the same mutex
+  if (s.failure) std::rethrow_exception(s.failure);
+}
+
+thread_pool& shared_pool() {
+  static thread_pool instance;
+  return instance;
+}
+
+}  // namespace garner

@@ -1,0 +1,254 @@
+// Where rows go, and who holds them.
+#include "features/placement.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <set>
+
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "memory/budget.hpp"
+#include "memory/self_test.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t none = ~std::uint64_t{0};
+constexpr std::size_t score_grain = 1u << 20;
+constexpr std::size_t most_peers = 16;
+static_assert(most_peers + 2 <= row_view::most_parts);
+constexpr char const* peer_use = "rows kept on a peer";
+
+std::uint64_t free_on(int device) {
+  budget const& b = device_budget(device);
+  return std::min(device::memory(device).free_bytes, b.limit() - std::min(b.limit(), b.used()));
+}
+std::string no_fast_link(int reader, std::vector<int> const& owners) {
+  for (int p : owners)
+    if (!device::peer_of(reader, p).fast)
+      return fmt::format("; device {} has no fast link to device {}, so no rows lie on peers", reader, p);
+  return "";
+}
+
+}  // namespace
+
+row_placement::row_placement(executor& x, row_array const& source, row_sender& sender, tiered_options const& o)
+    : x_(x), source_(source), sender_(sender) {
+  view_.rows = source.rows, view_.row_bytes = source.row_bytes();
+  view_.far = static_cast<char const*>(source.data);
+  place(o);
+}
+
+row_placement::row_placement(executor& x, row_array const& source, row_sender& sender, row_placement const& first)
+    : x_(x), source_(source), sender_(sender), view_(first.view_), peers_(first.peers_) {
+  garner::place const where = x.where();
+  if (where.kind != first.x_.where().kind)
+    fail(errc::usage, "a table whose rows lie as those of {} cannot be gathered at {}; make a tensor for it", to_string(first.x_.where()),
+         to_string(where));
+  if (peers_ && peers_->group)
+    fail(errc::usage, "the peers of this table are processes, each of which gathers at its own device; make a tensor in a process of {}",
+         to_string(where));
+  auto const same = [&](memory_block const& from, char const* what) {
+    memory_block block(x.near(), from.bytes(), x.device(), what);
+    if (from.bytes()) x.copy(block.data(), from.data(), from.bytes());
+    return block;
+  };
+  std::string note = fmt::format("; beside {}", to_string(first.x_.where()));
+  std::uint64_t peer_rows = view_.rows_in(tier::peer);
+  if (peers_ && x.on_device())
+    if (std::string const slow = no_fast_link(where.index, peers_->devices); !slow.empty()) {
+      note += slow;  // then theirs are read from host memory, which has all rows
+      peer_rows = 0;
+      peers_.reset();
+    }
+  if (peers_ && x.on_device())
+    for (int p : peers_->devices) device::enable_peer(x.device(), p);
+  near_rows_ = same(first.near_rows_, "rows kept on the device");
+  ranks_ = same(first.ranks_, "ranks of the rows");
+  view_.rank_of = ranks_.data();
+  see_kept(first.view_.rows_in(tier::device), peer_rows);
+  x.wait();
+  map_rest();
+  tell(note);
+}
+
+void row_placement::see_kept(std::uint64_t near, std::uint64_t peer) {
+  view_.segments = 0;
+  char const* at = static_cast<char const*>(near_rows_.data());
+  view_.add(tier::device, near, 1, &at);
+  if (!peers_ || peer == 0) return;
+  std::vector<char const*> parts;
+  for (void const* p : peers_->at) parts.push_back(static_cast<char const*>(p));
+  view_.add(tier::peer, peer, static_cast<std::uint32_t>(parts.size()), parts.data());
+}
+
+void row_placement::require_peers() const {
+  if (peers_ && peers_->group) peers_->group->require_alive();
+}
+
+void row_placement::place(tiered_options const& o) {
+  std::uint64_t const row_bytes = source_.row_bytes();
+  gather_how const as_they_are{gather_way::naive, source_.kind, source_.kind, nullptr, 0};
+  garner::place const where = o.where;
+  if (o.peers.size() > most_peers) fail(errc::usage, "{} peers; at most {}", o.peers.size(), most_peers);
+  if (std::set<int>(o.peers.begin(), o.peers.end()).size() != o.peers.size()) fail(errc::usage, "a peer is named twice");
+  auto const me = std::find(o.peers.begin(), o.peers.end(), where.index);
+  if (!o.peers.empty() && where.kind != place_kind::host && me == o.peers.end())
+    fail(errc::usage, "peers must name {} too, since it holds its share of the rows",
+         where.kind == place_kind::simulated ? std::to_string(where.index) : to_string(where));
+  if (o.peers.empty() && o.peer_budget.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
+  if (o.peers.empty() && !o.group.empty())
+    fail(errc::usage, "a group of processes ('{}') and no peers; say at which devices they gather, all of them in the same order", o.group);
+  if (where.kind == place_kind::host) return tell("");
+  row_budget b{source_.rows, row_bytes, o.device_budget, o.peer_budget, 0, 0, 0};
+  std::vector<int> devices = o.peers;
+  std::string note;
+  std::optional<peer_group> group;
+  std::uint32_t const mine = static_cast<std::uint32_t>(me - o.peers.begin());  // in a group
+  if (!o.group.empty())
+    group.emplace(o.group,
+                  peer_group::terms{static_cast<std::uint32_t>(devices.size()), mine, x_.device(), same_for_all(o), o.wait_seconds});
+  if (where.kind == place_kind::device) {
+    note = no_fast_link(where.index, devices);
+    if (!note.empty()) devices.clear();
+    b.free_here = free_on(where.index);
+    b.least_free_of_peers = devices.empty() ? 0 : none;
+    for (int p : devices)
+      if (!group || p == where.index) b.least_free_of_peers = std::min(b.least_free_of_peers, free_on(p));
+  }
+  b.peers = static_cast<std::uint32_t>(devices.size());
+  row_shares shares = share_rows(b);
+  if (group) {  // what none of them must refuse
+    auto const least = group->least_of({shares.near, shares.peer, b.peers});
+    if (least[2] == 0 && b.peers) {
+      note = "; not all processes have fast links, so no rows lie on peers";
+      b.peers = 0;
+      shares = share_rows(b);
+    } else if (b.peers) {
+      if (least[0] < shares.near || least[1] < shares.peer) shares.why += "; as much as all processes have room for";
+      shares.near = least[0], shares.peer = least[1];
+    }
+  }
+  std::uint64_t const kept = shares.near + shares.peer;
+  bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source_.rows;
+  buffer<std::uint64_t> hot;
+  if (mapped_ids) hot = hottest(o.scores, kept);
+  // The rows of the tiers: rank first + k * step for k in [0, n) to one block.
+  auto const ids_of = [&](std::uint64_t first, std::uint64_t step) {
+    return [&hot, first, step](std::uint64_t k, std::uint64_t n, std::uint64_t* ids) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        std::uint64_t const rank = first + (k + i) * step;
+        ids[i] = hot.empty() ? rank : hot[rank];
+      }
+    };
+  };
+  progress told("placing rows",
+                (group ? shares.near + rows_of_peer(shares.peer, devices.empty() ? 1 : devices.size(), mine) : kept) * row_bytes);
+  if (shares.near) {
+    near_rows_ = memory_block(x_.near(), shares.near * row_bytes, x_.device(), "rows kept on the device");
+    sender_.send(shares.near, ids_of(0, 1), static_cast<char*>(near_rows_.data()), as_they_are, &told);
+  }
+  if (shares.peer) {
+    auto lie = std::make_shared<rows_on_peers>();
+    lie->devices = devices;
+    for (std::uint32_t p = 0; p < b.peers; ++p) {
+      std::uint64_t const n = rows_of_peer(shares.peer, b.peers, p);
+      void* to = nullptr;
+      if (group) {
+        if (p != mine) continue;
+        to = group->make(n * row_bytes, rows_of_peer(shares.peer, b.peers, 0) * row_bytes, peer_use);
+      } else {
+        to = lie->blocks.emplace_back(x_.near(), n * row_bytes, x_.on_device() ? devices[p] : -1, peer_use).data();
+        lie->at.push_back(to);
+      }
+      if (n) sender_.send(n, ids_of(shares.near + p, b.peers), static_cast<char*>(to), as_they_are, &told);
+    }
+    if (x_.on_device() && !group)  // opening what a process exported permits reading it
+      for (int p : devices) device::enable_peer(x_.device(), p);
+    if (group) {
+      lie->at = group->open();
+      lie->group = std::move(group);
+    }
+    peers_ = std::move(lie);
+  }
+  see_kept(shares.near, shares.peer);
+  if (mapped_ids) keep_ranks(hot);
+  map_rest();
+  tell((where.kind == place_kind::device ? shares.why : "") + note);
+}
+
+// The processes of a group must place the same rows of the same table.
+std::string row_placement::same_for_all(tiered_options const& o) const {
+  std::uint64_t h = 0;
+  std::vector<std::uint64_t> sums((o.scores.size() + score_grain - 1) / score_grain);
+  x_.threads().run(sums.size(), 1, [&](std::uint64_t k, std::uint64_t) {
+    std::uint64_t sum = 0;
+    for (float s : o.scores.subspan(k * score_grain, std::min(score_grain, o.scores.size() - k * score_grain)))
+      sum = mix(sum ^ std::bit_cast<std::uint32_t>(s));
+    sums[k] = sum;
+  });
+  for (std::uint64_t s : sums) h = mix(h ^ s);
+  std::string peers_are = "simulated";
+  if (x_.on_device()) {  // by their addresses, since each process has its own numbers
+    peers_are.clear();
+    for (int p : o.peers) peers_are += (peers_are.empty() ? "" : " ") + device::describe(p).pci;
+  }
+  return fmt::format("{} rows of {} bytes ({}), {}, peers {} ({})", source_.rows, source_.row_bytes(), to_string(source_.kind),
+                     o.scores.empty() ? "no scores" : fmt::format("scores that add up to {:016x}", h), fmt::join(o.peers, ","), peers_are);
+}
+
+void row_placement::map_rest() {
+  if (!x_.on_device()) return;
+  sender_.close();
+  if (view_.kept() == source_.rows || source_.row_bytes() == 0) return;
+  self_test(x_.device());
+  mapped_.emplace(source_, x_.device());
+  view_.far = static_cast<char const*>(mapped_->device_data());
+}
+
+void row_placement::tell(std::string const& note) {
+  std::uint64_t const row_bytes = source_.row_bytes();
+  std::string const as_bytes = source_.type.empty() ? "" : fmt::format("; elements of {} are held as raw bytes", source_.type);
+  if (x_.where().kind == place_kind::host) {
+    about_ = fmt::format("host: {} rows of {} bytes in host memory, where they were{}", source_.rows, row_bytes, as_bytes);
+    return;
+  }
+  std::uint64_t const near = view_.rows_in(tier::device), peer = view_.rows_in(tier::peer), far = source_.rows - view_.kept();
+  about_ = fmt::format("{}: of {} rows of {} bytes {} ({}) lie here", to_string(x_.where()), source_.rows, row_bytes, near,
+                       format_bytes(near * row_bytes));
+  if (peer) {
+    about_ += fmt::format(", {} ({}) on {} peers in turn", peer, format_bytes(peer * row_bytes), peers_->at.size());
+    if (peers_->group) about_ += ", a process each";
+  }
+  about_ += fmt::format(", {} ({}) in host memory", far, format_bytes(far * row_bytes));
+  if (view_.kept() && far)
+    about_ +=
+        view_.rank_of ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks_.bytes())) : "; the first are near";
+  about_ += note + as_bytes;
+}
+
+void row_placement::keep_ranks(buffer<std::uint64_t> const& hot) {
+  view_.rank_bytes = 4;  // hottest() gives fewer than 2^32
+  memory_block built(tier::host, source_.rows * view_.rank_bytes, -1, "ranks of the rows");
+  auto* const rank = static_cast<std::uint32_t*>(built.data());
+  x_.threads().run(source_.rows, 1u << 20, [&](std::uint64_t a, std::uint64_t b) { std::memset(rank + a, 0xff, (b - a) * 4); });
+  x_.threads().run(hot.size(), 1u << 20, [&](std::uint64_t a, std::uint64_t b) {
+    for (std::uint64_t k = a; k < b; ++k) rank[hot[k]] = static_cast<std::uint32_t>(k);
+  });
+  if (x_.on_device()) {
+    ranks_ = memory_block(tier::device, built.bytes(), x_.device(), "ranks of the rows");
+    x_.copy(ranks_.data(), built.data(), built.bytes());
+    x_.wait();
+  } else {
+    ranks_ = std::move(built);
+  }
+  view_.rank_of = ranks_.data();
+}
+
+}  // namespace garner

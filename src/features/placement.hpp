@@ -1,0 +1,48 @@
+// Who owns the rows of a table in its tiers: the hottest on the device, the next on its peers, all of them in the user's own array.
+// Invariant: the view refers to what stands here; a placement does not move.
+// Cost: what is kept is read once from the user's array; 4 bytes a row of ranks where scores say which they are.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/executor.hpp"
+#include "features/place_rows.hpp"
+#include "features/row_view.hpp"
+#include "features/sources.hpp"
+#include "garner/features.hpp"
+
+namespace garner {
+
+class row_placement {
+ public:
+  row_placement(executor& x, row_array const& source, row_sender& sender, tiered_options const& o);
+  // Beside another one: the same rows are near, the others are those that `first` reads, where they are. errc::usage between places of
+  // different kinds, and where peers are processes.
+  row_placement(executor& x, row_array const& source, row_sender& sender, row_placement const& first);
+  row_placement(row_placement const&) = delete;
+  row_placement& operator=(row_placement const&) = delete;
+
+  row_view const& view() const { return view_; }
+  std::string const& about() const { return about_; }
+  void require_peers() const;  // errc::device where a process that holds rows has ended
+
+ private:
+  void place(tiered_options const& o);
+  std::string same_for_all(tiered_options const& o) const;
+  void keep_ranks(buffer<std::uint64_t> const& hot);
+  void see_kept(std::uint64_t near, std::uint64_t peer);  // rows on the device and on peers, into the view
+  void map_rest();
+  void tell(std::string const& note);
+
+  executor& x_;
+  row_array const& source_;
+  row_sender& sender_;
+  row_view view_;
+  std::optional<unified_tensor> mapped_;
+  memory_block near_rows_, ranks_;
+  std::shared_ptr<rows_on_peers const> peers_;  // of all tensors that lie beside each other
+  std::string about_;
+};
+
+}  // namespace garner

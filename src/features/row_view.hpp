@@ -1,0 +1,71 @@
+// Where each row of a table lies, as a kernel sees it.
+// A row lies by its rank (its place among the hottest rows; without scores its id): ranks [0, kept()) in segments, one after the other,
+// each in memory of one tier; all other rows in the far array, where the id addresses them. A segment of several parts is interleaved: row
+// k of it is row k / parts of part k % parts (Listing 4.1 of Min's dissertation as meant). Invariant: ends ascend; rank_of has an entry an
+// id, or is null and the id is the rank.
+#pragma once
+#include <cstdint>
+
+#include "core/mark.hpp"
+#include "garner/place.hpp"
+
+namespace garner {
+
+struct row_view {
+  static constexpr std::uint32_t most_segments = 3, most_parts = 18;
+  struct segment_of_rows {
+    std::uint64_t end = 0;  // the first rank behind it
+    std::uint32_t first_part = 0, parts = 1;
+    tier where = tier::device;
+  };
+  struct place_of_row {
+    char const* row;
+    tier where;
+  };
+
+  std::uint64_t rows = 0, row_bytes = 0;
+  void const* rank_of = nullptr;  // a rank of kept() or more: the row is far
+  std::uint32_t rank_bytes = 4;
+  std::uint32_t segments = 0;
+  segment_of_rows segment[most_segments];
+  char const* part[most_parts] = {};
+  char const* far = nullptr;
+
+  GARNER_HD_INLINE std::uint64_t kept() const { return segments ? segment[segments - 1].end : 0; }
+  GARNER_HD_INLINE std::uint64_t begin_of(std::uint32_t k) const { return k ? segment[k - 1].end : 0; }
+  GARNER_HD_INLINE std::uint64_t rank(std::uint64_t id) const {
+    if (!rank_of) return id;
+    return rank_bytes == 4 ? static_cast<std::uint32_t const*>(rank_of)[id] : static_cast<std::uint64_t const*>(rank_of)[id];
+  }
+  GARNER_HD_INLINE place_of_row operator[](std::uint64_t id) const {
+    if (segments) {
+      std::uint64_t const r = rank(id);
+      for (std::uint32_t k = 0; k < segments; ++k) {
+        segment_of_rows const& s = segment[k];
+        if (r >= s.end) continue;
+        std::uint64_t const offset = r - begin_of(k);
+        if (s.parts == 1) return {part[s.first_part] + offset * row_bytes, s.where};
+        return {part[s.first_part + offset % s.parts] + offset / s.parts * row_bytes, s.where};
+      }
+    }
+    return {far + id * row_bytes, tier::host};
+  }
+
+  std::uint32_t used_parts() const { return segments ? segment[segments - 1].first_part + segment[segments - 1].parts : 0; }
+  // Appends a segment of `count` rows, if there are any.
+  void add(tier where, std::uint64_t count, std::uint32_t parts, char const* const* at) {
+    if (count == 0) return;
+    std::uint32_t const first = used_parts();
+    segment[segments] = {kept() + count, first, parts, where};
+    for (std::uint32_t p = 0; p < parts; ++p) part[first + p] = at[p];
+    ++segments;
+  }
+  std::uint64_t rows_in(tier t) const {
+    std::uint64_t n = t == tier::host ? rows - kept() : 0;
+    for (std::uint32_t k = 0; k < segments; ++k)
+      if (segment[k].where == t) n += segment[k].end - begin_of(k);
+    return n;
+  }
+};
+
+}  // namespace garner

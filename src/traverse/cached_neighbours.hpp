@@ -1,0 +1,214 @@
+// Cached neighbours: of each vertex a few in-neighbours, near the place that runs. They answer most of what is asked of the lists (who of
+// my neighbours was reached; who stands in the largest component), so those lists are not read at all. Which: those of highest degree,
+// since in a graph with hubs most vertices have one beside them. Where degrees are alike these would be the same few vertices for all, and
+// no better than others; there, in an undirected graph, cached neighbours are spread: drawn by a number of the edge, and an edge serves one
+// of its ends before the other, so that each vertex names h others and is named by h others on average. Invariant: each cached neighbour of
+// v is an in-neighbour of v; up to three are the best of all, best first, four of a graph of up to 2^26 vertices the best of each class
+// (graph/cached_neighbours_view.hpp). Of equal degrees the smaller id is better. Cached neighbours are a pure function of the graph. Cost:
+// one read of the edges, once a job; 4 bytes a cached neighbour, 12 of four.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+#include "graph/cached_neighbours_view.hpp"
+#include "graph/graph.hpp"
+#include "memory/buffer.hpp"
+#include "traverse/job.hpp"
+
+namespace garner {
+
+inline constexpr std::uint32_t most_cached_neighbours = cached_neighbours_view::most;
+
+namespace detail {
+
+// The best few of what is added, best first; larger is better, 0 is none.
+struct best_few {
+  std::uint64_t key[most_cached_neighbours] = {};
+  GARNER_HD void take(std::uint64_t k, std::uint32_t) {
+    if (k <= key[3]) return;  // most are
+    for (int i = 0; i < 4; ++i) {
+      std::uint64_t const high = larger(key[i], k);
+      k = smaller(key[i], k);
+      key[i] = high;
+    }
+  }
+  GARNER_HD friend best_few operator+(best_few a, best_few b) {
+    // The larger of a[k] and b[last - k] are the best of all, in some order that rises and then falls: two steps sort it.
+    static_assert(most_cached_neighbours == 4);
+    std::uint64_t m[4];
+    for (int k = 0; k < 4; ++k) m[k] = larger(a.key[k], b.key[3 - k]);
+    best_few best;
+    std::uint64_t const high0 = larger(m[0], m[2]), low0 = smaller(m[0], m[2]), high1 = larger(m[1], m[3]), low1 = smaller(m[1], m[3]);
+    best.key[0] = larger(high0, high1), best.key[1] = smaller(high0, high1);
+    best.key[2] = larger(low0, low1), best.key[3] = smaller(low0, low1);
+    return best;
+  }
+};
+
+// The best of each class.
+struct best_of_each {
+  std::uint64_t key[most_cached_neighbours] = {};
+  GARNER_HD void take(std::uint64_t k, std::uint32_t id) {
+    for (std::uint32_t i = 0; i < most_cached_neighbours; ++i)
+      if (id % most_cached_neighbours == i && k > key[i]) key[i] = k;
+  }
+  GARNER_HD friend best_of_each operator+(best_of_each a, best_of_each b) {
+    for (std::uint32_t i = 0; i < most_cached_neighbours; ++i) a.key[i] = larger(a.key[i], b.key[i]);
+    return a;
+  }
+};
+
+template <class Id, bool Narrow>
+struct find_cached_neighbours {
+  csr_view<Id> in;
+  std::uint64_t const* out_offsets;
+  std::uint32_t per_vertex;
+  bool spread;
+  std::uint32_t* cached_neighbours;
+
+  // The larger the better, at least 1.
+  GARNER_HD std::uint64_t rank(std::uint64_t v, std::uint64_t u) const {
+    if (!spread) return smaller(out_offsets[u + 1] - out_offsets[u], std::uint64_t{0xffffffff});
+    std::uint64_t const drawn = edge_bits(u, v, 0);
+    bool const mine = (drawn & 1) == (v < u ? 1 : 0);
+    return (mine ? std::uint64_t{1} << 31 : 0) | (drawn >> 34 | 1);
+  }
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    std::conditional_t<Narrow, best_of_each, best_few> mine;
+    t.each(in.list(v), [&](Id wide) {
+      auto const u = static_cast<std::uint32_t>(wide);  // cached neighbours are made of fewer than 2^32 vertices
+      if (!Narrow || u / most_cached_neighbours != cached_neighbours_view::narrow_none) mine.take(rank(v, u) << 32 | (0xffffffffu - u), u);
+    });
+    auto const best = t.sum_of_lanes(mine);
+    t.once([&] {
+      std::uint32_t id[most_cached_neighbours];
+      for (std::uint32_t k = 0; k < most_cached_neighbours; ++k)
+        id[k] = best.key[k] ? 0xffffffffu - static_cast<std::uint32_t>(best.key[k]) : cached_neighbours_view::none;
+      if constexpr (Narrow) {
+        for (std::uint32_t& u : id)
+          u = u == cached_neighbours_view::none ? cached_neighbours_view::narrow_none : u / most_cached_neighbours;
+        std::uint32_t* const words = cached_neighbours + v * cached_neighbours_view::narrow_words;
+        words[0] = id[0] | id[1] << 24, words[1] = id[1] >> 8 | id[2] << 16, words[2] = id[2] >> 16 | id[3] << 8;
+      } else {
+        for (std::uint32_t k = 0; k < most_cached_neighbours; ++k)
+          if (k < per_vertex) cached_neighbours[v * per_vertex + k] = id[k];
+      }
+    });
+  }
+};
+
+struct sum_squares {
+  std::uint64_t const* offsets;
+  std::uint64_t vertices;
+  std::uint64_t* total;
+  static constexpr std::uint64_t block = 4096;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const all = t.sum(indices{b * block, smaller(vertices, (b + 1) * block)}, [&](std::uint64_t v) {
+      std::uint64_t const d = smaller(offsets[v + 1] - offsets[v], std::uint64_t{1} << 20);  // so that sums of them fit
+      return d * d;
+    });
+    t.once([&] { atomic_add(total, all); });
+  }
+};
+
+// Whether the mean degree of a neighbour is less than twice that of a vertex. A graph of hubs is a hundred times over that.
+inline bool are_alike(double sum_of_squares, double vertices, double arcs) { return sum_of_squares * vertices < 2 * arcs * arcs; }
+inline bool degrees_alike(job_setting& job) {
+  phase const timed{"cached neighbours.degrees"};
+  buffer<std::uint64_t> total(job.x.near(), 1, job.x.device(), "counters");
+  job.x.fill(total.data(), 0, total.bytes());
+  std::uint64_t const n = job.g.info.vertices;
+  for_each_item<32>(job.x, (n + sum_squares::block - 1) / sum_squares::block, sum_squares{job.offsets(), n, total.data()});
+  return are_alike(static_cast<double>(job.x.read(total.data())), static_cast<double>(n), static_cast<double>(job.g.info.edges));
+}
+// How many cached neighbours and which ones both depend on it: a job asks once.
+inline bool spreads(job_setting& job) {
+  if (!job.spreads_cached_neighbours) job.spreads_cached_neighbours = !job.g.info.directed && degrees_alike(job);
+  return *job.spreads_cached_neighbours;
+}
+
+}  // namespace detail
+
+inline std::uint64_t cached_neighbour_bytes(graph_info const& info, std::uint64_t per_vertex) {
+  return cached_neighbours_view::words_of(info.vertices, per_vertex) * 4;
+}
+
+// How many a vertex the bytes allow; those that the file keeps (`in_file` a vertex), where they fit.
+inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes) {
+  if (info.vertices == 0 || info.vertices >= cached_neighbours_view::none) return 0;
+  if (in_file && cached_neighbour_bytes(info, in_file) <= bytes) return in_file;
+  std::uint32_t fit = most_cached_neighbours;
+  while (fit && cached_neighbour_bytes(info, fit) > bytes) --fit;
+  return fit;
+}
+// Of a job for which `enough` serve as well, but those of the file are better than a read of the edges.
+inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint32_t in_file, std::uint64_t bytes, std::uint32_t enough) {
+  std::uint32_t const fit = cached_neighbours_within(info, in_file, bytes);
+  return fit == in_file ? fit : std::min(fit, enough);
+}
+
+// Makes cached neighbours that save_graph writes with the graph. errc::input where a directed graph has no in-lists.
+void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex);
+
+// Those of the file, which wait in host memory.
+inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {
+  buffer<std::uint32_t> cached_neighbours(job.x.near(), job.g.cached_neighbours.size(), job.x.device(), "cached_neighbours");
+  auto const start = std::chrono::steady_clock::now();
+  job.x.copy(cached_neighbours.data(), job.g.cached_neighbours.data(), cached_neighbours.bytes());
+  job.x.wait();
+  job.took(fmt::format("{} best neighbours of every vertex, from the file", job.g.cached_per_vertex), cached_neighbours.bytes(),
+           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return cached_neighbours;
+}
+
+// How many, where nobody said. Beside hubs the three best, best first, are worth more than the best of each class, for as many bytes
+// (Kronecker 26: 10.2 against 12.3 ms); spread cached neighbours have no best.
+inline std::uint32_t default_cached_neighbours(job_setting& job) {
+  graph_info const& info = job.g.info;
+  std::uint32_t const fit = cached_neighbours_within(info, job.g.cached_per_vertex, job.left());
+  bool const free_to_choose = fit != job.g.cached_per_vertex && cached_neighbours_view::is_narrow(info.vertices, fit);
+  return free_to_choose && !detail::spreads(job) ? fit - 1 : fit;
+}
+
+// Made now, or taken from the file, and booked as a copy of the job.
+template <class Id>
+buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per_vertex) {
+  graph_info const& info = job.g.info;
+  if (per_vertex > most_cached_neighbours)
+    fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbours);
+  if (per_vertex && info.vertices >= cached_neighbours_view::none)
+    fail(errc::usage, "{}: {} vertices; cached neighbours are made of fewer than 2^32 - 1; say none", job.g.name, info.vertices);
+  executor& x = job.x;
+  if (per_vertex && job.g.cached_per_vertex == per_vertex) return kept_cached_neighbours(job);
+  buffer<std::uint32_t> cached_neighbours(x.near(), cached_neighbours_view::words_of(info.vertices, per_vertex), x.device(),
+                                          "cached_neighbours");
+  if (cached_neighbours.empty()) return cached_neighbours;
+  phase const timed{"cached_neighbours"};
+  job.start_afresh();
+  auto const start = std::chrono::steady_clock::now();
+  bool const spread = detail::spreads(job);
+  auto const find = [&](auto narrow) {
+    for_each_item<32>(x, info.vertices,
+                      detail::find_cached_neighbours<Id, decltype(narrow)::value>{job.in_view<Id>(), job.offsets(), per_vertex, spread,
+                                                                                  cached_neighbours.data()},
+                      access_mode::aligned, true);
+  };
+  if (cached_neighbours_view::is_narrow(info.vertices, per_vertex)) find(std::true_type{});
+  else find(std::false_type{});
+  x.wait();
+  job.model.take();
+  std::uint32_t const kept = job.g.cached_per_vertex;
+  job.took(fmt::format("{} best neighbours of every vertex{}", per_vertex,
+                       kept ? fmt::format(" (not the {} of the file, {} bytes)", kept, cached_neighbour_bytes(info, kept)) : ""),
+           cached_neighbours.bytes(), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return cached_neighbours;
+}
+
+}  // namespace garner

@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""Runs the examples of the pages, so that what they show works.
+
+  tests/tools/pages_test.py BUILD [sh | python | cpp] [PAGE...] [--flags=FLAGS of a sanitizer, separated by ;]
+  tests/tools/pages_test.py --self-test
+
+A page's examples run in order, in a temporary folder of the page's own, with BUILD/garner first on PATH.
+  ```sh             runs in bash and must succeed; `sh fails` must not
+  ```python         runs with the wheel of BUILD/python (ctest's python.wheel makes it); one page is one interpreter
+  ```cpp            is compiled against an installed Garner and runs: all such of a page are one program, `#include` lines first
+  ```text output    is what the example before it prints: blanks count as one, `...` stands for any text, alone for any lines
+  ```sh not-run: R  does not run here for one of the reasons below, each of which may be given so often only
+Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/cli.md and docs/report.md
+list with what the program prints as JSON. The other modes run the pages that have such examples.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Why an example is not run here, and how many such there may be.
+reasons = {
+    "make": 12,     # builds or tests Garner itself: whoever runs this test has done so
+    "GPU": 20,      # needs a device
+    "pip": 4,       # fetches packages
+    "minutes": 8,   # measures for longer than a test should
+    "data": 4,      # needs a file that a clone has not
+    "fragment": 5,  # a part of something: it shows a name in its place
+}
+# Headings under which a page lists the keys of a JSON object, and the command that prints such an object (or writes it to out.json).
+objects = {
+    "docs/cli.md": {
+        "JSON of bfs": "garner bfs g.gnr --place simulated --json",
+        "JSON of sssp": "garner sssp g.gnr --place simulated --json",
+        "JSON of components": "garner components g.gnr --place simulated --json",
+        "JSON of pagerank": "garner pagerank g.gnr --place simulated --json",
+        "JSON of plan": "garner plan g.gnr --job bfs --json",
+        "JSON of traffic": "garner traffic bfs g.gnr --json",
+        "JSON of score": "garner score g.gnr --json",
+        "JSON of trace": "garner trace g.gnr --json",
+        "JSON of stats": "garner stats g.gnr --json",
+    },
+    "docs/report.md": {
+        "The file of garner bench traversal": "garner bench traversal --place simulated --scale 8 --kinds kron --out out.json",
+        "The file of garner bench tiering": "garner bench tiering --place simulated --scale 8 --kinds kron --batch 8 --out out.json",
+        "The file of garner bench gather": "garner bench gather --place simulated --table 1MiB --ids 100,200 --figures orders --out out.json",
+    },
+}
+jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
+# Keys that only another command prints: a device, beside arithmetic. Each stands on the page all the same.
+elsewhere = {
+    "docs/report.md": {"share", "rest", "gather_alone_gbs", "whole_ms", "rest_ms", "beside_ms", "slower", "slower_than_alone", "copy_gbs",
+                       "zero_copy_gbs", "paged_gbs", "line_requests_giga", "sector_requests_giga"},
+}
+
+
+class block:
+    def __init__(self, page, line, info, text):
+        self.where, self.info, self.text = f"{page}:{line}", info, text
+        # A name that all processes of a user share; two runs of this test beside each other must not meet in it.
+        if info.startswith(("python", "cpp")):
+            self.text = text.replace('"papers"', f'"papers-{os.getpid()}"')
+        self.language = info.split()[0] if info else ""
+        self.rest = info[len(self.language):].strip()
+        self.runs = self.language in ("sh", "python", "cpp") and not self.rest.startswith("not-run")
+
+
+def blocks_of(page, text):
+    """The fenced examples of a page, in order."""
+    found, fence = [], None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("```"):
+            if fence:
+                found.append(block(page, fence[0], fence[1], "\n".join(fence[2])))
+                fence = None
+            else:
+                fence = (number, line[3:].strip(), [])
+        elif fence:
+            fence[2].append(line)
+    return found
+
+
+def differs(expected, said):
+    """None where `said` holds the expected lines in this order, else a word on it."""
+    def plain(text):
+        return [" ".join(line.split()) for line in text.strip("\n").split("\n")]
+
+    pattern = ""
+    for line in plain(expected):
+        pattern += r"(?:[^\n]*\n)*?" if line == "..." else ".*?".join(map(re.escape, line.split("..."))) + r" ?\n"
+    return None if re.search("(?m)^" + pattern, "\n".join(plain(said)) + "\n") else f"expected\n{expected}\nbut it said\n{said}"
+
+
+class interpreter:
+    """One Python for all blocks of a page; each ends with a line of its own."""
+    loop = """
+import sys, traceback
+names = {"__name__": "__main__"}
+for file in sys.stdin:
+    file = file.strip()
+    try:
+        exec(compile(open(file).read(), file, "exec"), names)
+        end = "ok"
+    except BaseException:
+        traceback.print_exc(file=sys.stdout)
+        end = "failed"
+    print("\\n== " + end, flush=True)
+"""
+
+    def __init__(self, python, folder):
+        environment = dict(os.environ, PYTHONPATH="")
+        self.process = subprocess.Popen([python, "-X", "faulthandler", "-c", self.loop], cwd=folder, env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run(self, file):
+        self.process.stdin.write(file + "\n")
+        self.process.stdin.flush()
+        said = []
+        for line in self.process.stdout:
+            if line.startswith("== "):
+                return line.strip() == "== ok", "".join(said)
+            said.append(line)
+        return False, "".join(said) + "\nthe interpreter ended"
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compile_page(page, blocks, prefix, compiler, flags, folder):
+    """The C++ examples of a page as one program in `folder`; what the compiler said, or None."""
+    includes, body = ["#include <garner/garner.hpp>", "#include <cstdint>", "#include <iostream>", "#include <vector>"], []
+    for one in blocks:
+        body.append(f'#line {int(one.where.split(":")[1]) + 1} "{page}"')
+        for line in one.text.split("\n"):
+            (includes if line.startswith("#include") else body).append(line)
+            if line.startswith("#include"):
+                body.append("")
+    with open(f"{folder}/page.cpp", "w", encoding="utf-8") as out:
+        out.write("\n".join(includes) + "\nint main() {\n" + "\n".join(body) + "\n}\n")
+    done = subprocess.run([compiler, "-std=c++20", "-O0", *flags, f"-I{prefix}/include", f"{folder}/page.cpp", "-o", f"{folder}/page",
+                           f"-L{prefix}/lib", "-lgarner", f"-Wl,-rpath,{prefix}/lib"], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else None
+
+
+def run_page(page, text, build, mode, tools, failures):
+    """Runs what `mode` asks for; counts."""
+    blocks, count = blocks_of(page, text), 0
+    asked = ("sh", "python") if mode == "python" else ("sh",)
+    if mode != "sh" and not any(one.language == mode and one.runs for one in blocks):
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}", HOME=folder, XDG_CACHE_HOME=f"{folder}/.cache")
+        shell = {}
+        python = interpreter(tools["python"], folder) if mode == "python" else None
+        said = None
+        for one in blocks:
+            if one.language == "text" and one.rest == "output":
+                wrong = differs(one.text, said) if said is not None else None
+                if wrong:
+                    failures.append(f"{one.where}: {wrong}")
+                continue
+            if one.runs and one.language == "python" and mode == "sh":
+                break  # what follows may need its files, and is run in mode python
+            if not one.runs or one.language not in asked:
+                said = None
+                continue
+            if one.language == "sh":
+                done = subprocess.run(["bash", "-euo", "pipefail", "-c", one.text], cwd=folder, env={**environment, **shell}, text=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=250, check=False)
+                said, ok = done.stdout, (done.returncode != 0) == (one.rest == "fails")
+            else:
+                file = os.path.join(folder, f".{one.where.replace('/', '_').replace(':', '_line_')}.py")
+                with open(file, "w", encoding="utf-8") as out:
+                    out.write(one.text)
+                ok, said = python.run(file)
+            count += 1
+            if not ok:
+                failures.append(f"{one.where}: {'succeeded' if one.rest == 'fails' else 'failed'}:\n{one.text}\n--- it said:\n{said}")
+        if python:
+            python.close()
+        if mode == "cpp":
+            mine = [one for one in blocks if one.language == "cpp" and one.runs]
+            wrong = compile_page(page, mine, tools["prefix"], tools["compiler"], tools["flags"], folder)
+            if not wrong:
+                done = subprocess.run([f"{folder}/page"], cwd=folder, capture_output=True, text=True, check=False)
+                wrong = done.stdout + done.stderr if done.returncode else None
+            if wrong:
+                failures.append(f"{page}: its C++ examples: {wrong}")
+            count += len(mine)
+    return count
+
+
+def check_reasons(texts, failures):
+    given = {}
+    for page, text in texts.items():
+        for one in blocks_of(page, text):
+            if one.language in ("sh", "python", "cpp") and one.rest not in ("", "fails"):
+                found = re.fullmatch(r"not-run: (\w+)", one.rest)
+                if not found or found.group(1) not in reasons:
+                    failures.append(f"{one.where}: '{one.info}': not-run needs one of the reasons {', '.join(sorted(reasons))}")
+                else:
+                    given.setdefault(found.group(1), []).append(one.where)
+    for reason, places in given.items():
+        if len(places) > reasons[reason]:
+            failures.append(f"{len(places)} examples are not run for the reason '{reason}', {reasons[reason]} may be: {', '.join(places)}")
+
+
+def keys_of(value):
+    """Every key of an object and of those within it. Keys that are numbers name bytes or rates, not fields."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return {key for key in value if not re.fullmatch(r"[\d.]+", key)} | set().union(*map(keys_of, value.values()))
+
+
+def listed(text, heading):
+    """The words in backticks of the first cells of the tables under a heading, up to the next heading of its rank."""
+    found = re.search(rf"^(#+) {re.escape(heading)}$(.*?)(?=^#|\Z)", text.replace("`", "\0"), re.MULTILINE | re.DOTALL)
+    if not found:
+        return None
+    names = set()
+    for row in re.findall(r"^\|([^|]*)\|", found.group(2), re.MULTILINE):
+        names.update(word for part in re.findall("\0([^\0]*)\0", row) for word in part.split() if re.fullmatch(r"[a-z_]\w*", word))
+    return names
+
+
+def check_objects(texts, build, failures):
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}")
+
+        def run(command):
+            return subprocess.run(command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+        run("garner generate kron --scale 8 --weights 1:9 g.gnr")
+        for page, headings in objects.items():
+            for heading, command in headings.items():
+                names = listed(texts[page], heading)
+                if names is None:
+                    failures.append(f"{page}: has no heading '{heading}'")
+                    continue
+                if heading in jobs:
+                    names |= listed(texts[page], "JSON of all jobs") or set()
+                said = run(command)
+                printed = keys_of(json.load(open(f"{folder}/out.json")) if "out.json" in command else json.loads(said))
+                count += 1
+                for name in sorted(printed - names):
+                    failures.append(f"{page}: '{heading}' does not list {name}, which {command} prints")
+                for name in sorted(names - printed - elsewhere.get(page, set())):
+                    failures.append(f"{page}: '{heading}' lists {name}, which {command} does not print")
+    return count
+
+
+def self_test():
+    wrong = []
+
+    def expect(what, ok):
+        if not ok:
+            wrong.append(what)
+
+    expect("blanks count as one", differs("a  b\nc", "x\na b\n c\nd") is None)
+    expect("... stands for text", differs("in ... ms", "in 3.5 ms") is None)
+    expect("... alone stands for lines", differs("a\n...\nd", "a\nb\nc\nd") is None)
+    expect("other text is found", differs("a\nc", "a\nb\nc") is not None)
+    expect("a dot is a dot", differs("1.5", "1x5") is not None)
+    page = "```sh\necho one > f\n```\n```sh\ncat f\n```\n```text output\none\n```\n```sh fails\nfalse\n```\n```sh not-run: GPU\nfalse\n```\n"
+    failures = []
+    expect("four examples, three run", run_page("p", page, "/nowhere", "sh", {}, failures) == 3)
+    expect(f"a sound page is refused: {failures}", not failures)
+    for spoilt, what in [("cat f", "cat g"), ("one\n```\n```sh fails", "two\n```\n```sh fails"), ("sh fails\nfalse", "sh fails\ntrue")]:
+        failures = []
+        run_page("p", page.replace(spoilt, what), "/nowhere", "sh", {}, failures)
+        expect(f"not found: {what!r}", failures)
+    failures = []
+    run_page("p", "```python\nx = 1\n```\n```python\nassert x == 1\nprint(x)\n```\n```text output\n1\n```\n", "/nowhere", "python",
+             {"python": sys.executable}, failures)
+    expect(f"a page of Python is refused: {failures}", not failures)
+    run_page("p", "```python\nx = 1\n```\n```python\nassert x == 2\n```\n", "/nowhere", "python", {"python": sys.executable}, failures)
+    expect("not found: a failed assertion", failures)
+    failures = []
+    check_reasons({"p": "```sh not-run\n```\n"}, failures)
+    check_reasons({"p": "```sh not-run: laziness\n```\n"}, failures)
+    check_reasons({"p": "```sh not-run: data\n```\n" * (reasons["data"] + 1)}, failures)
+    expect(f"three bad reasons, found {failures}", len(failures) == 3)
+    expect("keys within keys", keys_of({"a": [{"b": 1}, {"32": 2, "c": None}]}) == {"a", "b", "c"})
+    expect("listed keys", listed("## X\n\n| key | |\n|---|---|\n| `a b` | `no` |\n\n## Y\n| `c` | |\n", "X") == {"a", "b"})
+    print(*wrong or ["examples run, and faults in them are found"], sep="\n")
+    return 1 if wrong else 0
+
+
+def main(arguments):
+    flags = [one.removeprefix("--flags=") for one in arguments if one.startswith("--flags=")]
+    arguments = [one for one in arguments if not one.startswith("--flags=")]
+    build, mode = os.path.abspath(arguments[0]), arguments[1] if len(arguments) > 1 else "sh"
+
+    def skip(why):
+        print(f"[  SKIPPED ]\nSkipped\n{why}")
+        return 77
+
+    if not os.path.exists(f"{build}/garner"):
+        return skip(f"needs the program, {build}/garner")
+    if not os.path.isdir(f"{root}/docs"):
+        return skip("needs the pages of the sources")
+    pages = arguments[2:] or sorted([*glob.glob("*.md", root_dir=root), *glob.glob("docs/**/*.md", root_dir=root, recursive=True)])
+    pages = [page for page in pages if page not in ("docs/options.md", "CHANGELOG.md")]
+    texts = {page: open(os.path.join(root, page), encoding="utf-8").read() for page in pages}
+    failures, tools, count = [], {}, 0
+    with tempfile.TemporaryDirectory() as installed:
+        if mode == "python":
+            if not os.path.exists(f"{build}/python/ready"):
+                return skip("needs the wheel, whose test says why there is none")
+            tools["python"] = f"{build}/python/venv/bin/python"
+        if mode == "cpp":
+            cache = open(f"{build}/CMakeCache.txt", encoding="utf-8").read()
+            tools["compiler"] = re.search(r"^CMAKE_CXX_COMPILER:[A-Z]*=(.*)$", cache, re.MULTILINE).group(1)
+            tools["flags"] = " ".join(flags).replace(";", " ").split()
+            if not shutil.which("cmake"):
+                return skip("needs cmake")
+            subprocess.run(["cmake", "--install", build, "--prefix", installed], check=True, stdout=subprocess.DEVNULL)
+            tools["prefix"] = installed
+            if not glob.glob(f"{installed}/lib/libgarner.so"):
+                return skip("needs libgarner.so; this build has the static library")
+        for page in pages:
+            count += run_page(page, texts[page], build, mode, tools, failures)
+        if mode == "sh" and not arguments[2:]:
+            check_reasons(texts, failures)
+            count += check_objects(texts, build, failures)
+    print(*failures, sep="\n\n")
+    print(f"{count} examples of {len(pages)} pages run, {len(failures)} wrong")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(self_test() if sys.argv[1:] == ["--self-test"] else main(sys.argv[1:]))

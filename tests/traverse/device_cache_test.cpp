@@ -1,0 +1,203 @@
+// The same results whatever is packed or kept near: all jobs, over plain and packed lists, with device budgets from nothing to everything,
+// against the plain graph without any copy (which the tests of each job hold against its serial twin).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/random.hpp"
+#include "graph/pack.hpp"
+#include "support.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/job.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/sssp.hpp"
+
+namespace garner {
+namespace {
+
+using namespace testing;
+
+// Hubs, short lists, isolated vertices, duplicates and loops.
+graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind) {
+  std::uint64_t const n = 3000, m = 9000;
+  edge_list e;
+  e.vertices = n;
+  e.undirected = undirected;
+  e.source = "a test";
+  e.weights_are = kind;
+  for (std::uint64_t i = 0; i < m; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % (n - 100);
+    if (i % 3 == 0) u = 5 + i % 2;
+    e.arcs.push_back({u, v});
+    auto const w = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 65 + 8);
+    float const f = static_cast<float>(w) * 0.37f;
+    std::uint32_t bits = w;
+    if (kind == weight_kind::f32) std::memcpy(&bits, &f, 4);
+    e.weights.push_back(bits);
+  }
+  build_options o;
+  o.id_bytes = id_bytes;
+  o.keep_duplicates = seed % 2;
+  o.keep_loops = true;
+  o.in_lists = !undirected;
+  build_report report;
+  return build_graph(std::move(e), o, report);
+}
+
+// Host memory that the device of `where` reads.
+memory_block mapped(memory_block from, place where) {
+  if (where.kind != place_kind::device || !from.bytes()) return from;
+  memory_block to(tier::host, from.bytes(), where.index, "edges");
+  std::memcpy(to.data(), from.data(), from.bytes());
+  return to;
+}
+template <class T>
+buffer<T> mapped(buffer<T> from, place where) {
+  if (where.kind != place_kind::device || from.empty()) return from;
+  buffer<T> to(tier::host, from.size(), where.index, "edges");
+  std::copy(from.begin(), from.end(), to.begin());
+  return to;
+}
+graph made(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind, bool packed, place where) {
+  graph g = random_graph(seed, id_bytes, undirected, kind);
+  if (packed) pack(g);
+  for (edge_lists* lists : {&g.out, &g.in}) {
+    lists->targets = mapped(std::move(lists->targets), where);
+    lists->weights = mapped(std::move(lists->weights), where);
+    for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) {
+      p->words = mapped(std::move(p->words), where);
+      p->blocks = mapped(std::move(p->blocks), where);
+      p->groups = mapped(std::move(p->groups), where);
+    }
+  }
+  return g;
+}
+
+class device_cache : public at_place {
+ protected:
+  // f(graph, budget, access) for all that must give one result.
+  template <class F>
+  void each_way(bool undirected, weight_kind kind, F f) {
+    for (std::uint64_t seed : {1u, 2u})
+      for (std::uint32_t id_bytes : {4u, 8u})
+        for (bool packed : {false, true}) {
+          graph const g = made(seed, id_bytes, undirected, kind, packed, where());
+          ASSERT_EQ(g.info.packed, packed);
+          for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided})
+            for (std::uint64_t budget : {std::uint64_t{0}, std::uint64_t{6'000}, std::uint64_t{40'000}, std::uint64_t{10'000'000}}) {
+              SCOPED_TRACE(fmt::format("seed {} ids {} packed {} access {} budget {}", seed, id_bytes, packed, to_string(how), budget));
+              f(g, seed, how, budget);
+              if (HasFatalFailure()) return;
+            }
+        }
+  }
+  void fits(job_setting const& s, std::uint64_t budget) {
+    std::uint64_t all = 0;
+    for (cached_part const& c : s.device_cache) all += c.bytes;
+    EXPECT_LE(all, where().kind == place_kind::host ? 0 : budget);
+    if (where().kind != place_kind::host && budget > 1'000'000) {
+      EXPECT_GT(all, 0u);
+    }
+  }
+};
+
+TEST_P(device_cache, bfs) {
+  for (bool undirected : {true, false})
+    each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
+      std::vector<std::uint32_t> const want = serial_depths(random_graph(seed, 4, undirected, weight_kind::none), 5);
+      for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
+        bfs_options o;
+        o.where = where();
+        o.access = how;
+        o.variant = v;
+        o.device_budget = budget;
+        o.slice = 64;
+        o.check_certificate = true;
+        bfs_job job(g, o);
+        EXPECT_TRUE(job.run(5).verified);
+        ASSERT_EQ(job.depths(), want);
+        if (v != bfs_variant::emogi) fits(job.setting(), budget);
+      }
+    });
+}
+
+TEST_P(device_cache, sssp) {
+  for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
+    each_way(true, kind, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
+      sssp_options plain;
+      graph const twin = random_graph(seed, 4, true, kind);
+      sssp_job want(twin, plain);
+      want.run(5);
+      for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
+        sssp_options o;
+        o.where = where();
+        o.access = how;
+        o.variant = v;
+        o.device_budget = budget;
+        o.slice = 64;
+        o.check_certificate = true;
+        sssp_job job(g, o);
+        EXPECT_TRUE(job.run(5).verified);
+        if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
+        else ASSERT_EQ(job.real_distances(), want.real_distances());
+        if (v != sssp_variant::emogi) fits(job.setting(), budget);
+      }
+    });
+}
+
+TEST_P(device_cache, components) {
+  for (bool undirected : {true, false})
+    each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
+      graph const twin = random_graph(seed, 4, undirected, weight_kind::none);
+      components_options plain;
+      plain.variant = components_variant::emogi;
+      components_job want(twin, plain);
+      want.run();
+      for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
+        components_options o;
+        o.where = where();
+        o.access = how;
+        o.variant = v;
+        o.device_budget = budget;
+        o.slice = 64;
+        o.check_certificate = true;
+        components_job job(g, o);
+        EXPECT_TRUE(job.run().verified);
+        ASSERT_EQ(job.labels(), want.labels());
+        if (v != components_variant::emogi) fits(job.setting(), budget);
+      }
+    });
+}
+
+TEST_P(device_cache, pagerank) {
+  for (bool undirected : {true, false})
+    each_way(undirected, weight_kind::none, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
+      graph const twin = random_graph(seed, 4, undirected, weight_kind::none);
+      for (pagerank_variant v : {pagerank_variant::pull, pagerank_variant::emogi}) {
+        pagerank_options o;
+        o.variant = v;
+        if (v == pagerank_variant::pull) o.iterations = 8;
+        pagerank_job plain(twin, o);
+        plain.run();
+        std::vector<float> const want = plain.ranks();
+        o.where = where();
+        o.access = how;
+        o.device_budget = budget;
+        o.check_certificate = true;
+        pagerank_job job(g, o);
+        ASSERT_NO_THROW(EXPECT_TRUE(job.run().verified)) << "variant " << static_cast<int>(v);
+        std::vector<float> const got = job.ranks();
+        double l1 = 0, all = 0;
+        for (std::size_t k = 0; k < want.size(); ++k) l1 += std::abs(got[k] - want[k]), all += want[k];
+        ASSERT_LE(l1 / all, v == pagerank_variant::pull ? 1e-5 : 2e-3);
+        if (v != pagerank_variant::emogi) fits(job.setting(), budget);
+      }
+    });
+}
+
+GARNER_AT_EVERY_PLACE(device_cache);
+
+}  // namespace
+}  // namespace garner
