@@ -34,6 +34,7 @@ void convert_file(convert_arguments& a) {
   if (b.draw_weights) a.how.read.ignore_weights = true;
   a.how.check = !a.no_check;
   cli::require_id_bytes(b.id_bytes);
+  a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
 
   convert_plan const plan = plan_conversion(a.in, a.out, a.how);
@@ -59,7 +60,7 @@ void convert_file(convert_arguments& a) {
              a.compact    ? "compacted"
              : a.keep_ids ? "kept"
              : container  ? "as they are"
-                          : "kept unless too sparse");
+             : declares_vertices(plan.from) ? "as the file declares them" : "kept unless too sparse");
   if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
@@ -73,6 +74,7 @@ void convert_file(convert_arguments& a) {
                                                          : "compacted, since they are too sparse to keep; the user's stand in a map"
                           : r.info.id_map
                               ? "as they were, by a map"
+                          : a.compact ? fmt::format("without a gap, beginning with {}; no map is needed", r.info.id_base)
                               : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
   }
   cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info),
@@ -96,12 +98,13 @@ void add_convert(cli::program& p) {
   v.add("--keep-loops", a->how.build.keep_loops);
   v.add("--compact", a->compact);
   v.add("--keep-ids", a->keep_ids).not_with("--compact");
+  v.add("--allow-empty", a->how.build.allow_empty);
   v.add("--skip-lines", a->how.read.skip_lines);
   v.add("--id-bytes", a->how.build.id_bytes);
   v.add("--ignore-weights", a->how.read.ignore_weights);
   a->weights.add(v);
   a->pack.add(v);
-  v.add("--unpack", a->pack.plain);
+  v.add("--unpack", a->pack.plain).not_with("--compress");
   v.add("--no-check", a->no_check, "of a container: do not check its checksums");
   a->budgets.add(v, false);
   v.ends_with("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");

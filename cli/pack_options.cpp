@@ -18,8 +18,12 @@ void pack_arguments::add(verb& v) {
 
 void pack_arguments::require_container(std::string const& out, bool is_container) const {
   if (any() && !is_container) fail(errc::usage, "{}: only a container (.gnr) holds packed lists and cached neighbours", out);
-  if (cached_neighbours > most_cached_neighbours)
-    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}", cached_neighbours, most_cached_neighbours);
+  if (cached_neighbours && (*cached_neighbours == 0 || *cached_neighbours > most_cached_neighbours))
+    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}", *cached_neighbours, most_cached_neighbours);
+}
+
+void pack_arguments::require_narrow(std::uint32_t id_bytes) const {
+  if (compress && id_bytes == 8) fail(errc::usage, "--id-bytes 8: packed lists have ids of 4 bytes; leave it out, or --compress");
 }
 
 void pack_arguments::apply(graph& g, place where) const {
@@ -27,8 +31,8 @@ void pack_arguments::apply(graph& g, place where) const {
   auto const seconds = [](clock::time_point since) { return std::chrono::duration<double>(clock::now() - since).count(); };
   if (cached_neighbours) {
     auto const start = clock::now();
-    keep_cached_neighbours(g, where, cached_neighbours);
-    say("cached neighbours: {} a vertex, {}; {:.2f} s\n", cached_neighbours, format_bytes(g.cached_neighbours.bytes()), seconds(start));
+    keep_cached_neighbours(g, where, *cached_neighbours);
+    say("cached neighbours: {} a vertex, {}; {:.2f} s\n", *cached_neighbours, format_bytes(g.cached_neighbours.bytes()), seconds(start));
   }
   if (!compress || g.info.packed) return;
   auto const start = clock::now();

@@ -1,6 +1,7 @@
 // --compress and --keep-cached-neighbours: what the verbs that write containers can do to a graph on its way.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "graph/graph.hpp"
@@ -10,11 +11,12 @@ namespace garner::cli {
 
 struct pack_arguments {
   bool compress = false, plain = false;
-  std::uint32_t cached_neighbours = 0;
+  std::optional<std::uint32_t> cached_neighbours;
 
   void add(verb& v);
-  bool any() const { return compress || cached_neighbours; }
+  bool any() const { return compress || cached_neighbours.has_value(); }
   void require_container(std::string const& out, bool is_container) const;  // errc::usage: other formats hold neither
+  void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: packed ids are 4 bytes wide
   void apply(graph& g, place where) const;                                  // and says what it did
 };
 

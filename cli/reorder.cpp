@@ -51,6 +51,7 @@ void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
+  a.pack.require_container(a.out, true);
   place const where = parse_place(a.place);
   bool const on_device = where.kind == place_kind::device;
   if (a.how.by == vertex_order::bfs && where.kind != place_kind::host)

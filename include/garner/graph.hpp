@@ -48,7 +48,7 @@ struct build_options {
   bool keep_duplicates = false;    // else of equal edges the one with the smallest weight stays
   bool keep_loops = false;
   bool in_lists = false;                                                   // also store in-neighbours of a directed graph
-  enum class ids { automatic, keep, compact } numbering = ids::automatic;  // automatic: keep unless too sparse
+  enum class ids { automatic, keep, compact } numbering = ids::automatic;  // automatic: as the file declares its vertices, else keep unless too sparse
   std::uint32_t id_bytes = 0;                                              // 0: 4 whenever they fit
   struct random_weights {
     weight_kind kind = weight_kind::u32;
@@ -56,6 +56,7 @@ struct build_options {
     std::uint64_t seed = 1;
   };
   std::optional<random_weights> draw_weights;
+  bool allow_empty = false;       // a file without any vertex makes a graph of none; else it is refused, since a failed download looks so
   std::uint64_t host_budget = 0;  // bytes; 0: what the machine allows
 };
 

@@ -63,17 +63,6 @@ edge_list arcs_of(graph const& g, bool renumber) {
   return e;
 }
 
-// Internal ids, written with other bytes each.
-memory_block of_width(memory_block const& from, graph_info const& had, std::uint32_t id_bytes) {
-  memory_block to(tier::host, from.bytes() / had.id_bytes * id_bytes, -1, "ids");
-  auto const copy = [&](auto const* a, auto* b) {
-    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
-  };
-  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
-  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
-  return to;
-}
-
 graph build_again(graph g, build_options options, build_report& report) {
   bool const renumber = options.numbering != numbering::automatic;
   if (!renumber) options.numbering = numbering::keep;
@@ -91,7 +80,7 @@ graph build_again(graph g, build_options options, build_report& report) {
     built.info.id_map = true;
     built.info.id_base = 0;
     built.info.order = had.order;
-    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : of_width(by_id, had, built.info.id_bytes);
+    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : ids_of_width(by_id, had.id_bytes, built.info.id_bytes);
   }
   return built;
 }
@@ -156,6 +145,7 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
     else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
   } else {
     read_result read = read_edges(in, options.read);
+    require_vertices(read.edges, options.build.allow_empty);
     result.notes = std::move(read.notes);
     g = build_graph(std::move(read.edges), options.build, result.report);
   }

@@ -136,7 +136,9 @@ graph_handle read_graph(std::filesystem::path const& file, build_options const& 
   return as_error([&] {
     if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a container; open_graph opens it", file.string());
     build_report mine;
-    return graph_access::wrap(build_graph(read_edges(file, {}).edges, options, report ? *report : mine));
+    edge_list edges = read_edges(file, {}).edges;
+    require_vertices(edges, options.allow_empty);
+    return graph_access::wrap(build_graph(std::move(edges), options, report ? *report : mine));
   });
 }
 

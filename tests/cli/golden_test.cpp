@@ -143,6 +143,13 @@ TEST(golden, convert) {
                             "garner convert counts.txt counts.gnr --skip-lines 1",
                             "garner convert counts.txt counts.gnr --from mtx",
                             ": > empty.el && garner convert empty.el empty.gnr",
+                            "garner convert empty.el empty.gnr --allow-empty",
+                            "garner convert a.txt x.gnr --compress --id-bytes 8",
+                            "garner convert a.gnr x.gnr --compress --unpack",
+                            "garner convert a.gnr x.gnr --keep-hints 0",
+                            "garner reorder a.gnr x.gnr --keep-cached-neighbours 5",
+                            "printf '5 6\\n6 7\\n' > close.el && garner convert close.el close.gnr --compact",
+                            "garner reorder close.gnr x.gnr && garner reorder x.gnr y.gnr --by natural && cmp close.gnr y.gnr",
                             "printf '0 0\\n' > loop.el && garner convert loop.el loop.gnr"});
 }
 
@@ -258,7 +265,7 @@ TEST(golden, bad_input) {
                  "printf '0\\n' > x.el; garner convert x.el m.gnr",
                  "printf '0 18446744073709551616\\n' > x.el; garner convert x.el m.gnr",
                  "printf '0 1\\n' | gzip | head -c 12 > x.el.gz; garner convert x.el.gz m.gnr",
-                 ": > none.el; garner convert none.el none.gnr > log; garner bfs none.gnr; garner bfs none.gnr --source 0",
+                 ": > none.el; garner convert none.el none.gnr --allow-empty > log; garner bfs none.gnr; garner bfs none.gnr --source 0",
                  "ls"});
 }
 
