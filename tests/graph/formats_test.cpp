@@ -264,6 +264,19 @@ TEST(columns, whole_weights_are_u32_until_one_has_a_fraction) {
   EXPECT_EQ(as_float(e.weights[3]), 1000.0f);
 }
 
+TEST(columns, weights_may_have_a_sign_where_it_says_nothing) {
+  auto e = edges(file_format::wel, "0 1 +5\n1 2 -0\n2 3 -000\n");
+  EXPECT_EQ(e.weights_are, weight_kind::u32);
+  EXPECT_THAT(e.weights, ElementsAre(5u, 0u, 0u));
+  e = edges(file_format::wel, "0 1 +.5\n1 2 -0.0\n2 3 +1e1\n3 4 -0\n");
+  EXPECT_EQ(e.weights_are, weight_kind::f32);
+  EXPECT_THAT(e.weights, ElementsAre(std::bit_cast<std::uint32_t>(0.5f), 0u, std::bit_cast<std::uint32_t>(10.0f), 0u));
+  EXPECT_THAT(edges(file_format::gr, "p sp 2 1\na 1 2 +7\n").weights, ElementsAre(7u));
+  EXPECT_EQ(complaint(file_format::wel, "0 1 +-1\n"), "g.wel: line 1, byte 4: '+-1' is not a weight; expected a number");
+  EXPECT_THAT(complaint(file_format::wel, "0 1 +x\n"), HasSubstr("'+x' is not a weight"));
+  EXPECT_THAT(complaint(file_format::gr, "p sp 2 1\na 1 2 -0.0\n"), HasSubstr("'-0.0' is not a weight; expected a whole number"));
+}
+
 TEST(columns, one_fraction_late_in_a_large_file_turns_every_block) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "1 2 " + std::to_string(i) + (i == 1700 ? ".5\n" : "\n");
@@ -327,8 +340,12 @@ TEST(columns, bad_weights_are_named) {
   EXPECT_EQ(complaint(wel, "0 1 -5\n"),
             "g.wel: line 1, byte 4: weight '-5' is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)");
   EXPECT_THAT(complaint(wel, "0 1 2\n0 1 -0.5\n"), HasSubstr("g.wel: line 2, byte 10: weight '-0.5' is negative"));
-  EXPECT_EQ(complaint(wel, "0 1 nan\n"), "g.wel: line 1, byte 4: weight 'nan' is not a finite number; weights are numbers from 0");
-  EXPECT_EQ(complaint(wel, "0 1 inf\n"), "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0");
+  EXPECT_EQ(
+      complaint(wel, "0 1 nan\n"),
+      "g.wel: line 1, byte 4: weight 'nan' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
+  EXPECT_EQ(
+      complaint(wel, "0 1 inf\n"),
+      "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
   EXPECT_EQ(complaint(wel, "0 1 1e39\n"), "g.wel: line 1, byte 4: weight '1e39' is beyond the range of a 32-bit float");
   EXPECT_EQ(
       complaint(wel, "0 1 4294967296\n"),
@@ -921,8 +938,7 @@ TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
 TEST_F(formats, a_file_that_changes_while_it_is_read_is_an_error) {
   using enum file_format;
   std::string columns, weighted, gr_text = "p sp 9 200000\n", mtx_text = "%%MatrixMarket matrix coordinate pattern general\n9 9 200000\n";
-  for (int i = 0; i < 200000; ++i)
-    columns += "1 2\n", weighted += "1,2,3\n", gr_text += "a 1 2 3\n", mtx_text += "1 2\n";
+  for (int i = 0; i < 200000; ++i) columns += "1 2\n", weighted += "1,2,3\n", gr_text += "a 1 2 3\n", mtx_text += "1 2\n";
   for (auto const& [format, text] :
        {std::pair{el, columns}, std::pair{snap, columns}, std::pair{csv, weighted}, std::pair{gr, gr_text}, std::pair{mtx, mtx_text}})
     for (std::int64_t const by : {-std::int64_t(text.size()) / 2, std::int64_t{-4}, std::int64_t{4}}) {
@@ -962,9 +978,8 @@ TEST_F(formats, a_file_of_nothing_is_refused_unless_asked_for) {
 // Declared vertices stand, however few edges there are.
 TEST_F(formats, what_a_header_declares_is_not_compacted) {
   using enum file_format;
-  for (auto const& [format, text] :
-       {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 1\n1 9999999\n"},
-        std::pair{gr, "p sp 10000000 1\na 1 9999999 7\n"}}) {
+  for (auto const& [format, text] : {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 1\n1 9999999\n"},
+                                     std::pair{gr, "p sp 10000000 1\na 1 9999999 7\n"}}) {
     build_report report;
     graph const g = build_graph(edges(format, text), {}, report);
     EXPECT_EQ(g.info.vertices, 10'000'000u);
