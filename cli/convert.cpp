@@ -41,7 +41,7 @@ void convert_file(convert_arguments& a) {
   a.pack.require_container(a.out, plan.to == file_format::gnr);
   a.how.finish = [&](graph& g) {
     if (a.pack.plain) unpack(g);
-    a.pack.apply(g, {});
+    a.pack.apply(g, {}, plan.to == file_format::gnr);
   };
   bool const container = plan.from == file_format::gnr;
   cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
@@ -57,10 +57,11 @@ void convert_file(convert_arguments& a) {
              plan.keeps_all ? "as they are"
              : b.keep_loops ? "kept"
                             : "dropped",
-             a.compact    ? "compacted"
-             : a.keep_ids ? "kept"
-             : container  ? "as they are"
-             : declares_vertices(plan.from) ? "as the file declares them" : "kept unless too sparse");
+             a.compact                      ? "compacted"
+             : a.keep_ids                   ? "kept"
+             : container                    ? "as they are"
+             : declares_vertices(plan.from) ? "as the file declares them"
+                                            : "kept unless too sparse");
   if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
@@ -72,12 +73,11 @@ void convert_file(convert_arguments& a) {
              cli::grouped(r.report.duplicates_dropped));
     cli::say("ids: {}\n", r.report.compacted ? a.compact ? "compacted; the user's stand in a map"
                                                          : "compacted, since they are too sparse to keep; the user's stand in a map"
-                          : r.info.id_map
-                              ? "as they were, by a map"
-                          : a.compact ? fmt::format("without a gap, beginning with {}; no map is needed", r.info.id_base)
-                              : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
+                          : r.info.id_map    ? "as they were, by a map"
+                          : a.compact        ? fmt::format("without a gap, beginning with {}; no map is needed", r.info.id_base)
+                                      : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
   }
-  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info),
+  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info, r.report.loops_kept),
            r.built ? fmt::format(", {} isolated", cli::grouped(r.report.isolated)) : "",
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }

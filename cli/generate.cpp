@@ -58,9 +58,9 @@ void make_graph(generate_arguments& a) {
   graph g = generate(x, o, report);
   cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
            cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
-  a.pack.apply(g, where);
+  a.pack.apply(g, where, to == file_format::gnr);
   for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
-  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info), cli::grouped(report.isolated),
+  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info, report.loops_kept), cli::grouped(report.isolated),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 

@@ -79,8 +79,7 @@ pending_file::pending_file(std::filesystem::path target, naming named) : target_
   struct ::stat facts {};
   bool const there_already = ::stat(place_.c_str(), &facts) == 0;
   if (!there_already && errno != ENOENT)
-    fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(),
-         std::strerror(errno));
+    fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
   if (named == naming::where_it_can_be_avoided) {
     fd_ = ::open(folder_of(place_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd_ >= 0 && (::access(path_of(fd_).c_str(), F_OK) != 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0)) ::close(std::exchange(fd_, -1));

@@ -337,7 +337,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   }
   // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
   std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
-  bool const sparse = !listed && (e.vertices == 0 || e.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
+  bool const sparse =
+      !listed && (e.vertices == 0 || e.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
   bool const compact = !listed && (options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse));
   std::vector<std::uint64_t> user;
   std::uint64_t first_id = listed ? e.ids.front() : 0;
@@ -350,7 +351,8 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", e.source, vertices,
          compact ? "the graph is too large" : "say --compact if most ids are unused");
   // Ids without a gap need no map.
-  bool const maps = listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
+  bool const maps =
+      listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
   report.compacted = compact && maps;
   bool const weighted = !e.weights.empty();
   report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);

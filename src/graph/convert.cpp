@@ -9,6 +9,7 @@
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -34,6 +35,16 @@ load_options load_all(graph_info const& info, convert_options const& options) {
 std::uint64_t arrays_bytes(graph_info const& info) {
   std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
   return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
+}
+
+// Of a container, or about that of a graph that will be made.
+graph_info info_of(std::filesystem::path const& in) {
+  auto const made = generated_by(in);
+  if (!made) return read_header(in).info;
+  graph_info about;
+  about.vertices = std::uint64_t{1} << made->scale;
+  about.edges = 2 * made->edge_factor * about.vertices;
+  return about;
 }
 
 // What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
@@ -102,13 +113,13 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
          strip_compression(out).compression);
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || options.read.ignore_weights ||
-                    (plan.from == file_format::gnr && read_header(in).info.weights == weight_kind::none);
+                    (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
     fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
-    graph_info const info = read_header(in).info;
+    graph_info const info = info_of(in);
     plan.bytes_needed = arrays_bytes(info);
     plan.builds = must_build(info, b);
     plan.keeps_all = keeps_all(info, b);
@@ -137,8 +148,9 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
   convert_result result;
   graph g;
   if (from == file_format::gnr) {
-    graph_info const info = read_header(in).info;
-    g = load_graph(in, load_all(info, options));
+    graph_source source(in);
+    graph_info const info = source.info();
+    g = source.load(load_all(info, options));
     result.built = must_build(info, options.build);
     if (result.built || to != file_format::gnr || options.build.draw_weights) unpack(g);
     if (result.built) g = build_again(std::move(g), options.build, result.report);

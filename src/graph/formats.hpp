@@ -22,7 +22,7 @@ enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr };
 std::string_view to_string(file_format format);
 file_format parse_format(std::string_view name);  // errc::usage lists the choices
 bool is_written(file_format format);
-bool declares_vertices(file_format format);  // by a header, or a list
+bool declares_vertices(file_format format);                // by a header, or a list
 file_format format_of(std::filesystem::path const& path);  // by ending, looking through .gz and .zst; errc::usage lists the endings
 
 struct read_options {

@@ -13,6 +13,7 @@
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "graph/reorder.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 
@@ -124,11 +125,12 @@ graph_handle open_graph(std::filesystem::path const& file, open_options const& o
     load_options how;
     how.edges = tier_for(o.where, o.edges);
     how.device = on_device(o.where) ? o.where.index : -1;
-    graph_info const info = read_header(file).info;
-    how.weights = o.weights.value_or(info.weights != weight_kind::none);
-    how.in_lists = o.in_lists.value_or(info.in_lists);
+    graph_source from(file);
+    how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
+    how.in_lists = o.in_lists.value_or(from.info().in_lists);
     how.check = o.check;
-    return graph_access::wrap(load_graph(file, how));
+    if (how.in_lists) from.want_in_lists();
+    return graph_access::wrap(from.load(how));
   });
 }
 

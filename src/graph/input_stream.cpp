@@ -83,7 +83,8 @@ struct input_stream::state {
   // At the end of a file: it must be the file that was opened. (Files of the kernel's say 0 and hold more.)
   void check_size() const {
     if (fd >= 0 && size && *size && raw_read != *size)
-      fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name, raw_read, *size);
+      fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name, raw_read,
+           *size);
   }
 
   bool refill() {  // true: [raw_begin, raw_end) is not empty

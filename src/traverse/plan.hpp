@@ -100,6 +100,7 @@ struct job_plan {
 // `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
 job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
+bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
 // Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
 bool reads_in_lists(graph_info const& info, job_options const& o);
 

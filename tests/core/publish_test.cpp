@@ -1,8 +1,8 @@
 // Files that come whole or not at all, wherever their name leads.
 #include "core/publish.hpp"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <iterator>
 #include <string>
 
-#include "core/progress.hpp"
 #include "child.hpp"
+#include "core/progress.hpp"
 #include "garner/error.hpp"
 
 namespace garner {
