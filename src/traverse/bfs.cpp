@@ -407,7 +407,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         double const top_down = top_down_ms(size);
         if (bottom_up || top_down > long_ms) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
-          each = g.info.packed || p > 0.3 ? 1 : p > 0.12 ? 2 : 16 / sizeof(Id);
+          each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
           if (top_down > long_ms) bottom_up = bottom_up_ms(p, each, unexplored - size.edges) < top_down;
         }
       }

@@ -49,16 +49,6 @@ struct fold {
   }
 };
 
-template <class T>
-GARNER_HD inline T look(T const* p) {
-#if defined(__CUDA_ARCH__) && defined(GARNER_PR_CG)
-  return __ldcg(p);
-#elif defined(__CUDA_ARCH__) && defined(GARNER_PR_NC)
-  return __ldg(p);
-#else
-  return *p;
-#endif
-}
 template <class Id, bool Packed>
 struct pull_lists {
   csr_view<Id> in;
@@ -73,7 +63,7 @@ struct pull_lists {
     std::uint64_t const* const offsets = in.offsets + at.first;
     span<Id> const slice = known<Packed>(in.arcs(cut.slice_at(offsets[0], offsets[at.length()], at.slice())));
     t.sum_lists(
-        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return look(given + u); },
+        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
         [&](std::uint32_t k, double part) {
           if (offsets[k] < slice.begin) head[i] = part;
           else if (offsets[k + 1] > slice.end) tail[i] = part;

@@ -65,8 +65,21 @@ class lists {
       return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
     });
   }
-  traffic by_words(bool looks_up = false) const {  // those of 32 neighbouring vertices as one run
+  // Those of 32 neighbouring vertices as one run; lists of one arc part them where `leaves` are not read.
+  traffic by_words(bool looks_up = false, bool leaves = true) const {
     if (!offsets_ || how_ == access_mode::copied) return together(looks_up);
+    if (!leaves)
+      return over((info_.vertices + 31) / 32, [&](std::uint64_t w) {
+        run_traffic all;
+        std::uint64_t const last = smaller(info_.vertices, w * 32 + 32);
+        std::uint64_t begin = offsets_[w * 32];
+        for (std::uint64_t v = w * 32; v < last; ++v) {
+          if (offsets_[v + 1] - offsets_[v] != 1) continue;
+          all = all + run_of(begin, offsets_[v], looks_up);
+          begin = offsets_[v + 1];
+        }
+        return all + run_of(begin, offsets_[last], looks_up);
+      });
     return over((info_.vertices + 31) / 32,
                 [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)], looks_up); });
   }
@@ -87,6 +100,7 @@ class lists {
 
  private:
   run_traffic run_of(std::uint64_t begin, std::uint64_t end, bool looks_up = false) const {
+    if (begin >= end) return {};
     if (!packed_) {
       arc_costs costs{how_, info_.id_bytes, true, weighted_};
       costs.looks_up = looks_up;
@@ -172,8 +186,9 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
   p.per = "a run";
   p.iterations_known = true;
+  bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // else nobody reads a list of one arc
   p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
-                         sssp_job::joins_lists(o) ? out.by_words() : out.each()});
+                         sssp_job::joins_lists(o) ? out.by_words(false, leaves) : out.each(leaves ? 0 : 1)});
   traffic weights;
   if (o.access == access_mode::paged) weights.pages = (info.edges * 4 + 4095) / 4096;
   else weights = as_traffic(traffic_of_run(0, info.edges, 4, o.access));

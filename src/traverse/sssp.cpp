@@ -66,7 +66,7 @@ struct relax {
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
-    // if (has_bit(settled, u)) return;
+    if (has_bit(settled, u)) return;
     auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);
@@ -375,7 +375,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     return true;
   }
   near_pile pile() const {
-    bool const leaves = false && !job.g.info.directed && options.variant != sssp_variant::emogi;
+    bool const leaves = !job.g.info.directed && options.variant != sssp_variant::emogi;
     return {near.data(), walked.data(), job.offsets(), source, leaves};
   }
 
@@ -409,7 +409,7 @@ struct sssp_job::impl::over : sssp_job::impl {
       if (front.size().vertices == 0 && below < Measure::infinity) {
         width.follow(arcs, r.edges + size.edges);
         arcs = 0;
-        if (move_on(below)) ++r.thresholds;
+        while (front.size().vertices == 0 && move_on(below)) ++r.thresholds;  // again where it brought only vertices that need no reading
       }
       clock::time_point const now = clock::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
