@@ -21,6 +21,7 @@
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/generate.hpp"
+#include "graph/source.hpp"
 #include "graph/summary.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
@@ -405,12 +406,13 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
     work.measure(std::move(g), fmt::format("{} {}", to_string(kind), o.scale), run);
   }
   for (auto const& file : o.files) {
-    container_header const header = read_header(file);
+    graph_source from(file);
+    graph_info const& info = from.info();
     load_options how;
     how.device = o.where.kind == place_kind::device ? o.where.index : -1;
-    how.in_lists = header.info.in_lists;
-    how.weights = header.info.weights != weight_kind::none;
-    work.measure(load_graph(file, how), file.filename().string(), run);
+    how.in_lists = info.in_lists;
+    how.weights = info.weights != weight_kind::none;
+    work.measure(from.load(how), file.filename().string(), run);
   }
   return run;
 }

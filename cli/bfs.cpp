@@ -85,8 +85,9 @@ void search(bfs_arguments& a) {
   // Said for the output; unset would mean the same.
   if (!o.paper.join_lists) o.paper.join_lists = o.access == access_mode::aligned && o.paper.vertices_per_team == 1;
 
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
+  graph_source from(a.file);
+  if (o.variant == bfs_variant::direction) from.want_in_lists();
+  graph_info const& info = from.info();
   bool const named = o.variant.has_value();
   if (!named) o.variant = bfs_job::default_variant(info, o);
   if (o.cached_neighbours.value_or(0) && o.variant != bfs_variant::direction)
@@ -96,7 +97,7 @@ void search(bfs_arguments& a) {
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;
   needs.state_bytes = bfs_job::state_bytes(info, o);
-  job_ground const at = a.load(header, o, needs);
+  job_ground const at = a.load(from, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   if (!a.json) {
     at.say_head();
@@ -146,7 +147,7 @@ void add_bfs(cli::program& p) {
   a->add_place(v);
   v.add("--variant", a->variant,
         "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
-        "looks for it (of directed graphs this needs in-lists); emogi: the paper's program (default: direction where it can)");
+        "looks for it (of directed graphs by their in-lists); emogi: the paper's program (default: direction where it can)");
   v.add("--cached-neighbours", a->how.cached_neighbours);
   v.add("--hints", a->how.cached_neighbours);
   a->add_walk(v);

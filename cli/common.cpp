@@ -73,9 +73,12 @@ void draw_bar(std::string_view what, std::uint64_t done, std::uint64_t total) {
 
 }  // namespace
 
-std::string describe(graph_info const& g) {
+std::string describe(graph_info const& g, std::uint64_t loops) {
   return fmt::format("{} vertices, {} edges ({}), {}-byte ids, {}{}", grouped(g.vertices), grouped(g.edges),
-                     g.directed ? g.in_lists ? "directed, with in-lists" : "directed" : "undirected: each counts twice", g.id_bytes,
+                     g.directed ? g.in_lists ? "directed, with in-lists" : "directed"
+                     : loops    ? fmt::format("undirected: each counts twice, {} loop{} once", grouped(loops), loops == 1 ? "" : "s")
+                                : "undirected: each counts twice",
+                     g.id_bytes,
                      g.weights == weight_kind::none  ? "no weights"
                      : g.weights == weight_kind::u32 ? "u32 weights"
                                                      : "f32 weights",

@@ -35,7 +35,9 @@ std::string with_flags(std::string message);  // the library knows no flags: how
 
 std::string grouped(std::uint64_t n);  // 1,234,567
 
-std::string describe(graph_info const& info);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
+// `loops`: kept, where that is known: one stands once, also in an undirected graph.
+std::string describe(graph_info const& info,
+                     std::uint64_t loops = 0);  // "16 vertices, 40 edges (undirected: each counts twice), 4-byte ids, no weights"
 
 // --weights LOW:HIGH, --weights-f32 LOW:HIGH, --weight-seed
 struct weight_arguments {

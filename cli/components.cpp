@@ -83,12 +83,12 @@ void find(components_arguments& a) {
   if (o.first_neighbours > 64) fail(errc::usage, "--first-neighbours {}: say 0 to 64", o.first_neighbours);
   a.resolve(o);
 
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
+  graph_source from(a.file);
+  graph_info const& info = from.info();
   components_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.state_bytes = components_job::state_bytes(info, o);
-  job_ground const at = a.load(header, o, needs);
+  job_ground const at = a.load(from, o, needs);
   if (!a.json) {
     at.say_head(", variant " + a.variant);
     cli::say("\n");

@@ -34,13 +34,14 @@ void convert_file(convert_arguments& a) {
   if (b.draw_weights) a.how.read.ignore_weights = true;
   a.how.check = !a.no_check;
   cli::require_id_bytes(b.id_bytes);
+  a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
 
   convert_plan const plan = plan_conversion(a.in, a.out, a.how);
   a.pack.require_container(a.out, plan.to == file_format::gnr);
   a.how.finish = [&](graph& g) {
     if (a.pack.plain) unpack(g);
-    a.pack.apply(g, {});
+    a.pack.apply(g, {}, plan.to == file_format::gnr);
   };
   bool const container = plan.from == file_format::gnr;
   cli::say("{} ({}) -> {} ({})\n", a.in, to_string(plan.from), a.out, to_string(plan.to));
@@ -56,10 +57,11 @@ void convert_file(convert_arguments& a) {
              plan.keeps_all ? "as they are"
              : b.keep_loops ? "kept"
                             : "dropped",
-             a.compact    ? "compacted"
-             : a.keep_ids ? "kept"
-             : container  ? "as they are"
-                          : "kept unless too sparse");
+             a.compact                      ? "compacted"
+             : a.keep_ids                   ? "kept"
+             : container                    ? "as they are"
+             : declares_vertices(plan.from) ? "as the file declares them"
+                                            : "kept unless too sparse");
   if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
@@ -71,11 +73,11 @@ void convert_file(convert_arguments& a) {
              cli::grouped(r.report.duplicates_dropped));
     cli::say("ids: {}\n", r.report.compacted ? a.compact ? "compacted; the user's stand in a map"
                                                          : "compacted, since they are too sparse to keep; the user's stand in a map"
-                          : r.info.id_map
-                              ? "as they were, by a map"
-                              : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
+                          : r.info.id_map    ? "as they were, by a map"
+                          : a.compact        ? fmt::format("without a gap, beginning with {}; no map is needed", r.info.id_base)
+                                      : fmt::format("kept, beginning with {}; what does not occur is an isolated vertex", r.info.id_base));
   }
-  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info),
+  cli::say("{}: {}{}; {:.2f} s\n", a.out, cli::describe(r.info, r.report.loops_kept),
            r.built ? fmt::format(", {} isolated", cli::grouped(r.report.isolated)) : "",
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
@@ -96,12 +98,13 @@ void add_convert(cli::program& p) {
   v.add("--keep-loops", a->how.build.keep_loops);
   v.add("--compact", a->compact);
   v.add("--keep-ids", a->keep_ids).not_with("--compact");
+  v.add("--allow-empty", a->how.build.allow_empty);
   v.add("--skip-lines", a->how.read.skip_lines);
   v.add("--id-bytes", a->how.build.id_bytes);
   v.add("--ignore-weights", a->how.read.ignore_weights);
   a->weights.add(v);
   a->pack.add(v);
-  v.add("--unpack", a->pack.plain);
+  v.add("--unpack", a->pack.plain).not_with("--compress");
   v.add("--no-check", a->no_check, "of a container: do not check its checksums");
   a->budgets.add(v, false);
   v.ends_with("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");

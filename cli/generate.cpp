@@ -36,6 +36,7 @@ void make_graph(generate_arguments& a) {
   if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
   if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);
   cli::require_id_bytes(a.how.build.id_bytes);
+  a.pack.require_narrow(a.how.build.id_bytes);
   if ((to == file_format::wel || to == file_format::wsg) && !a.how.build.draw_weights)
     fail(errc::usage, "{}: there are no weights, which a .{} needs; draw some with --weights LOW:HIGH", a.out, to_string(to));
   a.budgets.apply(where);
@@ -57,9 +58,9 @@ void make_graph(generate_arguments& a) {
   graph g = generate(x, o, report);
   cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
            cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
-  a.pack.apply(g, where);
+  a.pack.apply(g, where, to == file_format::gnr);
   for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
-  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info), cli::grouped(report.isolated),
+  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info, report.loops_kept), cli::grouped(report.isolated),
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 

@@ -63,7 +63,7 @@ void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vect
   check_outputs(file, files);
 }
 
-job_ground job_arguments::load(job_ground ground) const {
+job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   bool const on_device = ground.on_device();
   auto const [host, device] = ground.bytes();
   require_memory(file, host, device, ground.where,
@@ -78,13 +78,14 @@ job_ground job_arguments::load(job_ground ground) const {
   how.weights = ground.needs.weights;
   how.cached_neighbours = ground.needs.cached_neighbour_bytes > 0;
   how.check = ground.checked;
-  ground.g = load_graph(file, how);
+  ground.g = from.load(how);
+  if (how.in_lists && from.makes_in_lists()) ground.in_lists_ms = from.making_ms();
   return ground;
 }
 
 job_ground::memory job_ground::bytes() const {
   memory all;
-  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes;
+  all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes + making_bytes;
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.device_cache_bytes;
   if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
   else if (edges == garner::tier::device) all.device += far_bytes();
@@ -96,6 +97,9 @@ void job_ground::say_head(std::string const& more) const {
   say("graph   {}: {}\n", file, describe(info));
   say("place   {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
       tier_chosen && edges == garner::tier::device ? "; all of it fits there" : "", to_string(access), more);
+  if (in_lists_ms)
+    say("in-lists: the file has none; {}, made in {:.1f} ms (garner convert --in-lists keeps them)\n",
+        format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, true)), *in_lists_ms);
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
       needs.device_cache_bytes
           ? ", device cache " + format_bytes(needs.device_cache_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
@@ -135,6 +139,7 @@ ordered_json job_ground::head() const {
           {"vertices", info.vertices},
           {"edges", info.edges},
           {"directed", info.directed},
+          {"in_lists_made_ms", in_lists_ms ? ordered_json(*in_lists_ms) : ordered_json(nullptr)},
           {"place", to_string(where)},
           {"tier", to_string(edges)},
           {"tier_chosen", tier_chosen},

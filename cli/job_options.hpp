@@ -13,6 +13,7 @@
 #include "core/fail.hpp"
 #include "garner/traffic.hpp"
 #include "graph/graph.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 #include "traverse/plan.hpp"
 #include "traverse/results.hpp"
@@ -58,7 +59,9 @@ struct job_ground {
   bool tier_chosen;                // nobody said where the edges are to lie
   std::uint64_t device_limit = 0;  // with place device
   link_shown link;
-  graph g;
+  std::uint64_t making_bytes = 0;       // of host memory, where in-lists are made while the graph is loaded ...
+  std::optional<double> in_lists_ms{};  // ... and what that took
+  graph g{};
 
   bool on_device() const { return where.kind == place_kind::device; }
   // Amplification is over these: lists as they are stored, with their weights.
@@ -98,7 +101,7 @@ struct job_arguments {
   bool verify = false, json = false, no_check = false;
   budget_arguments budgets;
 
-  void add_file(verb& v, char const* help = "a container (.gnr); convert other formats first");
+  void add_file(verb& v, char const* help = "");
   void add_place(verb& v);
   void add_l2(verb& v);
   void add_verify(verb& v, char const* help = "check the result against the graph");
@@ -119,16 +122,18 @@ struct job_arguments {
   }
   // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
   template <class Options>
-  job_ground load(container_header const& header, Options& o, job_needs const& needs) const {
-    graph_info const& info = header.info;
-    if (!o.edges) o.edges = automatic_tier(info, o, stored_in(header), device_bytes_at(o.where));
-    job_ground ground{file, info, stored_in(header), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}, {}};
+  job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
+    graph_info const& info = from.info();
+    if (!o.edges) o.edges = automatic_tier(info, o, stored_in(from.header()), device_bytes_at(o.where));
+    job_ground ground{file,  info,      stored_in(from.header()), o.where, *o.edges, o.access, o.l2_bytes,
+                      needs, !no_check, chooses_tier(),           0,       {}};
+    if (needs.in_lists) ground.making_bytes = from.making_bytes(ground.on_device());
     if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;
     std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
     for (planned_part const& c : kept) ground.needs.device_cache_bytes += c.bytes;
     ground.needs.cached_neighbour_bytes = bytes_of_file_neighbours(kept);
-    return load(std::move(ground));
+    return load(from, std::move(ground));
   }
   bool wants_result() const { return !out.empty(); }
   result_target result() const;  // of --out and --format
@@ -136,7 +141,7 @@ struct job_arguments {
  private:
   bool chooses_tier() const { return cli::chooses_tier(tier); }
   void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
-  job_ground load(job_ground ground) const;
+  job_ground load(graph_source& from, job_ground ground) const;
   static std::uint64_t affordable_device_cache(job_ground const& ground);
 };
 

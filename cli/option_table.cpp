@@ -13,8 +13,9 @@ using enum option_group;
 
 constexpr option_row table[] = {
     // --- by position ---
-    {"FILE", "", basic, "a container (.gnr); convert other formats first"},
-    {"IN", "", basic, "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst"},
+    {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
+    {"IN", "", basic,
+     "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst; or kron:20 and so on"},
     {"OUT", "", basic, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
@@ -85,8 +86,9 @@ constexpr option_row table[] = {
     {"--in-lists", "", basic, "also store the in-neighbours of a directed graph"},
     {"--keep-duplicates", "", basic, "else of equal edges the one with the smallest weight stays"},
     {"--keep-loops", "", basic, "else edges from a vertex to itself are dropped"},
-    {"--compact", "", basic, "number the vertices that occur 0, 1, ...; their ids stand in a map"},
+    {"--compact", "", basic, "number the vertices that occur 0, 1, ...; their ids stand in a map, where they leave gaps"},
     {"--keep-ids", "", basic, "keep ids however sparse; gaps become isolated vertices"},
+    {"--allow-empty", "", basic, "a file without any vertex makes a graph of none (default: it is refused, as a failed download looks so)"},
     {"--skip-lines", "N", basic, "lines of text to pass over: some files open with a line of counts"},
     {"--id-bytes", "N", advanced, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)"},
     {"--ignore-weights", "", basic, "read the edges alone"},
@@ -96,7 +98,9 @@ constexpr option_row table[] = {
     {"--compress", "", basic, "pack neighbour lists and weights; all jobs run on packed lists and give the same results"},
     {"--unpack", "", basic, "of a container: write its packed lists plain"},
     {"--keep-cached-neighbours", "N", advanced,
-     "also keep the 1 to 4 best neighbours of every vertex in the file, so that jobs need not look for them (default: none)"},
+     "so many best neighbours of every vertex, 1 to 4, are kept in a container, so that jobs need not look for them (default: as many as "
+     "fit a tenth of the edge list)"},
+    {"--no-cached-neighbours", "", basic, "keep no cached neighbours in a container, which is then smaller by 4 to 16 bytes a vertex"},
     {"--keep-hints", "N", hidden, "--keep-cached-neighbours, before 0.1.0"},
     {"--file", "FILE", basic, "keep the container under this name (default: a temporary file)"},
 

@@ -14,34 +14,54 @@ void pack_arguments::add(verb& v) {
   v.add("--compress", compress);
   v.add("--keep-cached-neighbours", cached_neighbours);
   v.add("--keep-hints", cached_neighbours);
+  v.add("--no-cached-neighbours", none_cached).not_with("--keep-cached-neighbours").not_with("--keep-hints");
 }
 
 void pack_arguments::require_container(std::string const& out, bool is_container) const {
-  if (any() && !is_container) fail(errc::usage, "{}: only a container (.gnr) holds packed lists and cached neighbours", out);
-  if (cached_neighbours > most_cached_neighbours)
-    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}", cached_neighbours, most_cached_neighbours);
+  if ((compress || cached_neighbours) && !is_container)
+    fail(errc::usage, "{}: only a container (.gnr) holds packed lists and cached neighbours", out);
+  if (cached_neighbours && (*cached_neighbours == 0 || *cached_neighbours > most_cached_neighbours))
+    fail(errc::usage, "--keep-cached-neighbours {}: say 1 to {}, or --no-cached-neighbours for none", *cached_neighbours,
+         most_cached_neighbours);
 }
 
-void pack_arguments::apply(graph& g, place where) const {
+void pack_arguments::require_narrow(std::uint32_t id_bytes) const {
+  if (compress && id_bytes == 8) fail(errc::usage, "--id-bytes 8: packed lists have ids of 4 bytes; leave it out, or --compress");
+}
+
+void pack_arguments::apply(graph& g, place where, bool container) const {
   using clock = std::chrono::steady_clock;
   auto const seconds = [](clock::time_point since) { return std::chrono::duration<double>(clock::now() - since).count(); };
-  if (cached_neighbours) {
+  if (compress && !g.info.packed) {
     auto const start = clock::now();
-    keep_cached_neighbours(g, where, cached_neighbours);
-    say("cached neighbours: {} a vertex, {}; {:.2f} s\n", cached_neighbours, format_bytes(g.cached_neighbours.bytes()), seconds(start));
+    auto const plain_bytes = g.out.targets.bytes() + g.out.weights.bytes() + g.in.targets.bytes() + g.in.weights.bytes();
+    pack(g);
+    auto const bits = [&](packed_array const& a) {
+      return g.info.edges ? static_cast<double>(a.bytes()) * 8 / static_cast<double>(g.info.edges) : 0.0;
+    };
+    auto const packed =
+        g.out.packed_targets.bytes() + g.out.packed_weights.bytes() + g.in.packed_targets.bytes() + g.in.packed_weights.bytes();
+    say("packed: {} to {}, {:.2f} bits an edge", format_bytes(plain_bytes), format_bytes(packed), bits(g.out.packed_targets));
+    if (g.info.weights != weight_kind::none) say(" and {:.2f} of weights", bits(g.out.packed_weights));
+    say("; {:.2f} s\n", seconds(start));
   }
-  if (!compress || g.info.packed) return;
+
+  if (none_cached || !container) {
+    g.cached_neighbours = {};
+    g.cached_per_vertex = 0;
+    return;
+  }
+  bool const asked = cached_neighbours.has_value();
+  if (!asked && g.info.directed && !g.info.in_lists)
+    return say("cached neighbours: none, since those of a directed graph need its in-lists (--in-lists)\n");
+  if (asked ? *cached_neighbours == g.cached_per_vertex : g.cached_per_vertex != 0)
+    return say("cached neighbours: {} a vertex, as in the file, {}\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()));
+  std::uint32_t const wanted = asked ? *cached_neighbours : cached_neighbours_worth_keeping(g);
+  if (wanted == 0)
+    return say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
   auto const start = clock::now();
-  auto const plain = g.out.targets.bytes() + g.out.weights.bytes() + g.in.targets.bytes() + g.in.weights.bytes();
-  pack(g);
-  auto const bits = [&](packed_array const& a) {
-    return g.info.edges ? static_cast<double>(a.bytes()) * 8 / static_cast<double>(g.info.edges) : 0.0;
-  };
-  auto const packed =
-      g.out.packed_targets.bytes() + g.out.packed_weights.bytes() + g.in.packed_targets.bytes() + g.in.packed_weights.bytes();
-  say("packed: {} to {}, {:.2f} bits an edge", format_bytes(plain), format_bytes(packed), bits(g.out.packed_targets));
-  if (g.info.weights != weight_kind::none) say(" and {:.2f} of weights", bits(g.out.packed_weights));
-  say("; {:.2f} s\n", seconds(start));
+  keep_cached_neighbours(g, where, wanted, !asked);
+  say("cached neighbours: {} a vertex, {}; {:.2f} s\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()), seconds(start));
 }
 
 }  // namespace garner::cli

@@ -1,6 +1,7 @@
-// --compress and --keep-cached-neighbours: what the verbs that write containers can do to a graph on its way.
+// --compress, --keep-cached-neighbours and --no-cached-neighbours: what the verbs that write containers can do to a graph on its way.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "graph/graph.hpp"
@@ -9,13 +10,14 @@
 namespace garner::cli {
 
 struct pack_arguments {
-  bool compress = false, plain = false;
-  std::uint32_t cached_neighbours = 0;
+  bool compress = false, plain = false, none_cached = false;
+  std::optional<std::uint32_t> cached_neighbours;
 
   void add(verb& v);
-  bool any() const { return compress || cached_neighbours; }
   void require_container(std::string const& out, bool is_container) const;  // errc::usage: other formats hold neither
-  void apply(graph& g, place where) const;                                  // and says what it did
+  void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: packed ids are 4 bytes wide
+  // And says what it did. `container`: what is written can hold it; cached neighbours are kept there unless that was refused.
+  void apply(graph& g, place where, bool container) const;
 };
 
 }  // namespace garner::cli

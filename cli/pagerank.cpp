@@ -114,13 +114,14 @@ void rank_vertices(pagerank_arguments& a) {
   a.resolve(o);
   if (!a.personal.empty()) o.personal = read_personal(a.personal);
 
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
+  graph_source from(a.file);
+  if (pulls) from.want_in_lists();
+  graph_info const& info = from.info();
   pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = pulls && info.in_lists;
   needs.state_bytes = pagerank_job::state_bytes(info, o);
-  job_ground const at = a.load(header, o, needs);
+  job_ground const at = a.load(from, o, needs);
   if (!a.json) {
     at.say_head(fmt::format(", variant {}", to_string(o.variant)));
     cli::say("\n");
@@ -163,7 +164,7 @@ void rank_vertices(pagerank_arguments& a) {
 void add_pagerank(cli::program& p) {
   auto const a = std::make_shared<pagerank_arguments>();
   cli::verb& v = p.add("pagerank", "PageRank over edges that may lie outside the GPU");
-  a->add_file(v, "a container (.gnr); a directed one with in-lists");
+  a->add_file(v);
   v.add("--variant", a->variant, "pull, or emogi: the paper's residual push, not normalised");
   v.add("--damping", a->how.damping);
   v.add("--tolerance", a->how.tolerance,

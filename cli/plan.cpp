@@ -8,7 +8,7 @@
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
-#include "graph/container.hpp"
+#include "graph/source.hpp"
 #include "job_options.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
@@ -60,20 +60,26 @@ json gather(plan_arguments const& a) {
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
   bytes_needed const allowed = allowed_by(a.budgets, where);
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
-  stored const kept = stored_in(header);
+  graph_source from(a.file);
+  if (pulls_in_lists(o)) from.want_in_lists();
+  graph_info const& info = from.info();
+  stored const kept = stored_in(from.header());
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
   tier const edges = cli::chooses_tier(a.tier) ? automatic_tier(info, o, kept, allowed.device) : parse_tier(a.tier);
   std::visit([&](auto& job) { job.edges = edges; }, o);
-  job_plan p = make_plan(info, o, kept);
+  auto const planned = [&](std::uint64_t const* offsets) {
+    job_plan p = make_plan(info, o, kept, offsets, offsets);
+    if (from.makes_in_lists()) p.rows.push_back({"in-lists, being made", tier::host, from.making_bytes(where.kind == place_kind::device)});
+    return p;
+  };
+  job_plan p = planned(nullptr);
   // As the job does: a cache that nobody asked for is smaller where memory is short.
   if (where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
     std::uint64_t others = p.device_bytes();
     for (planned_part const& c : p.kept) others -= c.bytes;
     std::visit([&](auto& job) { job.device_budget = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
-    p = make_plan(info, o, kept);
+    p = planned(nullptr);
   }
   std::string refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
                                 edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
@@ -85,8 +91,7 @@ json gather(plan_arguments const& a) {
   if (refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
     // The offsets say where each list begins and ends in its lines.
     bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
-    buffer<std::uint64_t> const offsets = load_offsets(a.file, in);
-    p = make_plan(info, o, kept, offsets.data(), offsets.data());
+    if (buffer<std::uint64_t> const offsets = from.offsets(in); !offsets.empty()) p = planned(offsets.data());
   }
   std::optional<link_rates> const here = p.crossings.empty() ? std::nullopt : cli::link_here(where, true);
 

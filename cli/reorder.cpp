@@ -9,6 +9,7 @@
 #include "graph/handle.hpp"
 #include "graph/relabel.hpp"
 #include "graph/reorder.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 #include "pack_options.hpp"
 #include "sample/score.hpp"
@@ -51,6 +52,7 @@ void reorder_file(reorder_arguments& a) {
   auto const start = std::chrono::steady_clock::now();
   a.how.by = parse_order(a.by);
   if (format_of(a.out) != file_format::gnr) fail(errc::usage, "{}: only a container keeps an order; let the name end in .gnr", a.out);
+  a.pack.require_container(a.out, true);
   place const where = parse_place(a.place);
   bool const on_device = where.kind == place_kind::device;
   if (a.how.by == vertex_order::bfs && where.kind != place_kind::host)
@@ -66,7 +68,12 @@ void reorder_file(reorder_arguments& a) {
     fail(errc::usage, "--map {}: an array of NumPy is written; let the name end in .npy", a.map);
   if (std::error_code unknown; std::filesystem::equivalent(a.map, a.table, unknown))
     fail(errc::usage, "--map {}: is the table of --table, which is read after it; give it a name of its own", a.map);
-  graph_info const info = read_header(a.in).info;
+  graph_source from(a.in);
+  cli::say("{}: {}\n", a.in, cli::describe(from.info()));
+  // Lent for the samples; the file gets none that it was not asked to keep.
+  bool const lends = scored && a.score == to_string(score_kind::sampled) && from.info().directed && !from.info().in_lists;
+  if (lends) from.want_in_lists();
+  graph_info const info = from.info();
   if (!a.table.empty()) {
     // Its rows may have followed the vertices of the first reorder, or not: nothing in the file tells, and a guess garbles them.
     if (info.order != vertex_order::natural)
@@ -85,8 +92,8 @@ void reorder_file(reorder_arguments& a) {
     require_scorable(a.in, info, o);
     if (needs_training(o.by)) cli::check_training(a.training.train);
   }
-  std::uint64_t const bytes = reorder_bytes(info);
-  cli::say("{}: {}\nmemory: about {} of host memory\n", a.in, cli::describe(info), format_bytes(bytes));
+  std::uint64_t const bytes = reorder_bytes(info) + from.making_bytes(on_device);
+  cli::say("memory: about {} of host memory\n", format_bytes(bytes));
   cli::flush_out();
   cli::require_memory(a.in, bytes, on_device ? relabel_near_bytes(info) : 0, where);
   load_options how;
@@ -94,12 +101,17 @@ void reorder_file(reorder_arguments& a) {
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none;
   how.check = !a.no_check;
-  graph g = load_graph(a.in, how);
+  graph g = from.load(how);
   if (scored && !given) score = scores_of(a, g, where);
+  if (lends) {
+    cli::say("in-lists: the file has none; made in {:.1f} ms for the samples (garner convert --in-lists keeps them)\n", from.making_ms());
+    g.in = {};
+    g.info.in_lists = false;
+  }
   a.how.scores = score;
   g = reorder(std::move(g), a.how, where);
   if (on_device) g = graph_access::take(bring_to(graph_access::wrap(std::move(g)), {}));
-  a.pack.apply(g, {});
+  a.pack.apply(g, {}, true);
   save_graph(g, a.out);
   if (!a.map.empty()) {
     write_map(g, a.map);

@@ -5,6 +5,7 @@
 
 #include "common.hpp"
 #include "garner/sample.hpp"
+#include "graph/source.hpp"
 
 namespace garner::cli {
 
@@ -27,8 +28,8 @@ struct sample_arguments {
 
   // So many training vertices, or more: what can be said before there is a graph.
   std::uint64_t most_training(std::uint64_t vertices) const;
-  // Sets the budgets. errc::memory before anything is taken: `state` bytes near beside the graph. `edges`: gets the tier.
-  graph_handle load(std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state) const;
+  // errc::memory before anything is taken: `state` bytes near beside the graph. `edges`: gets the tier.
+  graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state) const;
 };
 
 // Before a graph is loaded: whether it is a share, or a file that can be read.

@@ -34,11 +34,14 @@ void score_file(score_arguments& a) {
   o.sampling = a.sampling();
   o.presample = a.presample;
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
-  graph_info const info = read_header(a.file).info;
+  a.budgets.apply(o.where);
+  graph_source from(a.file);
+  if (o.by == score_kind::sampled) from.want_in_lists();
+  graph_info const info = from.info();
   bool const trains = needs_training(o.by), samples = needs_sampling(o.by), counts = o.by == score_kind::sampled;
   require_scorable(a.file, info, o);
   if (trains) cli::check_training(a.train);
-  graph_handle const g = a.load(o.edges, counts, score_bytes(info, o, a.most_training(info.vertices)));
+  graph_handle const g = a.load(from, o.edges, counts, score_bytes(info, o, a.most_training(info.vertices)));
   if (trains) o.train = cli::training_set(g, a.train, a.seed);
   score_result const r = scores(g, o);
   if (!a.out.empty()) write_scores(graph_access::of(g), {a.out, result_format_of(a.out)}, r.score);
@@ -52,6 +55,7 @@ void score_file(score_arguments& a) {
     json all{{"file", a.file},
              {"vertices", info.vertices},
              {"edges", info.edges},
+             {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
              {"place", to_string(o.where)},
              {"access", to_string(o.access)},
              {"tier", to_string(*o.edges)},
@@ -70,6 +74,8 @@ void score_file(score_arguments& a) {
     return;
   }
   cli::say("{}: {}\n", a.file, cli::describe(info));
+  if (from.makes_in_lists())
+    cli::say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
   for (std::uint64_t const k : order) cli::say("{:>14} {:.6g}\n", user(k), r.score[k]);
   cli::say("{}, {} iterations{}, {:.3f} ms{}\n", to_string(o.by), r.iterations, r.converged ? "" : " (the tolerance was not reached)", r.ms,
            simulated ? " (of the simulation)" : "");

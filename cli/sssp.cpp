@@ -97,13 +97,13 @@ void search(sssp_arguments& a) {
   if (!near_far && (o.delta || a.join))
     fail(errc::usage, "--variant emogi: has no delta and joins no lists; leave out {}", o.delta ? "--delta" : "--join");
   a.apply(o);
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
+  graph_source from(a.file);
+  graph_info const& info = from.info();
   sssp_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.weights = true;
   needs.state_bytes = sssp_job::state_bytes(info, o);
-  job_ground const at = a.load(header, o, needs);
+  job_ground const at = a.load(from, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   sssp_job job(at.g, o);
   if (!a.json) at.say_device_cache(job.setting().device_cache);

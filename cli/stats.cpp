@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common.hpp"
+#include "core/fail.hpp"
 #include "graph/reorder.hpp"
+#include "graph/source.hpp"
 #include "graph/summary.hpp"
 #include "memory/budget.hpp"
 #include "verbs.hpp"
@@ -59,7 +61,8 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
 
 void print_text(stats_options const& o, container_header const& h, graph_summary const& s) {
   graph_info const& g = h.info;
-  say("{}: container version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
+  if (h.version) say("{}: container version {}, {}\n\n", o.file, h.version, format_bytes(h.file_bytes));
+  else say("{}: made in memory\n\n", o.file);
   auto const row = [](char const* what, std::string const& value) { say("{:<12} {}\n", what, value); };
   row("vertices", grouped(g.vertices));
   row("edges",
@@ -87,8 +90,8 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
     if (p.degree && g.edges)
       say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
 
-  say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
-  for (auto const& x : h.sections) say("{:<12} {:>16} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);
+  if (!h.sections.empty()) say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
+  for (auto const& x : h.sections) say("{:<17} {:>11} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);
   if (o.check) say("\nchecked: header, checksums, padding, offsets, targets and ids are right\n");
 }
 
@@ -102,10 +105,14 @@ void add_stats(cli::program& p) {
   v.add("--json", o->json);
   v.ends_with("Example: garner stats kron20.gnr --check");
   v.runs([o] {
-    container_header const header = read_header(o->file);
+    graph_source const from(o->file);
+    if (o->check && from.is_generated())
+      fail(errc::usage, "{}: is made in memory, and there is no file to check; leave out --check", o->file);
     if (o->check) check_container(o->file);
-    graph_summary const summary = summarize(o->file, !o->check);
-    (o->json ? print_json : print_text)(*o, header, summary);
+    auto const in_offsets = from.info().in_lists ? from.offsets(true, !o->check) : buffer<std::uint64_t>{};
+    graph_summary const summary =
+        summarize(from.info(), from.offsets(false, !o->check).data(), in_offsets.empty() ? nullptr : in_offsets.data());
+    (o->json ? print_json : print_text)(*o, from.header(), summary);
   });
 }
 

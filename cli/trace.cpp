@@ -38,11 +38,14 @@ void trace_file(trace_arguments& a) {
   if (a.rows && format != result_format::text)
     fail(errc::usage, "{}: holds how often each row was read and nothing else; for --rows let the name end in .gtr", a.out);
   if (!a.out.empty()) cli::check_outputs(a.file, {{"--out", a.out}});
-  graph_info const info = read_header(a.file).info;
+  a.budgets.apply(o.where);
+  graph_source from(a.file);
+  from.want_in_lists();
+  graph_info const info = from.info();
   require_recordable(a.file, info, o);
   cli::check_training(a.train);
   graph_handle const g =
-      a.load(o.edges, true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
+      a.load(from, o.edges, true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
   o.train = cli::training_set(g, a.train, a.seed);
   access_trace const t = record_trace(g, o);
   if (!a.out.empty()) {
@@ -56,6 +59,7 @@ void trace_file(trace_arguments& a) {
     json const all{{"file", a.file},
                    {"vertices", info.vertices},
                    {"edges", info.edges},
+                   {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
                    {"place", to_string(o.where)},
                    {"tier", to_string(*o.edges)},
                    {"fanouts", t.sampling.fanouts},
@@ -74,6 +78,8 @@ void trace_file(trace_arguments& a) {
     return;
   }
   cli::say("{}: {}\n", a.file, cli::describe(info));
+  if (from.makes_in_lists())
+    cli::say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
   cli::say("{} mini-batches, {} training vertices, {} epoch{}\n", grouped(t.batches), grouped(t.train), grouped(t.epochs),
            t.epochs == 1 ? "" : "s");
   cli::say("{} accesses, {} a mini-batch; {} of {} rows are read; {} edges sampled\n", grouped(t.accesses),

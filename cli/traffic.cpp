@@ -8,8 +8,8 @@
 #include "common.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "graph/container.hpp"
 #include "graph/graph.hpp"
+#include "graph/source.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
@@ -114,23 +114,24 @@ json gather(traffic_arguments const& a) {
   }
   a.budgets.apply(where);
 
-  container_header const header = read_header(a.file);
-  graph_info const& info = header.info;
-  stored const kept = stored_in(header);
+  graph_source from(a.file);
+  if (pulls_in_lists(o)) from.want_in_lists();
+  graph_info const& info = from.info();
+  stored const kept = stored_in(from.header());
   bool cached_neighbours = false;
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
     cached_neighbours |= bytes_of_file_neighbours(p.kept) > 0;
-    cli::require_memory(a.file, p.host_bytes(), p.device_bytes(), where);
+    cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
   }
   load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;
   load.in_lists = reads_in_lists(info, o);
   load.cached_neighbours = cached_neighbours;
-  graph const g = load_graph(a.file, load);
+  graph const g = from.load(load);
   std::uint64_t source = 0;
   if (searches) {
     std::vector<std::uint64_t> const picked = a.source ? std::vector<std::uint64_t>{*a.source} : pick_sources(g, 1, a.seed);
@@ -152,6 +153,7 @@ json gather(traffic_arguments const& a) {
            {"source", searches ? json(source) : json()},
            {"iterations", json()},
            {"l2_bytes", l2},
+           {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json()},
            {"data_bytes", data_bytes},
            {"runs", json::array()}};
   if (auto const* const r = std::get_if<pagerank_options>(&o); r && r->iterations) all["iterations"] = *r->iterations;
@@ -172,8 +174,10 @@ void print(json const& all) {
   say("job     {}, variant {}", text(all["job"]), text(all["variant"]));
   if (!all["source"].is_null()) say(", source {}", whole(all["source"]));
   if (!all["iterations"].is_null()) say(", iterations {}", whole(all["iterations"]));
-  say("; simulated, {}\n\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
-  say("{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6} {:>6} |{:>9} {:>9} {:>9} {:>9}\n", "access", "32 B", "64 B", "96 B", "128 B",
+  say("; simulated, {}\n", whole(all["l2_bytes"]) ? "an L2 of " + format_bytes(whole(all["l2_bytes"])) : "no cache");
+  if (!all["in_lists_made_ms"].is_null())
+    say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", all["in_lists_made_ms"].get<double>());
+  say("\n{:<8} {:>14} {:>14} {:>14} {:>14} {:>11} {:>11} {:>6} {:>6} |{:>9} {:>9} {:>9} {:>9}\n", "access", "32 B", "64 B", "96 B", "128 B",
       "pages 4 KiB", "bytes", "ampl.", "overf.", "ms here", "12.3 GB/s", "24 GB/s", "51 GB/s");
   for (json const& r : all["runs"]) {
     json const &q = r["requests"], &ms = r["ms"];

@@ -21,6 +21,7 @@ struct build_info {
 };
 build_info describe_build();
 
-std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
+// "8GiB", "1.5 GiB", "512M": powers of 1024; "8GB", "512 MB": of 1000; "1.5e9", "4096". errc::usage shows examples.
+std::uint64_t parse_bytes(std::string const& text);
 
 }  // namespace garner

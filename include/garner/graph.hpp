@@ -47,15 +47,20 @@ struct build_options {
   std::optional<bool> undirected;  // unset: as the format says, else directed
   bool keep_duplicates = false;    // else of equal edges the one with the smallest weight stays
   bool keep_loops = false;
-  bool in_lists = false;                                                   // also store in-neighbours of a directed graph
-  enum class ids { automatic, keep, compact } numbering = ids::automatic;  // automatic: keep unless too sparse
-  std::uint32_t id_bytes = 0;                                              // 0: 4 whenever they fit
+  bool in_lists = false;  // also store in-neighbours of a directed graph
+  enum class ids {
+    automatic,
+    keep,
+    compact
+  } numbering = ids::automatic;  // automatic: as the file declares its vertices, else keep unless too sparse
+  std::uint32_t id_bytes = 0;    // 0: 4 whenever they fit
   struct random_weights {
     weight_kind kind = weight_kind::u32;
     double low = 1, high = 255;
     std::uint64_t seed = 1;
   };
   std::optional<random_weights> draw_weights;
+  bool allow_empty = false;       // a file without any vertex makes a graph of none; else it is refused, since a failed download looks so
   std::uint64_t host_budget = 0;  // bytes; 0: what the machine allows
 };
 

@@ -43,11 +43,12 @@ struct open_options {
   // any job's state fit there, else host.
   std::optional<tier> edges;
   std::optional<bool> weights;   // unset: where the file has them; true: errc::input where it has none
-  std::optional<bool> in_lists;  // in-neighbours of a directed graph, in the same way
+  std::optional<bool> in_lists;  // in-neighbours of a directed graph, unset in the same way; true: made where the file has none
   bool check = true;             // the checksums; offsets and targets are checked in any case
 };
-// A container. Takes its size in host memory (or device memory, of the edges). errc::io where it cannot be read, errc::input where it is
-// damaged, errc::memory where a budget or the system refuses.
+// A container, or a graph made in memory: KIND:SCALE or KIND:SCALE:EDGE_FACTOR, as kron:20, is what generate_graph() makes of these numbers
+// and else its defaults (a file of such a name: ./kron:20). Takes its size in host memory (or device memory, of the edges). errc::io where
+// it cannot be read, errc::input where it is damaged, errc::memory where a budget or the system refuses.
 graph_handle open_graph(std::filesystem::path const& file, open_options const& options = {});
 
 // A file of any other format that garner convert reads, by its ending. `report`, unless null, tells what was dropped.

@@ -40,6 +40,10 @@ NB_MODULE(_garner, m) {
       "What this Garner is: 'version', 'cuda' (built for GPUs), 'devices' (a dict each: name, memory_bytes, free_bytes, ...), 'no_device'\n"
       "(why there is none, and what to try; None where there is one).");
   m.def(
+      "parse_bytes", [](nb::object bytes) { return bytes_of(bytes).value_or(0); }, nb::arg("bytes"),
+      nb::sig("def parse_bytes(bytes: int | str) -> int"),
+      "A size as all options take it: \"8GiB\" or \"1.5 GiB\" in powers of 1024 (\"8G\" too), \"8GB\" or \"512 MB\" of 1000, plain bytes.");
+  m.def(
       "limit_host_memory", [](nb::object bytes) { garner::limit_host_memory(bytes_of(bytes).value_or(~std::uint64_t{0})); },
       nb::arg("bytes").none(), nb::sig("def limit_host_memory(bytes: int | str | None) -> None"),
       "What Garner may take of host memory, as \"8GiB\"; whatever would pass it raises OutOfMemory. None: no limit.");

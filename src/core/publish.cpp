@@ -1,12 +1,15 @@
 #include "core/publish.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -14,10 +17,47 @@
 namespace garner {
 
 namespace {
+constexpr std::string_view temporary_begins = ".garner-";
+constexpr std::size_t temporary_length = temporary_begins.size() + 6;
+
 std::filesystem::path folder_of(std::filesystem::path const& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+// A temporary is locked as long as its process lives; whoever makes one removes those that are not.
+void remove_stale(std::filesystem::path const& folder) {
+  std::error_code none;
+  for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
+    std::string const name = at->path().filename().string();
+    if (!name.starts_with(temporary_begins) || name.size() != temporary_length) continue;
+    int const fd = ::open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    struct ::stat open {
+    }, named{};
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &open) == 0 && ::lstat(at->path().c_str(), &named) == 0 &&
+        open.st_ino == named.st_ino && open.st_dev == named.st_dev && S_ISREG(open.st_mode) && open.st_uid == ::geteuid())
+      ::unlink(at->path().c_str());
+    ::close(fd);
+  }
+}
+
+// A name that nobody has, made by make(name), which says whether it could, with errno.
+template <class Make>
+std::string take_name(std::filesystem::path const& folder, Make const& make) {
+  static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  for (int tries = 0; tries < 1000; ++tries) {
+    std::string name(temporary_begins);
+    unsigned char draw[6];
+    if (::getentropy(draw, sizeof draw) != 0) return "";
+    for (unsigned char const d : draw) name += letters[d % letters.size()];
+    std::string const path = (folder / name).string();
+    if (make(path.c_str())) return path;
+    if (errno != EEXIST) return "";
+  }
+  return "";
+}
 }  // namespace
 
-pending_file::pending_file(std::filesystem::path target) : target_(std::move(target)) {
+pending_file::pending_file(std::filesystem::path target, naming named) : target_(std::move(target)) {
   std::error_code none;
   std::filesystem::file_status const there = std::filesystem::status(target_, none);
   if (std::filesystem::is_directory(there)) fail(errc::io, "{}: is a folder; name a file in it", target_.string());
@@ -35,21 +75,41 @@ pending_file::pending_file(std::filesystem::path target) : target_(std::move(tar
     if (links == 40) fail(errc::io, "{}: cannot be written: {}; mend the link", target_.string(), std::strerror(ELOOP));
     place_ = place_.parent_path() / std::filesystem::read_symlink(place_, none);
   }
-  std::string name = (folder_of(place_) / ("." + place_.filename().string() + ".XXXXXX")).string();
-  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0)
+  // What the name is too long for must be told now, not when it is linked.
+  struct ::stat facts {};
+  bool const there_already = ::stat(place_.c_str(), &facts) == 0;
+  if (!there_already && errno != ENOENT)
     fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
-  try {
-    temporary_ = name;
-  } catch (...) {  // no memory: then no destructor runs either
-    ::close(fd_);
-    ::unlink(name.c_str());
-    throw;
+  if (named == naming::where_it_can_be_avoided) {
+    fd_ = ::open(folder_of(place_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd_ >= 0 && (::access(path_of(fd_).c_str(), F_OK) != 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0)) ::close(std::exchange(fd_, -1));
   }
+  if (fd_ < 0) open_named();
   ::mode_t const mask = ::umask(0);
   ::umask(mask);
-  struct ::stat facts {};
-  ::fchmod(fd_, ::stat(place_.c_str(), &facts) == 0 ? facts.st_mode & 0777 : 0666 & ~mask);
+  ::fchmod(fd_, there_already ? facts.st_mode & 0777 : 0666 & ~mask);
+}
+
+void pending_file::open_named() {
+  remove_stale(folder_of(place_));
+  for (int tries = 0; tries < 100; ++tries) {
+    int made = -1;
+    std::string name = take_name(folder_of(place_), [&](char const* path) {
+      made = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      return made >= 0;
+    });
+    if (made < 0) break;
+    // Another process may have taken it for stale before it was locked: then it has no name any more.
+    struct ::stat facts {};
+    if (::flock(made, LOCK_EX) == 0 && ::fstat(made, &facts) == 0 && facts.st_nlink == 0) {
+      ::close(made);
+      continue;
+    }
+    fd_ = made;
+    temporary_ = std::move(name);
+    return;
+  }
+  fail(errc::io, "{}: cannot be written: {}; check that the folder exists and is yours", target_.string(), std::strerror(errno));
 }
 
 pending_file::~pending_file() {
@@ -92,13 +152,23 @@ void pending_file::flush() {
   for (::off_t at = 0; at < size; at += chunk)
     check(::sync_file_range(fd_, at, chunk, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
   check(::fsync(fd_));
-  if (::close(std::exchange(fd_, -1)) != 0) fail(errc::io, "{}: closing failed: {}", target_.string(), std::strerror(errno));
 }
 
 void pending_file::publish() {
-  if (::rename(temporary_.c_str(), place_.c_str()) != 0)
-    fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno));
+  auto const refuse = [&] { fail(errc::io, "{}: cannot be replaced: {}", target_.string(), std::strerror(errno)); };
+  if (temporary_.empty()) {
+    std::string const self = path_of(fd_);
+    auto const link = [&](char const* to) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0; };
+    if (!link(place_.c_str())) {
+      if (errno != EEXIST) refuse();
+      remove_stale(folder_of(place_));  // a link replaces nothing; a rename does
+      temporary_ = take_name(folder_of(place_), link);
+      if (temporary_.empty()) refuse();
+    }
+  }
+  if (!temporary_.empty() && ::rename(temporary_.c_str(), place_.c_str()) != 0) refuse();
   temporary_.clear();
+  ::close(std::exchange(fd_, -1));  // with its lock; the data were flushed
   if (int const folder = ::open(folder_of(place_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
     ::fsync(folder);  // so that the new name outlives a power cut; not every file system can
     ::close(folder);

@@ -335,27 +335,33 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     });
     for (of_block const& b : blocks) largest = std::max(largest, b.largest), loops_in_file += b.loops;
   }
-  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times.
+  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
   std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
-  bool const sparse = !listed && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
+  bool const sparse =
+      !listed && (e.vertices == 0 || e.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
   bool const compact = !listed && (options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse));
   std::vector<std::uint64_t> user;
+  std::uint64_t first_id = listed ? e.ids.front() : 0;
   if (compact) {
     user = distinct_ids(x, e);
     vertices = user.size();
+    if (vertices) first_id = user.front();
   }
   if (vertices >= 0xffffffffull)
     fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", e.source, vertices,
          compact ? "the graph is too large" : "say --compact if most ids are unused");
-  report.compacted = compact || (listed && options.numbering == numbering::compact);
+  // Ids without a gap need no map.
+  bool const maps =
+      listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
+  report.compacted = compact && maps;
   bool const weighted = !e.weights.empty();
   report.bytes_needed = build_bytes(m, vertices, weighted, undirected, options.in_lists);
   std::uint64_t const allowed = options.host_budget ? options.host_budget : host_budget().limit();
   if (report.bytes_needed > allowed)
     fail(errc::memory,
          "{}: building needs about {} bytes of host memory and {} are allowed; raise the host budget or use a larger "
-         "machine",
-         e.source, report.bytes_needed, allowed);
+         "machine{}",
+         e.source, report.bytes_needed, allowed, vertices / 32 > m ? ", or say --compact if most ids are unused" : "");
 
   // Mirrored input lists both directions already; mirroring it again costs memory but mends lists where one direction is missing, and the
   // duplicates go. Only with duplicates kept it must be believed.
@@ -382,10 +388,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   std::string const name = e.source;
   std::uint64_t const base = e.id_base;
   bool const listed_twice = mirror && e.mirrored;
-  // Ids without a gap need no map.
-  bool const maps = listed && (options.numbering == numbering::compact || e.ids.back() - e.ids.front() != e.ids.size() - 1);
-  std::uint64_t const first_id = listed ? e.ids.front() : 0;
-  if (maps) user = std::move(e.ids);
+  if (listed && maps) user = std::move(e.ids);
   e = {};
   graph g = build_csr(x, std::move(arcs), !undirected, options, report);
   if (undirected && !mirror) report.duplicates_dropped = 0;
@@ -395,7 +398,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
   }
   g.name = name;
-  if (compact || maps) {
+  if (maps) {
     g.info.id_map = true;
     g.ids = buffer<std::uint64_t>(tier::host, user.size(), -1, "id map");
     for (std::uint64_t i = 0; i < user.size(); ++i) g.ids[i] = user[i] + base;

@@ -247,23 +247,11 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
 }
 
 std::uint64_t list_bytes(container_header const& header, load_options const& how) {
-  std::uint64_t bytes = 0;
-  for (container_section const& s : header.sections) switch (s.kind) {
-      case section_kind::out_targets:
-        bytes += s.bytes;
-        break;
-      case section_kind::out_weights:
-        bytes += how.weights ? s.bytes : 0;
-        break;
-      case section_kind::in_targets:
-        bytes += how.in_lists ? s.bytes : 0;
-        break;
-      case section_kind::in_weights:
-        bytes += how.in_lists && how.weights ? s.bytes : 0;
-        break;
-      default:
-        break;
-    }
+  graph_info const& info = header.info;
+  auto const one = [&](std::uint64_t words, std::uint64_t plain) { return info.packed ? words * 4 : info.edges * plain; };
+  std::uint64_t bytes = one(header.words.out_targets, info.id_bytes) + (how.weights ? one(header.words.out_weights, 4) : 0);
+  if (how.in_lists && info.directed)
+    bytes += one(header.words.in_targets, info.id_bytes) + (how.weights ? one(header.words.out_weights, 4) : 0);
   return bytes;
 }
 

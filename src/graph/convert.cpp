@@ -9,6 +9,7 @@
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -34,6 +35,16 @@ load_options load_all(graph_info const& info, convert_options const& options) {
 std::uint64_t arrays_bytes(graph_info const& info) {
   std::uint64_t const one = (info.vertices + 1) * 8 + info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
   return one * (info.in_lists ? 2 : 1) + bytes_of_ids(info);
+}
+
+// Of a container, or about that of a graph that will be made.
+graph_info info_of(std::filesystem::path const& in) {
+  auto const made = generated_by(in);
+  if (!made) return read_header(in).info;
+  graph_info about;
+  about.vertices = std::uint64_t{1} << made->scale;
+  about.edges = 2 * made->edge_factor * about.vertices;
+  return about;
 }
 
 // What it repeats stays, as its other lists do; but where arcs become edges, u v and v u would be two.
@@ -63,17 +74,6 @@ edge_list arcs_of(graph const& g, bool renumber) {
   return e;
 }
 
-// Internal ids, written with other bytes each.
-memory_block of_width(memory_block const& from, graph_info const& had, std::uint32_t id_bytes) {
-  memory_block to(tier::host, from.bytes() / had.id_bytes * id_bytes, -1, "ids");
-  auto const copy = [&](auto const* a, auto* b) {
-    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
-  };
-  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
-  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
-  return to;
-}
-
 graph build_again(graph g, build_options options, build_report& report) {
   bool const renumber = options.numbering != numbering::automatic;
   if (!renumber) options.numbering = numbering::keep;
@@ -91,7 +91,7 @@ graph build_again(graph g, build_options options, build_report& report) {
     built.info.id_map = true;
     built.info.id_base = 0;
     built.info.order = had.order;
-    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : of_width(by_id, had, built.info.id_bytes);
+    built.by_id = had.id_bytes == built.info.id_bytes ? std::move(by_id) : ids_of_width(by_id, had.id_bytes, built.info.id_bytes);
   }
   return built;
 }
@@ -113,13 +113,13 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
          strip_compression(out).compression);
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || options.read.ignore_weights ||
-                    (plan.from == file_format::gnr && read_header(in).info.weights == weight_kind::none);
+                    (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
     fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
-    graph_info const info = read_header(in).info;
+    graph_info const info = info_of(in);
     plan.bytes_needed = arrays_bytes(info);
     plan.builds = must_build(info, b);
     plan.keeps_all = keeps_all(info, b);
@@ -148,14 +148,16 @@ convert_result convert(std::filesystem::path const& in, std::filesystem::path co
   convert_result result;
   graph g;
   if (from == file_format::gnr) {
-    graph_info const info = read_header(in).info;
-    g = load_graph(in, load_all(info, options));
+    graph_source source(in);
+    graph_info const info = source.info();
+    g = source.load(load_all(info, options));
     result.built = must_build(info, options.build);
     if (result.built || to != file_format::gnr || options.build.draw_weights) unpack(g);
     if (result.built) g = build_again(std::move(g), options.build, result.report);
     else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
   } else {
     read_result read = read_edges(in, options.read);
+    require_vertices(read.edges, options.build.allow_empty);
     result.notes = std::move(read.notes);
     g = build_graph(std::move(read.edges), options.build, result.report);
   }

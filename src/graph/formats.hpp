@@ -22,6 +22,7 @@ enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr };
 std::string_view to_string(file_format format);
 file_format parse_format(std::string_view name);  // errc::usage lists the choices
 bool is_written(file_format format);
+bool declares_vertices(file_format format);                // by a header, or a list
 file_format format_of(std::filesystem::path const& path);  // by ending, looking through .gz and .zst; errc::usage lists the endings
 
 struct read_options {
@@ -42,6 +43,9 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
 read_result read_edges(input_stream& in, file_format format, read_options const& options);
 read_result read_bel(input_stream& offsets, input_stream& targets, input_stream* weights, read_options const& options);
 read_result read_ldbc(input_stream& vertices, input_stream& edges, input_stream* properties, read_options const& options);
+
+// errc::input where a file gave no vertex at all, as an empty download does, unless that is allowed.
+void require_vertices(edge_list const& edges, bool allow_empty);
 
 // Host memory that reading takes at its peak, guessed from the size of the file and a look at its beginning: 16 bytes an arc,
 // 4 bytes a weight, 8 bytes an offset of a binary CSR, and the blocks in flight. 0, and nothing is opened, for what is no regular file: of

@@ -1,9 +1,22 @@
-// From the user's id of a vertex to its place among them. Cost: O(1), with an id map a binary search.
+// From the user's id of a vertex to its place among them. Cost: O(1), with an id map a binary search. And the table of places in another
+// width.
 #include "graph/graph.hpp"
+
+#include <type_traits>
 
 #include "core/fail.hpp"
 
 namespace garner {
+
+memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint32_t id_bytes) {
+  memory_block to(tier::host, from.bytes() / had * id_bytes, -1, "ids");
+  auto const copy = [&](auto const* a, auto* b) {
+    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
+  };
+  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
+  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
+  return to;
+}
 
 std::uint64_t graph::rank_of(std::uint64_t user) const {
   if (info.vertices == 0) fail(errc::input, "vertex {} does not exist in {}; the graph has no vertices", user, name);

@@ -13,6 +13,7 @@
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
 #include "graph/reorder.hpp"
+#include "graph/source.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 
@@ -128,14 +129,14 @@ edge_list list_of(edge_array const& from) {
 graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
   return as_error([&] {
     load_options how;
-    container_header const header = read_header(file);
-    graph_info const& info = header.info;
-    how.weights = o.weights.value_or(info.weights != weight_kind::none);
-    how.in_lists = o.in_lists.value_or(info.in_lists);
+    graph_source from(file);
     how.device = on_device(o.where) ? o.where.index : -1;
-    how.edges = tier_for(o.where, o.edges, info, list_bytes(header, how));
+    how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
+    how.in_lists = o.in_lists.value_or(from.info().in_lists);
+    how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
     how.check = o.check;
-    return graph_access::wrap(load_graph(file, how));
+    if (how.in_lists) from.want_in_lists();
+    return graph_access::wrap(from.load(how));
   });
 }
 
@@ -143,7 +144,9 @@ graph_handle read_graph(std::filesystem::path const& file, build_options const& 
   return as_error([&] {
     if (format_of(file) == file_format::gnr) fail(errc::usage, "{}: is a container; open_graph opens it", file.string());
     build_report mine;
-    return graph_access::wrap(build_graph(read_edges(file, {}).edges, options, report ? *report : mine));
+    edge_list edges = read_edges(file, {}).edges;
+    require_vertices(edges, options.allow_empty);
+    return graph_access::wrap(build_graph(std::move(edges), options, report ? *report : mine));
   });
 }
 

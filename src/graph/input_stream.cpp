@@ -68,13 +68,23 @@ struct input_stream::state {
         if (r < 0) fail(errc::io, "{}: reading failed at byte {}: {}", name, raw_read, std::strerror(errno));
         n = static_cast<std::size_t>(r);
       }
-      if (n == 0) raw_done = true;
+      if (n == 0) {
+        raw_done = true;
+        check_size();
+      }
       raw_read += n;
       got += n;
       bar->advance(n);
     }
     if (raw_done) bar.reset();
     return got;
+  }
+
+  // At the end of a file: it must be the file that was opened. (Files of the kernel's say 0 and hold more.)
+  void check_size() const {
+    if (fd >= 0 && size && *size && raw_read != *size)
+      fail(errc::io, "{}: ends at byte {} but had {} bytes when opened; it was changed while it was read, try again", name, raw_read,
+           *size);
   }
 
   bool refill() {  // true: [raw_begin, raw_end) is not empty

@@ -1,6 +1,7 @@
 // Bytes of a file or of memory, decompressed on the way: plain, gzip (one or more members) or zstd (one or more frames).
 // Which it is, the first bytes say; an ending .gz or .zst that they contradict is an error.
-// Invariant: read() gives fewer bytes than asked only at the true end; a stream that was cut short or damaged throws, never just ends.
+// Invariant: read() gives fewer bytes than asked only at the true end; a stream that was cut short or damaged throws, never just ends, and
+// so does a file that is shorter or longer at its end than when it was opened.
 // Cost: plain bytes go straight to the reader's buffer; compressed ones through 256 KiB. Progress ("reading") counts bytes of the file.
 #pragma once
 #include <cstddef>

@@ -222,6 +222,7 @@ void pack(graph& g) {
     fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
   pack_lists(g.info, g.out);
   if (g.info.in_lists) pack_lists(g.info, g.in);
+  if (g.by_id.bytes() && g.info.id_bytes == 8) g.by_id = ids_of_width(g.by_id, 8, 4);
   g.info.id_bytes = 4;
   g.info.packed = true;
 }

@@ -6,6 +6,7 @@
 #include "core/stats.hpp"
 #include "graph/formats.hpp"
 #include "graph/read_text.hpp"
+#include "graph/source.hpp"
 
 namespace garner {
 
@@ -132,7 +133,10 @@ std::string ldbc_stem(std::filesystem::path const& path) {
 
 bool is_written(file_format f) { return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc; }
 
+bool declares_vertices(file_format f) { return f >= file_format::mtx && f != file_format::gnr; }
+
 file_format format_of(std::filesystem::path const& path) {
+  if (generated_by(path)) return file_format::gnr;
   std::string const name = strip_compression(path).name;
   auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
   if (ends(".txt") || ends(".tsv")) return file_format::snap;
@@ -185,6 +189,12 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
     });
   input_stream in(path);
   return read_edges(in, format, options);
+}
+
+void require_vertices(edge_list const& e, bool allow_empty) {
+  if (e.arcs.empty() && e.vertices == 0 && !allow_empty)
+    fail(errc::input, "{}: holds no edge and no vertex; fetch it again if it should, or say --allow-empty for a graph of nothing",
+         e.source);
 }
 
 std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_options const& options) {

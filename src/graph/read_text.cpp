@@ -54,13 +54,20 @@ void refuse_weight(char const* p, char const* end, weight_rule rule) {
 
 void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& out) {
   auto const ends = [&](char const* q) { return q == end || is_blank(*q) || *q == ',' || *q == ';'; };
+  char const* const word = p;
+  if (p != end && *p == '+' && p + 1 != end && (p[1] == '.' || (p[1] >= '0' && p[1] <= '9'))) ++p;
+  if (p != end && *p == '-') {  // -0 is a whole number and not negative
+    char const* zeros = p + 1;
+    while (zeros != end && *zeros == '0') ++zeros;
+    if (zeros != p + 1 && ends(zeros)) ++p;
+  }
   if (rule == weight_rule::any || rule == weight_rule::whole) {
     std::uint64_t value = 0;
     auto const [rest, problem] = std::from_chars(p, end, value);
     if (rest != p && ends(rest)) {
       if (problem != std::errc{} || value >> 32)
         throw bad_line{p, fmt::format("weight {} is too large; whole weights end at 4294967295, write 1e10 to have them read as f32",
-                                      shown(word_at(p, end)))};
+                                      shown(word_at(word, end)))};
       out.weights.push_back(out.kind == weight_kind::f32 ? float_bits(static_cast<float>(value)) : static_cast<std::uint32_t>(value));
       p = rest;
       return;
@@ -68,23 +75,24 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
   }
   float value = 0;
   auto const [rest, problem] = std::from_chars(p, end, value);
-  if (rest == p || !ends(rest)) refuse_weight(p, end, rule);
+  if (rest == p || !ends(rest)) refuse_weight(word, end, rule);
   if (rule == weight_rule::ignored) {
     p = rest;
     return;
   }
-  if (*p == '-')
+  if (*p == '-' && !(value == 0 && problem == std::errc{}))
     throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)",
                                   shown(word_at(p, end)))};
-  if (rule == weight_rule::whole) refuse_weight(p, end, rule);
+  if (rule == weight_rule::whole) refuse_weight(word, end, rule);
   if (problem != std::errc{}) throw bad_line{p, fmt::format("weight {} is beyond the range of a 32-bit float", shown(word_at(p, end)))};
   if (!std::isfinite(value))
-    throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0", shown(word_at(p, end)))};
+    throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)",
+                                  shown(word_at(p, end)))};
   if (out.kind != weight_kind::f32) {
     to_f32(out.weights);
     out.kind = weight_kind::f32;
   }
-  out.weights.push_back(float_bits(value));
+  out.weights.push_back(float_bits(std::abs(value)));  // -0.0 is 0
   p = rest;
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/pack.hpp"
 #include "graph/relabel.hpp"
+#include "graph/sort_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +31,6 @@ using table = buffer<std::uint32_t>;  // of vertices
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t grain = 1u << 15;
-constexpr std::uint64_t longest_alone = 1u << 20;  // a longer list is sorted by all threads together
 
 table new_table(std::uint64_t n, char const* what) { return {tier::host, n, -1, what}; }
 
@@ -132,29 +132,6 @@ table by_search(executor& x, graph const& g) {
     }
   }
   return order;
-}
-
-// Ascending keys below 2^bits, bits from `low` on first of all. Most arcs stand in long lists, and those are sorted by digits.
-template <class Key>
-void sort_list(Key* keys, std::uint64_t count, std::vector<Key>& spare, int low, int bits) {
-  constexpr int digit = 11;
-  constexpr std::uint64_t few = 512, values = 1u << digit;
-  if (count < few) return std::sort(keys, keys + count);
-  spare.resize(count);
-  Key *from = keys, *to = spare.data();
-  for (int shift = low; shift < bits; shift += digit) {
-    std::array<std::uint32_t, values> at{};
-    for (std::uint64_t i = 0; i < count; ++i) ++at[from[i] >> shift & (values - 1)];
-    std::exclusive_scan(at.begin(), at.end(), at.begin(), 0u);
-    for (std::uint64_t i = 0; i < count; ++i) to[at[from[i] >> shift & (values - 1)]++] = from[i];
-    std::swap(from, to);
-  }
-  if (from != keys) std::copy(from, from + count, keys);
-  if (low == 0) return;
-  for (std::uint64_t i = 0, end = 1; i < count; i = end++) {  // equal neighbours by weight
-    while (end < count && keys[end] >> low == keys[i] >> low) ++end;
-    if (end - i > 1) std::sort(keys + i, keys + end);
-  }
 }
 
 // Lists of one direction, moved, renamed and sorted. Work is handed out by arcs, since in most orders some vertices have most of them.

@@ -152,16 +152,18 @@ std::uint64_t parse_bytes(std::string const& text) {
   double value = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string unit;
-  for (char const* c = end; c != text.data() + text.size(); ++c) unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+  for (char const* c = end; c != text.data() + text.size(); ++c)
+    if (*c != ' ' || !unit.empty()) unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
   static std::array<char const*, 5> const names{"", "k", "m", "g", "t"};
-  double factor = 0, power = 1;
+  double factor = 0, binary = 1, decimal = 1;
   for (char const* name : names) {
     std::string const n = name;
-    if (unit == n || unit == n + "b" || (!n.empty() && (unit == n + "i" || unit == n + "ib"))) factor = power;
-    power *= 1024;
+    if (unit == n || unit == n + "i" || unit == n + "ib") factor = n.empty() && !unit.empty() ? 0 : binary;
+    if (unit == n + "b") factor = decimal;
+    binary *= 1024, decimal *= 1000;
   }
   if (problem != std::errc() || factor == 0 || !(value >= 0) || value * factor >= 0x1p63)
-    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512M or 4096 (units are powers of 1024)", text);
+    fail(errc::usage, "'{}' is no number of bytes; say for example 8GiB, 512 MB or 4096 (GiB and G are 2^30, GB is 10^9)", text);
   std::uint64_t whole = 0;  // a double would round numbers beyond 2^53
   if (factor == 1 && std::from_chars(text.data(), end, whole).ptr == end) return whole;
   return static_cast<std::uint64_t>(value * factor);

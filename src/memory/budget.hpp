@@ -50,7 +50,8 @@ struct bytes_needed {
 std::string why_not(std::string const& what, bytes_needed const& needed, bytes_needed const& allowed, std::string const& device,
                     std::string const& instead);
 
-std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
-std::string format_bytes(std::uint64_t bytes);       // "8.0 GiB"
+// "8GiB", "1.5 GiB", "512M": powers of 1024; "8GB", "512 MB": of 1000; "1.5e9", "4096". errc::usage shows examples.
+std::uint64_t parse_bytes(std::string const& text);
+std::string format_bytes(std::uint64_t bytes);  // "8.0 GiB"
 
 }  // namespace garner

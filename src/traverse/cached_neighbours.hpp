@@ -154,8 +154,12 @@ inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint3
   return fit == in_file ? fit : std::min(fit, enough);
 }
 
-// Makes cached neighbours that save_graph writes with the graph. errc::input where a directed graph has no in-lists.
-void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex);
+// Makes cached neighbours that save_graph writes with the graph. errc::input where a directed graph has no in-lists. `or_as_degrees`: three
+// of as many bytes as four where a search would choose them.
+void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees = false);
+// How many a search of this graph makes for itself on a device where nobody says more, so that none of the file is in vain; 0 where none
+// fit its device budget.
+std::uint32_t cached_neighbours_worth_keeping(graph const& g);
 
 // Those of the file, which wait in host memory.
 inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {

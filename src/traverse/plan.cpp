@@ -323,8 +323,9 @@ void require_runnable(std::string const& name, graph_info const& info, job_optio
   }
 }
 
-bool reads_in_lists(graph_info const& info, job_options const& o) {
-  if (!info.in_lists) return false;
+bool reads_in_lists(graph_info const& info, job_options const& o) { return info.in_lists && pulls_in_lists(o); }
+
+bool pulls_in_lists(job_options const& o) {
   if (kind_of(o) == job_kind::bfs) return std::get<bfs_options>(o).variant == bfs_variant::direction;
   return kind_of(o) == job_kind::pagerank && std::get<pagerank_options>(o).variant == pagerank_variant::pull;
 }

@@ -126,6 +126,18 @@ TEST(build, gaps_are_kept_unless_asked) {
   EXPECT_NE(error_of([&] { build_graph(make_edges({{5, 1ull << 40}}), o, r); }).find("--compact"), std::string::npos);
 }
 
+TEST(build, compact_ids_without_a_gap_need_no_map) {
+  build_report r;
+  build_options o;
+  o.numbering = build_options::ids::compact;
+  graph const g = build_graph(make_edges({{5, 7}, {6, 5}}), o, r);
+  EXPECT_FALSE(g.info.id_map);
+  EXPECT_FALSE(r.compacted);
+  EXPECT_EQ(g.info.id_base, 5u);
+  EXPECT_EQ(g.info.vertices, 3u);
+  EXPECT_EQ(list_of(g, 0), (ids{2}));
+}
+
 TEST(build, header_vertices_and_base_count) {
   edge_list e = make_edges({{0, 1}}, false, 4);
   e.id_base = 1;

@@ -9,6 +9,7 @@
 #include "core/random.hpp"
 #include "graph/container.hpp"
 #include "graph/pack.hpp"
+#include "graph/reorder.hpp"
 #include "support.hpp"
 #include "traverse/cached_neighbours.hpp"
 
@@ -76,6 +77,22 @@ TEST_F(packed_container, holds_what_was_saved) {
       EXPECT_EQ(words(back.in.targets), words(plain.in.targets));
       EXPECT_EQ(words(back.in.weights), words(plain.in.weights));
     }
+}
+
+// Packing makes ids 4 bytes wide; the table by id must follow them.
+TEST_F(packed_container, a_reordered_graph_of_wide_ids_is_read_again) {
+  for (auto by : {vertex_order::degree, vertex_order::bfs, vertex_order::random}) {
+    build_options wide;
+    wide.id_bytes = 8;
+    graph g = reorder(make_graph({{0, 1}, {2, 1}, {3, 1}, {3, 4}}, true, 0, wide), {.by = by});
+    std::vector<std::uint64_t> order(g.ids.begin(), g.ids.end());
+    pack(g);
+    save_graph(g, folder / "g.gnr");
+    check_container(folder / "g.gnr");
+    graph const back = load_graph(folder / "g.gnr");
+    EXPECT_EQ(std::vector<std::uint64_t>(back.ids.begin(), back.ids.end()), order);
+    for (std::uint64_t v = 0; v < 5; ++v) EXPECT_EQ(back.user_id(back.internal_id(v)), v);
+  }
 }
 
 TEST_F(packed_container, a_hint_out_of_range_is_told) {

@@ -24,6 +24,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "garner/error.hpp"
+#include "garner/handle.hpp"
 #include "graph/build.hpp"
 
 using namespace garner;
@@ -263,6 +264,19 @@ TEST(columns, whole_weights_are_u32_until_one_has_a_fraction) {
   EXPECT_EQ(as_float(e.weights[3]), 1000.0f);
 }
 
+TEST(columns, weights_may_have_a_sign_where_it_says_nothing) {
+  auto e = edges(file_format::wel, "0 1 +5\n1 2 -0\n2 3 -000\n");
+  EXPECT_EQ(e.weights_are, weight_kind::u32);
+  EXPECT_THAT(e.weights, ElementsAre(5u, 0u, 0u));
+  e = edges(file_format::wel, "0 1 +.5\n1 2 -0.0\n2 3 +1e1\n3 4 -0\n");
+  EXPECT_EQ(e.weights_are, weight_kind::f32);
+  EXPECT_THAT(e.weights, ElementsAre(std::bit_cast<std::uint32_t>(0.5f), 0u, std::bit_cast<std::uint32_t>(10.0f), 0u));
+  EXPECT_THAT(edges(file_format::gr, "p sp 2 1\na 1 2 +7\n").weights, ElementsAre(7u));
+  EXPECT_EQ(complaint(file_format::wel, "0 1 +-1\n"), "g.wel: line 1, byte 4: '+-1' is not a weight; expected a number");
+  EXPECT_THAT(complaint(file_format::wel, "0 1 +x\n"), HasSubstr("'+x' is not a weight"));
+  EXPECT_THAT(complaint(file_format::gr, "p sp 2 1\na 1 2 -0.0\n"), HasSubstr("'-0.0' is not a weight; expected a whole number"));
+}
+
 TEST(columns, one_fraction_late_in_a_large_file_turns_every_block) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "1 2 " + std::to_string(i) + (i == 1700 ? ".5\n" : "\n");
@@ -326,8 +340,12 @@ TEST(columns, bad_weights_are_named) {
   EXPECT_EQ(complaint(wel, "0 1 -5\n"),
             "g.wel: line 1, byte 4: weight '-5' is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)");
   EXPECT_THAT(complaint(wel, "0 1 2\n0 1 -0.5\n"), HasSubstr("g.wel: line 2, byte 10: weight '-0.5' is negative"));
-  EXPECT_EQ(complaint(wel, "0 1 nan\n"), "g.wel: line 1, byte 4: weight 'nan' is not a finite number; weights are numbers from 0");
-  EXPECT_EQ(complaint(wel, "0 1 inf\n"), "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0");
+  EXPECT_EQ(
+      complaint(wel, "0 1 nan\n"),
+      "g.wel: line 1, byte 4: weight 'nan' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
+  EXPECT_EQ(
+      complaint(wel, "0 1 inf\n"),
+      "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
   EXPECT_EQ(complaint(wel, "0 1 1e39\n"), "g.wel: line 1, byte 4: weight '1e39' is beyond the range of a 32-bit float");
   EXPECT_EQ(
       complaint(wel, "0 1 4294967296\n"),
@@ -914,6 +932,66 @@ TEST_F(formats, of_a_bel_no_file_appears_before_all_are_safe) {
     }
   write_edges(c.view, at("g.bel"), file_format::bel);
   EXPECT_EQ(files(), 3u);
+}
+
+// A file that is cut or grows between the open and the end of the reading: no smaller graph comes of it.
+TEST_F(formats, a_file_that_changes_while_it_is_read_is_an_error) {
+  using enum file_format;
+  std::string columns, weighted, gr_text = "p sp 9 200000\n", mtx_text = "%%MatrixMarket matrix coordinate pattern general\n9 9 200000\n";
+  for (int i = 0; i < 200000; ++i) columns += "1 2\n", weighted += "1,2,3\n", gr_text += "a 1 2 3\n", mtx_text += "1 2\n";
+  for (auto const& [format, text] :
+       {std::pair{el, columns}, std::pair{snap, columns}, std::pair{csv, weighted}, std::pair{gr, gr_text}, std::pair{mtx, mtx_text}})
+    for (std::int64_t const by : {-std::int64_t(text.size()) / 2, std::int64_t{-4}, std::int64_t{4}}) {
+      fs::path const path = file("g.text", text);
+      input_stream in(path);
+      if (by < 0) fs::resize_file(path, text.size() + by);
+      else std::ofstream(path, std::ios::app) << std::string("1 2\n");
+      read_options small;
+      small.block_bytes = 1000;
+      EXPECT_THAT(message(errc::io, [&] { read_edges(in, format, small); }), HasSubstr("changed while it was read"))
+          << to_string(format) << " by " << by;
+    }
+}
+
+TEST_F(formats, the_lists_of_an_ldbc_that_change_while_they_are_read_are_an_error) {
+  std::string vertices, arcs;
+  for (int i = 0; i < 100000; ++i) vertices += fmt::format("{}\n", i), arcs += "1 2\n";
+  for (char const* cut : {"g.v", "g.e"}) {
+    input_stream v(file("g.v", vertices)), e(file("g.e", arcs));
+    fs::resize_file(at(cut), 4 * 70000);
+    EXPECT_THAT(message(errc::io, [&] { read_ldbc(v, e, nullptr, {}); }), HasSubstr(fmt::format("{}: ends at byte 280000", cut)));
+  }
+}
+
+TEST_F(formats, a_file_of_nothing_is_refused_unless_asked_for) {
+  for (char const* name : {"g.el", "g.csv", "g.txt"}) {
+    file(name, "# a comment\n\n");
+    EXPECT_THAT(message(errc::input, [&] { read_graph(at(name)); }), HasSubstr("holds no edge and no vertex"));
+    build_options o;
+    o.allow_empty = true;
+    EXPECT_EQ(read_graph(at(name), o).info().vertices, 0u);
+  }
+  file("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 0\n");
+  EXPECT_EQ(read_graph(at("g.mtx")).info().vertices, 3u) << "vertices are enough";
+}
+
+// Declared vertices stand, however few edges there are.
+TEST_F(formats, what_a_header_declares_is_not_compacted) {
+  using enum file_format;
+  for (auto const& [format, text] : {std::pair{mtx, "%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 1\n1 9999999\n"},
+                                     std::pair{gr, "p sp 10000000 1\na 1 9999999 7\n"}}) {
+    build_report report;
+    graph const g = build_graph(edges(format, text), {}, report);
+    EXPECT_EQ(g.info.vertices, 10'000'000u);
+    EXPECT_FALSE(report.compacted);
+    EXPECT_EQ(report.isolated, 9'999'998u);
+    EXPECT_EQ(g.internal_id(9'999'999), 9'999'998u);
+    build_options compact;
+    compact.numbering = build_options::ids::compact;
+    EXPECT_EQ(build_graph(edges(format, text), compact, report).info.vertices, 2u);
+  }
+  build_report report;
+  EXPECT_THAT(message(errc::input, [&] { build_graph(edges(gr, "p sp 5000000000 1\na 1 2 7\n"), {}, report); }), HasSubstr("--compact"));
 }
 
 // What a reader gives is what the builder takes: formats that count from 1 keep the user's ids and no vertex is added.

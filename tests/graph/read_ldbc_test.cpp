@@ -200,7 +200,7 @@ TEST_F(ldbc_files, numbering) {
   EXPECT_EQ(g.info.id_base, 6u);
   EXPECT_THAT(ids(g), ElementsAre(6, 7, 8));
   g = converted("dense.e", numbered(ids_are::compact));
-  EXPECT_TRUE(g.info.id_map);
+  EXPECT_FALSE(g.info.id_map);
   EXPECT_THAT(ids(g), ElementsAre(6, 7, 8)) << "what is listed stays, though nothing leads there";
   EXPECT_EQ(g.out.offsets[1], 1u);
   g = converted("sparse.e", numbered(ids_are::keep));

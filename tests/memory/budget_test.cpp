@@ -184,7 +184,11 @@ TEST(bytes, are_parsed) {
   EXPECT_EQ(parse_bytes("4096B"), 4096u);
   EXPECT_EQ(parse_bytes("1k"), 1024u);
   EXPECT_EQ(parse_bytes("512M"), 512u << 20);
-  EXPECT_EQ(parse_bytes("512MB"), 512u << 20);
+  EXPECT_EQ(parse_bytes("512MB"), 512'000'000u);
+  EXPECT_EQ(parse_bytes("512 MB"), 512'000'000u);
+  EXPECT_EQ(parse_bytes("8GB"), 8'000'000'000u);
+  EXPECT_EQ(parse_bytes("8 GiB"), 8 * gib);
+  EXPECT_EQ(parse_bytes("1.5 GiB"), 3 * gib / 2);
   EXPECT_EQ(parse_bytes("8GiB"), 8 * gib);
   EXPECT_EQ(parse_bytes("8gib"), 8 * gib);
   EXPECT_EQ(parse_bytes("8Gi"), 8 * gib);
@@ -195,8 +199,8 @@ TEST(bytes, are_parsed) {
 }
 
 TEST(bytes, that_are_none_are_refused_with_examples) {
-  for (char const* text : {"", " ", "G", "GiB", "-1", "-1G", "8X", "8GiBs", "8 GiB", "8i", "8iB", "8GG", "nan", "inf", "1e30", "0x10",
-                           "99999999T", "1,5G", "+8"}) {
+  for (char const* text : {"",      " ",   "G",   "GiB", "-1",  "-1G",  "8X",   "8GiBs",     "8 Gi B", "8i",
+                           "8 B B", "8iB", "8GG", "nan", "inf", "1e30", "0x10", "99999999T", "1,5G",   "+8"}) {
     errc code{};
     std::string const said = error_of([&] { parse_bytes(text); }, &code);
     EXPECT_EQ(code, errc::usage) << text;

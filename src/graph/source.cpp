@@ -1,0 +1,107 @@
+#include "graph/source.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <string>
+
+#include "core/fail.hpp"
+#include "graph/generate.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "graph/transpose.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+std::optional<generate_options> generated_by(std::filesystem::path const& path) {
+  std::string const name = path.string();
+  std::size_t const colon = name.find(':');
+  std::string const kind = name.substr(0, colon);
+  if (colon == name.npos || (kind != "kron" && kind != "uniform" && kind != "web")) return std::nullopt;
+  generate_options o;
+  o.kind = parse_generator(kind);
+  char const *at = name.data() + colon, *const end = name.data() + name.size();
+  auto const number = [&](auto& to) {
+    auto const [rest, problem] = std::from_chars(at + 1, end, to);
+    if (problem != std::errc{}) return false;
+    at = rest;
+    return true;
+  };
+  bool const sound = number(o.scale) && (at == end || (*at == ':' && number(o.edge_factor) && at == end)) && o.scale >= 1 &&
+                     o.scale <= 31 && o.edge_factor >= 1 && o.edge_factor <= 4096;
+  if (!sound)
+    fail(errc::usage,
+         "{}: say KIND:SCALE or KIND:SCALE:EDGE_FACTOR, with a scale of 1 to 31 and an edge factor of 1 to 4096, as kron:20 (a file of "
+         "such a name: ./{})",
+         name, name);
+  return o;
+}
+
+graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) {
+  auto const options = generated_by(name_);
+  if (!options) {
+    header_ = read_header(name_);
+    return;
+  }
+  generated_ = true;
+  generate_bytes const bytes = bytes_to_generate(*options);
+  if (std::uint64_t const allowed = host_budget().limit(); bytes.near + bytes.result > allowed)
+    fail(errc::memory,
+         "{}: making it needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget or take "
+         "a smaller scale",
+         name_.string(), format_bytes(bytes.near + bytes.result), bytes.near + bytes.result, format_bytes(allowed), allowed);
+  executor x({place_kind::host, 0});
+  build_report report;
+  made_ = generate(x, *options, report);
+  made_->name = name_.string();
+  header_.info = made_->info;
+}
+
+void graph_source::want_in_lists() {
+  if (!header_.info.directed || header_.info.in_lists) return;
+  makes_in_lists_ = header_.info.in_lists = true;
+  // How small they will pack nobody knows yet.
+  if (header_.info.packed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
+  if (header_.info.packed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
+}
+
+std::uint64_t graph_source::making_bytes(bool for_device) const {
+  if (!makes_in_lists_) return 0;
+  graph_info const& i = header_.info;
+  // For a device both directions lie at home before they go where they are read.
+  return bytes_to_transpose(i) + (for_device ? 2 * i.edges * (i.id_bytes + (i.weights == weight_kind::none ? 0 : 4)) : 0);
+}
+
+graph graph_source::load(load_options const& how) {
+  bool const makes = how.in_lists && makes_in_lists_;
+  if (!generated_ && !makes) return load_graph(name_, how);
+  graph g;
+  if (generated_) {
+    if (!made_) fail(errc::internal, "{}: was loaded before", name_.string());
+    if (how.weights) fail(errc::input, "{}: has no weights; make the graph by `garner generate --weights 1:255`", name_.string());
+    g = std::move(*made_);
+    made_.reset();
+  } else {
+    load_options home = how;
+    home.in_lists = false, home.edges = tier::host, home.device = -1;
+    g = load_graph(name_, home);
+  }
+  if (makes) {
+    auto const start = std::chrono::steady_clock::now();
+    add_in_lists(g);
+    making_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+  if (how.device < 0) return g;
+  return graph_access::take(bring_to(graph_access::wrap(std::move(g)), {place_kind::device, how.device}, how.edges));
+}
+
+buffer<std::uint64_t> graph_source::offsets(bool of_in_lists, bool check) const {
+  if (of_in_lists && makes_in_lists_) return {};
+  if (!generated_) return load_offsets(name_, of_in_lists, check);
+  buffer<std::uint64_t> copy(tier::host, made_->out.offsets.size(), -1, "offsets");
+  std::copy(made_->out.offsets.begin(), made_->out.offsets.end(), copy.begin());
+  return copy;
+}
+
+}  // namespace garner

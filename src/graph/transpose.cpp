@@ -1,0 +1,127 @@
+#include "graph/transpose.hpp"
+
+#include <atomic>
+#include <bit>
+#include <span>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "core/fail.hpp"
+#include "core/primitives.hpp"
+#include "core/progress.hpp"
+#include "core/stats.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/pack.hpp"
+#include "graph/sort_list.hpp"
+
+namespace garner {
+
+namespace {
+
+// Vertices in parts of about 2^16 arcs, by the offsets.
+template <class F>
+void each_part(std::uint64_t const* offsets, std::uint64_t vertices, F const& f) {
+  constexpr std::uint64_t step = 1u << 16;
+  shared_pool().run(offsets[vertices] / step + 1, 1, [&](std::uint64_t part, std::uint64_t last) {
+    for (; part < last; ++part) {
+      check_interrupted();
+      f(static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + vertices, part * step) - offsets),
+        static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + vertices, (part + 1) * step) - offsets));
+    }
+  });
+}
+
+template <class Id>
+edge_lists transposed(executor& x, graph_info const& info, edge_lists const& from) {
+  std::uint64_t const n = info.vertices, m = info.edges;
+  bool const weighted = from.weights.bytes() != 0;
+  auto const* const targets = static_cast<Id const*>(from.targets.data());
+  auto const* const weights = static_cast<std::uint32_t const*>(from.weights.data());
+  edge_lists to;
+  to.offsets = buffer<std::uint64_t>(tier::host, n + 1, -1, "offsets of in-lists");
+  to.targets = memory_block(tier::host, m * sizeof(Id), -1, "in-lists");
+  if (weighted) to.weights = memory_block(tier::host, m * 4, -1, "weights of in-lists");
+  auto* const sources = static_cast<Id*>(to.targets.data());
+  auto* const to_weights = static_cast<std::uint32_t*>(to.weights.data());
+  buffer<std::uint64_t> next(tier::host, n, -1, "where in-lists go on");
+  shared_pool().run(n, 1u << 16, [&](std::uint64_t v, std::uint64_t last) {
+    for (; v < last; ++v) next[v] = 0;
+  });
+  auto const at = [&](std::uint64_t v) { return std::atomic_ref(next[v]); };
+  shared_pool().run(m, 1u << 16, [&](std::uint64_t i, std::uint64_t last) {
+    for (; i < last; ++i) at(targets[i]).fetch_add(1, std::memory_order_relaxed);
+  });
+  scan(x, next.data(), to.offsets.data(), n);
+  shared_pool().run(n, 1u << 16, [&](std::uint64_t v, std::uint64_t last) {
+    for (; v < last; ++v) next[v] = to.offsets[v];
+  });
+  each_part(from.offsets.data(), n, [&](std::uint64_t u, std::uint64_t last) {
+    for (; u < last; ++u)
+      for (std::uint64_t i = from.offsets[u]; i < from.offsets[u + 1]; ++i) {
+        std::uint64_t const k = at(targets[i]).fetch_add(1, std::memory_order_relaxed);
+        sources[k] = static_cast<Id>(u);
+        if (weighted) to_weights[k] = weights[i];
+      }
+  });
+  // Threads left them in any order.
+  std::uint64_t const* const offsets = to.offsets.data();
+  int const id_bits = static_cast<int>(std::bit_width(n));
+  auto const key = [&](std::uint64_t i) { return std::uint64_t{sources[i]} << 32 | to_weights[i]; };
+  auto const put = [&](std::uint64_t i, std::uint64_t k) {
+    sources[i] = static_cast<Id>(k >> 32);
+    to_weights[i] = static_cast<std::uint32_t>(k);
+  };
+  std::atomic<bool> long_ones{false};
+  each_part(offsets, n, [&](std::uint64_t v, std::uint64_t last) {
+    std::vector<std::uint64_t> keys, spare;
+    std::vector<Id> spare_sources;
+    for (; v < last; ++v) {
+      std::uint64_t const first = offsets[v], count = offsets[v + 1] - first;
+      if (count > longest_alone) long_ones = true;
+      if (count < 2 || count > longest_alone) continue;
+      if (!weighted) {
+        sort_list(sources + first, count, spare_sources, 0, id_bits);
+        continue;
+      }
+      keys.resize(count);
+      for (std::uint64_t i = 0; i < count; ++i) keys[i] = key(first + i);
+      sort_list(keys.data(), count, spare, 32, 32 + id_bits);
+      for (std::uint64_t i = 0; i < count; ++i) put(first + i, keys[i]);
+    }
+  });
+  for (std::uint64_t v = 0; long_ones && v < n; ++v) {
+    std::uint64_t const first = offsets[v], count = offsets[v + 1] - first;
+    if (count <= longest_alone) continue;
+    buffer<std::uint64_t> keys(tier::host, count, -1, "a long list, to sort"), spare(tier::host, count, -1, "a long list, to sort");
+    for (std::uint64_t i = 0; i < count; ++i) keys[i] = weighted ? key(first + i) : std::uint64_t{sources[first + i]};
+    std::span<std::uint64_t> const in_order = sort(x, keys.span(), spare.span());
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (weighted) put(first + i, in_order[i]);
+      else sources[first + i] = static_cast<Id>(in_order[i]);
+    }
+  }
+  return to;
+}
+
+}  // namespace
+
+void add_in_lists(graph& g) {
+  if (!g.info.directed || g.info.in_lists) return;
+  phase const timed{"graph.in_lists"};
+  if (in_device_memory(g.out.targets.where()) || in_device_memory(g.out.packed_targets.words.where()))
+    fail(errc::usage, "{}: its edges lie on a device; in-lists are made of edges in host memory", g.name);
+  if (g.info.vertices > 0xffffffffull) fail(errc::input, "{}: {} vertices; in-lists are made for fewer than 2^32", g.name, g.info.vertices);
+  executor x({place_kind::host, 0});
+  bool const packed = g.info.packed;
+  unpack(g);
+  g.in = with_id_type(g.info, [&](auto id) { return transposed<decltype(id)>(x, g.info, g.out); });
+  g.info.in_lists = true;
+  if (packed) pack(g);
+}
+
+std::uint64_t bytes_to_transpose(graph_info const& info) {
+  std::uint64_t const plain = info.edges * (info.id_bytes + (info.weights == weight_kind::none ? 0 : 4));
+  return info.vertices * 8 + (info.packed ? 2 * plain : 0);
+}
+
+}  // namespace garner
