@@ -11,7 +11,7 @@ program := $(if $(wildcard cli/*.cpp),garner,garner_lib)
 compile := cmake --build $(BUILD) --parallel $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build configure demo check check-all format bundle clean help install-deps
+.PHONY: build configure demo check check-all format bundle wheel clean help install-deps
 
 help:  ## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-10s%s\n", $$1, $$2 }' Makefile
@@ -54,5 +54,9 @@ bundle: configure  ## one relocatable folder with the program, its tests and the
 	@$(compile)
 	@tools/bundle $(BUILD)
 
+wheel: install-deps  ## dist/garner-*.whl: this build and the libraries it needs, for machines with Python alone (PYTHON=python3.12)
+	@$(MAKE) --no-print-directory build
+	@tools/wheel $(BUILD)
+
 clean:  ## remove what was built
-	rm -rf build build-check bundle
+	rm -rf build build-check bundle dist

@@ -27,7 +27,7 @@ std::string masked(std::string text) {
       {std::regex(R"~("host_budget": [a-z\d]+)~"), "\"host_budget\": #"},
       {std::regex(R"~("state_bytes": \d+)~"), "\"state_bytes\": #"},
       {std::regex(R"~(memory  state .*)~"), "memory  state #"},
-      {std::regex(R"~(\((with|without) GPU support\))~"), "(# GPU support)"},
+      {std::regex(R"~(garner \d+\.\d+\.\d+ \((with|without) GPU support\))~"), "garner # (# GPU support)"},
       {std::regex(R"~(of (\S+ .?i?B|an amount not known) allowed\n)~"), "of # allowed\n"},
       {std::regex(R"~(\n  here .*)~"), "\n  here #"},
       {std::regex(R"~(\nno time here: .*\n)~"), ""},
