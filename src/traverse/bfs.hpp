@@ -63,6 +63,7 @@ class bfs_job {
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  double prepare_ms_ = 0;  // until the first run
 };
 
 std::string_view to_string(bfs_variant v);

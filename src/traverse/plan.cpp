@@ -7,6 +7,7 @@
 #include "access/traffic.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/components.hpp"
@@ -467,6 +468,18 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   return p;
 }
 
+tier automatic_tier(graph_info const& info, job_options const& asked, stored const& s, std::uint64_t device_bytes) {
+  job_options o = asked;
+  place where;
+  access_mode access{};
+  std::visit([&](auto& job) { where = job.where, access = job.access, job.edges = tier::device, job.device_budget = 0; }, o);
+  tier const otherwise = default_tier(where, access);
+  if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
+  if (device_bytes == budget::unlimited) return otherwise;  // nothing is known of it
+  // A part is spared for what others take meanwhile, and for the device cache.
+  return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
+}
+
 std::uint64_t job_plan::bytes(tier where) const {
   std::uint64_t sum = 0;
   for (plan_row const& r : rows) sum += r.where == where ? r.bytes : 0;
@@ -482,6 +495,12 @@ std::uint64_t job_plan::bytes_link() const {
   std::uint64_t sum = 0;
   for (crossing const& c : crossings) sum += c.before ? 0 : c.link.bytes_link() * c.times.value_or(1);
   return sum - std::min(sum, bytes_saved() * iterations);
+}
+std::uint64_t job_plan::first_bytes_link() const {
+  std::uint64_t sum = bytes_link();
+  for (crossing const& c : crossings) sum += c.before ? c.link.bytes_link() : 0;
+  for (planned_part const& c : kept) sum += c.to_make ? 0 : c.bytes;  // read from the lists, or brought over from the file's
+  return sum;
 }
 double job_plan::ms(link_rates const& rates) const {
   double ms = 0;

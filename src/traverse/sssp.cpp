@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -476,12 +477,14 @@ struct sssp_job::impl::over : sssp_job::impl {
 };
 
 sssp_job::sssp_job(graph const& g, sssp_options const& o) {
+  auto const start = std::chrono::steady_clock::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     if (g.info.weights == weight_kind::u32) impl_ = std::make_unique<impl::over<Id, whole_distance>>(g, o);
     else impl_ = std::make_unique<impl::over<Id, real_distance>>(g, o);
   });
+  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
@@ -499,7 +502,11 @@ sssp_job::~sssp_job() = default;
 sssp_job::sssp_job(sssp_job&&) noexcept = default;
 
 job_setting const& sssp_job::setting() const { return impl_->setting(); }
-sssp_run sssp_job::run(std::uint64_t source) { return impl_->run(source); }
+sssp_run sssp_job::run(std::uint64_t source) {
+  sssp_run r = impl_->run(source);
+  r.prepare_ms = std::exchange(prepare_ms_, 0);
+  return r;
+}
 std::vector<std::uint64_t> sssp_job::distances() { return impl_->distances(); }
 std::vector<float> sssp_job::real_distances() { return impl_->real_distances(); }
 std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }
