@@ -22,10 +22,18 @@
 
 namespace garner::cli {
 
-void write_out(std::string_view text) {
+namespace {
+bool output_is_for_the_result = false;
+
+void write_to(std::FILE* to, std::string_view text) {
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw output_error{errno};
+  if (std::fwrite(text.data(), 1, text.size(), to) != text.size()) throw output_error{errno};
 }
+}  // namespace
+
+void write_out(std::string_view text) { write_to(output_is_for_the_result ? stderr : stdout, text); }
+void say_on_standard_error() { output_is_for_the_result = true; }
+void write_result(std::string_view part) { write_to(stdout, part); }
 
 void flush_out() {
   errno = 0;

@@ -22,7 +22,9 @@ struct output_error {
 };
 
 void write_out(std::string_view text);
-void flush_out();  // throws output_error
+void say_on_standard_error();              // from now on: where standard output is the result's
+void write_result(std::string_view part);  // to standard output in any case
+void flush_out();                          // throws output_error
 
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {

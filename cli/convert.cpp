@@ -1,6 +1,14 @@
 // garner convert: from any graph format to any other.
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 
 #include "common.hpp"
 #include "core/fail.hpp"
@@ -23,11 +31,34 @@ struct convert_arguments {
   cli::pack_arguments pack;
 };
 
-void convert_file(convert_arguments& a) {
+// What goes to standard output is written whole beside it first, so that nothing half made goes there; what the program says goes to
+// standard error.
+struct standard_output {
+  std::string path;
+  standard_output() {
+    std::string name = (std::filesystem::temp_directory_path() / "garner-convert-XXXXXX").string();
+    int const fd = ::mkstemp(name.data());
+    if (fd < 0) fail(errc::io, "{}: cannot be written: {}; name another folder with TMPDIR", name, std::strerror(errno));
+    ::close(fd);
+    path = name;
+  }
+  ~standard_output() { ::unlink(path.c_str()); }
+  standard_output(standard_output const&) = delete;
+  standard_output& operator=(standard_output const&) = delete;
+
+  void send() const {
+    std::ifstream in(path, std::ios::binary);
+    std::vector<char> part(1u << 20);
+    while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
+      cli::write_result({part.data(), static_cast<std::size_t>(in.gcount())});
+    if (in.bad()) fail(errc::io, "{}: reading failed; check the disk it lies on", path);
+  }
+};
+
+// `in` and `out`: the files behind the names.
+void convert_files(convert_arguments& a, std::string const& in, std::string const& out) {
   auto const start = std::chrono::steady_clock::now();
   build_options& b = a.how.build;
-  if (!a.from.empty()) a.how.read.from = parse_format(a.from);
-  if (!a.to.empty()) a.how.to = parse_format(a.to);
   if (a.undirected || a.directed) b.undirected = a.undirected;
   if (a.compact || a.keep_ids) b.numbering = a.compact ? build_options::ids::compact : build_options::ids::keep;
   b.draw_weights = a.weights.parse();
@@ -37,7 +68,7 @@ void convert_file(convert_arguments& a) {
   a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
 
-  convert_plan const plan = plan_conversion(a.in, a.out, a.how);
+  convert_plan const plan = plan_conversion(in, out, a.how);
   a.pack.require_container(a.out, plan.to == file_format::gnr);
   a.how.finish = [&](graph& g) {
     if (a.pack.plain) unpack(g);
@@ -66,7 +97,7 @@ void convert_file(convert_arguments& a) {
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
 
-  convert_result const r = convert(a.in, a.out, a.how);
+  convert_result const r = convert(in, out, a.how);
   for (auto const& note : r.notes) cli::say("note: {}\n", note);
   if (r.built) {
     cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.arcs_read), cli::grouped(r.report.loops_dropped),
@@ -82,6 +113,34 @@ void convert_file(convert_arguments& a) {
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
+void convert_file(convert_arguments& a) {
+  if (!a.from.empty()) a.how.read.from = parse_format(a.from);
+  if (!a.to.empty()) a.how.to = parse_format(a.to);
+  std::optional<standard_output> stream;
+  std::string const in = a.in == "-" ? "/dev/stdin" : a.in;
+  if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; say its format with --from");
+  if (a.in == "-" && (*a.how.read.from == file_format::bel || *a.how.read.from == file_format::ldbc ||
+                      *a.how.read.from == file_format::npy || *a.how.read.from == file_format::gnr))
+    fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
+  if (a.out == "-") {
+    if (!a.how.to) fail(errc::usage, "-: standard output has no ending; say its format with --to");
+    if (*a.how.to == file_format::bel) fail(errc::usage, "-: a .bel is three files; name them");
+    if (::isatty(STDOUT_FILENO) && (*a.how.to == file_format::gnr || *a.how.to == file_format::sg || *a.how.to == file_format::wsg))
+      fail(errc::usage, "-: {} is no text, and standard output is a terminal; lead it into a file", to_string(*a.how.to));
+    cli::say_on_standard_error();
+    stream.emplace();
+  }
+  std::string const out = stream ? stream->path : a.out;
+  try {
+    convert_files(a, in, out);
+  } catch (error const& e) {
+    std::string said = e.what();
+    if (std::size_t const at = stream ? said.find(out) : said.npos; at != said.npos) said.replace(at, out.size(), "standard output");
+    fail(e.code(), "{}", said);
+  }
+  if (stream) stream->send();
+}
+
 }  // namespace
 
 void add_convert(cli::program& p) {
@@ -90,7 +149,7 @@ void add_convert(cli::program& p) {
   v.add("IN", a->in).required();
   v.add("OUT", a->out).required();
   v.add("--from", a->from);
-  v.add("--to", a->to, "format of OUT: gnr, el, wel, mtx, sg, wsg, bel");
+  v.add("--to", a->to, "format of OUT: gnr, el, wel, mtx, metis, sg, wsg, bel");
   v.add("--undirected", a->undirected);
   v.add("--directed", a->directed).not_with("--undirected");
   v.add("--in-lists", a->how.build.in_lists);
@@ -99,6 +158,7 @@ void add_convert(cli::program& p) {
   v.add("--compact", a->compact);
   v.add("--keep-ids", a->keep_ids).not_with("--compact");
   v.add("--allow-empty", a->how.build.allow_empty);
+  v.add("--columns", a->how.read.columns);
   v.add("--skip-lines", a->how.read.skip_lines);
   v.add("--id-bytes", a->how.build.id_bytes);
   v.add("--ignore-weights", a->how.read.ignore_weights);

@@ -31,7 +31,7 @@ void make_graph(generate_arguments& a) {
     fail(errc::usage, "place simulated: nothing far is read to generate a graph; say host or device");
   file_format const to = a.to.empty() ? format_of(a.out) : parse_format(a.to);
   if (!is_written(to) || (to == file_format::gnr && !strip_compression(a.out).compression.empty()))
-    fail(errc::usage, "{}: such a file is not written; el, wel, mtx, sg, wsg, bel and (never compressed) gnr are", a.out);
+    fail(errc::usage, "{}: such a file is not written; el, wel, mtx, metis, sg, wsg, bel and (never compressed) gnr are", a.out);
   a.pack.require_container(a.out, to == file_format::gnr);
   if (a.how.scale < 1 || a.how.scale > 31) fail(errc::usage, "--scale {}: say 1 to 31", a.how.scale);
   if (a.how.edge_factor < 1 || a.how.edge_factor > 4096) fail(errc::usage, "--edge-factor {}: say 1 to 4096", a.how.edge_factor);

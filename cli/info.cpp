@@ -42,8 +42,8 @@ json gather(settings const& s) {
   all["build"] = {{"cuda", device::built()},
                   {"cuda_toolkit", cuda_toolkit().empty() ? json() : json(cuda_toolkit())},
                   {"compiler", compiler()},
-                  {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel"}},
-                  {"writes", {"gnr", "el", "wel", "mtx", "sg", "wsg", "bel"}},
+                  {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy"}},
+                  {"writes", {"gnr", "el", "wel", "mtx", "metis", "sg", "wsg", "bel"}},
                   {"places", device::built() ? json{"host", "simulated", "device"} : json{"host", "simulated"}},
                   {"jobs", {"bfs", "sssp", "components", "pagerank"}}};
   all["host"] = {{"threads", shared_pool().threads()},

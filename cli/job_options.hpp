@@ -124,9 +124,9 @@ struct job_arguments {
   template <class Options>
   job_ground load(graph_source& from, Options& o, job_needs const& needs) const {
     graph_info const& info = from.info();
-    if (!o.edges) o.edges = automatic_tier(info, o, stored_in(from.header()), device_bytes_at(o.where));
-    job_ground ground{file,  info,      stored_in(from.header()), o.where, *o.edges, o.access, o.l2_bytes,
-                      needs, !no_check, chooses_tier(),           0,       {}};
+    stored const in_file = stored_in(from.header());
+    if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.where));
+    job_ground ground{file, info, in_file, o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
     if (needs.in_lists) ground.making_bytes = from.making_bytes(ground.on_device());
     if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;

@@ -15,8 +15,11 @@ constexpr option_row table[] = {
     // --- by position ---
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
-     "file to read: .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr, all but .gnr also with .gz or .zst; or kron:20 and so on"},
-    {"OUT", "", basic, "file to write: .gnr .el .wel .mtx .sg .wsg .bel, all but .gnr also with .gz or .zst"},
+     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .gnr, all but .npy and .gnr also with .gz "
+     "or "
+     ".zst; or kron:20 and so on; - is standard input (say --from)"},
+    {"OUT", "", basic,
+     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; - is standard output (say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
@@ -79,8 +82,8 @@ constexpr option_row table[] = {
     // --- graphs made and changed ---
     {"--scale", "N", basic, "2^SCALE vertices"},
     {"--edge-factor", "N", basic, "edges drawn a vertex"},
-    {"--from", "FORMAT", basic, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr"},
-    {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, sg, wsg, bel"},
+    {"--from", "FORMAT", basic, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr"},
+    {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, metis, sg, wsg, bel"},
     {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
     {"--directed", "", basic, "each edge goes one way"},
     {"--in-lists", "", basic, "also store the in-neighbours of a directed graph"},
@@ -89,6 +92,8 @@ constexpr option_row table[] = {
     {"--compact", "", basic, "number the vertices that occur 0, 1, ...; their ids stand in a map, where they leave gaps"},
     {"--keep-ids", "", basic, "keep ids however sparse; gaps become isolated vertices"},
     {"--allow-empty", "", basic, "a file without any vertex makes a graph of none (default: it is refused, as a failed download looks so)"},
+    {"--columns", "LIST", basic,
+     "of text with more columns: source, target and perhaps weight, by name or number, as src,dst,weight or 1,2,4"},
     {"--skip-lines", "N", basic, "lines of text to pass over: some files open with a line of counts"},
     {"--id-bytes", "N", advanced, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)"},
     {"--ignore-weights", "", basic, "read the edges alone"},

@@ -50,11 +50,12 @@ void print_json(stats_options const& o, container_header const& h, graph_summary
   j["file_bytes"] = h.file_bytes;
   j["sections"] = json::array();
   for (auto const& x : h.sections)
-    j["sections"].push_back({{"name", x.name},
-                             {"offset", x.offset},
-                             {"bytes", x.bytes},
-                             {"element_bytes", x.element_bytes},
-                             {"checksum", fmt::format("{:016x}", x.checksum)}});
+    if (h.version)
+      j["sections"].push_back({{"name", x.name},
+                               {"offset", x.offset},
+                               {"bytes", x.bytes},
+                               {"element_bytes", x.element_bytes},
+                               {"checksum", fmt::format("{:016x}", x.checksum)}});
   j["checked"] = o.check;
   say("{}\n", j.dump(2));
 }
@@ -90,8 +91,9 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
     if (p.degree && g.edges)
       say("{:>23} {:>8.2f} % {}\n", grouped(p.degree), 100 * p.share, std::string(static_cast<std::size_t>(50 * p.share), '#'));
 
-  if (!h.sections.empty()) say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
-  for (auto const& x : h.sections) say("{:<17} {:>11} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);
+  if (h.version) say("\n{:<12} {:>16} {:>12} {:>10}\n", "section", "begins at byte", "size", "checksum");
+  for (auto const& x : h.sections)
+    if (h.version) say("{:<17} {:>11} {:>12}   {:016x}\n", x.name, x.offset, format_bytes(x.bytes), x.checksum);
   if (o.check) say("\nchecked: header, checksums, padding, offsets, targets and ids are right\n");
 }
 

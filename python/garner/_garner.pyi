@@ -15,6 +15,11 @@ def info() -> dict[str, object]:
     (why there is none, and what to try; None where there is one).
     """
 
+def parse_bytes(bytes: int | str) -> int:
+    """
+    A size as all options take it: "8GiB" or "1.5 GiB" in powers of 1024 ("8G" too), "8GB" or "512 MB" of 1000, plain bytes.
+    """
+
 def limit_host_memory(bytes: int | str | None) -> None:
     """
     What Garner may take of host memory, as "8GiB"; whatever would pass it raises OutOfMemory. None: no limit.
@@ -147,11 +152,11 @@ class Graph:
 
 def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> Graph:
     """
-    Opens a container (.gnr).
+    Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
 
     place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'
     edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host
-    weights, in_lists: None: where the file has them; True: InputError where it has none
+    weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made
     check: the checksums; offsets and targets are checked in any case
     Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.
     """

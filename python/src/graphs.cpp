@@ -295,16 +295,17 @@ void add_graphs(nb::module_& m) {
           "where\n"
           "no vertex has edges.");
 
-  m.def("open", &open, nb::arg("file"), nb::arg("options"),
-        nb::sig("def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, "
-                "in_lists: bool | None = None, check: bool = True) -> Graph"),
-        "Opens a container (.gnr).\n"
-        "\n"
-        "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
-        "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host\n"
-        "weights, in_lists: None: where the file has them; True: InputError where it has none\n"
-        "check: the checksums; offsets and targets are checked in any case\n"
-        "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
+  m.def(
+      "open", &open, nb::arg("file"), nb::arg("options"),
+      nb::sig("def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, "
+              "in_lists: bool | None = None, check: bool = True) -> Graph"),
+      "Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).\n"
+      "\n"
+      "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
+      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host\n"
+      "weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made\n"
+      "check: the checksums; offsets and targets are checked in any case\n"
+      "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"), nb::sig("def read(file: str | os.PathLike, *, " BUILD_OPTIONS ") -> Graph"),
         "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
         "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);

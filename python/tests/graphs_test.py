@@ -20,6 +20,17 @@ class Graphs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def test_sizes_are_parsed_alike_everywhere(self):
+        for text, size in (("8 GiB", 8 << 30), ("8GB", 8 * 10**9), ("512 MB", 512 * 10**6), ("1.5 GiB", 3 << 29), ("8G", 8 << 30), (4096, 4096)):
+            self.assertEqual(garner.parse_bytes(text), size)
+        with self.assertRaisesRegex(garner.UsageError, "no number of bytes"):
+            garner.parse_bytes("8 lots")
+
+    def test_opens_graphs_by_name(self):
+        self.assertEqual(garner.open("kron:8").info.edges, garner.generate("kron", 8).info.edges)
+        with self.assertRaisesRegex(garner.UsageError, "KIND:SCALE"):
+            garner.open("kron:80")
+
     def test_build_takes_every_kind_of_whole_numbers(self):
         for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
             with self.subTest(kind=kind):

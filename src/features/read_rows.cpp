@@ -1,8 +1,8 @@
 // Tables of feature rows from .npy files.
 #include "core/fail.hpp"
+#include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
-#include "features/npy.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 

@@ -106,18 +106,20 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
   build_options const& b = options.build;
   convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out)};
   if (!is_written(plan.to))
-    fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", out.string(),
+    fail(errc::usage, "{}: {} is read but not written; el, wel, mtx, metis, sg, wsg, bel and gnr are (name one with --to)", out.string(),
          to_string(plan.to));
   if (plan.to == file_format::gnr && strip_compression(out).compression != "")
     fail(errc::usage, "{}: a container is not compressed, since it is read in place; drop the ending {}", out.string(),
          strip_compression(out).compression);
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
-  bool const none = plan.from == file_format::el || plan.from == file_format::sg || options.read.ignore_weights ||
-                    (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
+  bool const none = plan.from == file_format::el || plan.from == file_format::sg || plan.from == file_format::npy ||
+                    options.read.ignore_weights || (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
     fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));
   if (plan.from == file_format::gnr) {
+    if (!options.read.columns.empty())
+      fail(errc::usage, "{}: --columns is for text in columns, and this is a container; leave it out", in.string());
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
     graph_info const info = info_of(in);
     plan.bytes_needed = arrays_bytes(info);

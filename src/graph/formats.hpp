@@ -17,7 +17,7 @@
 
 namespace garner {
 
-enum class file_format { el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr };
+enum class file_format { el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr };
 
 std::string_view to_string(file_format format);
 file_format parse_format(std::string_view name);  // errc::usage lists the choices
@@ -26,10 +26,11 @@ bool declares_vertices(file_format format);                // by a header, or a 
 file_format format_of(std::filesystem::path const& path);  // by ending, looking through .gz and .zst; errc::usage lists the endings
 
 struct read_options {
-  std::optional<file_format> from = {};  // unset: by ending
-  std::uint64_t skip_lines = 0;          // of text: lines that are passed over unread
-  bool ignore_weights = false;           // read the edges alone: weights may then be anything that is a number
-  std::size_t block_bytes = 1u << 20;    // text that one thread takes at a time; tests make it small
+  std::optional<file_format> from = {};   // unset: by ending
+  std::uint64_t skip_lines = 0;           // of text: lines that are passed over unread
+  std::vector<std::string> columns = {};  // of text in columns: source, target and perhaps weight, by name or by number from 1
+  bool ignore_weights = false;            // read the edges alone: weights may then be anything that is a number
+  std::size_t block_bytes = 1u << 20;     // text that one thread takes at a time; tests make it small
 };
 
 struct read_result {
@@ -39,7 +40,7 @@ struct read_result {
 
 read_result read_edges(std::filesystem::path const& path, read_options const& options);
 
-// The same from an open stream, which may lie in memory; any format but bel, ldbc (several files) and gnr.
+// The same from an open stream, which may lie in memory; any format but bel, ldbc (several files), npy and gnr.
 read_result read_edges(input_stream& in, file_format format, read_options const& options);
 read_result read_bel(input_stream& offsets, input_stream& targets, input_stream* weights, read_options const& options);
 read_result read_ldbc(input_stream& vertices, input_stream& edges, input_stream* properties, read_options const& options);
@@ -68,7 +69,7 @@ struct csr_arrays {
   bool directed = true;
 };
 
-// Writes el, wel, mtx, sg, wsg or bel, compressed where `path` ends in .gz or .zst. Returns notes: what the format could not keep.
+// Writes el, wel, mtx, metis, sg, wsg or bel, compressed where `path` ends in .gz or .zst. Returns notes: what the format could not keep.
 std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::path const& path, file_format to);
 
 // --- shared by the readers and writers -------------------------------------------------------------------------------------
@@ -86,6 +87,9 @@ std::string ldbc_stem(std::filesystem::path const& path);  // NAME of NAME.v or 
 read_result read_columns(input_stream& in, file_format format, read_options const& options);  // el, wel, csv, snap
 read_result read_mtx(input_stream& in, read_options const& options);
 read_result read_gr(input_stream& in, read_options const& options);
+read_result read_metis(input_stream& in, read_options const& options);
+read_result read_npy(std::filesystem::path const& path);
+std::uint64_t edges_of_npy(std::filesystem::path const& path);  // of its header
 read_result read_sg(input_stream& in, bool weighted, read_options const& options);
 
 }  // namespace garner

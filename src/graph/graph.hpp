@@ -99,11 +99,11 @@ inline std::uint64_t bytes_of_ids(graph_info const& info) {
   return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
 }
 
-// What any job keeps near beside the lists, offsets and all: no less than each of them says for itself.
-inline std::uint64_t state_allowance(graph_info const& info) { return info.vertices * 96 + info.edges / 32 + (1u << 20); }
-
 // Internal ids of `had` bytes each (graph::by_id), written with `id_bytes` each.
 memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint32_t id_bytes);
+
+// What any job keeps near beside the lists, offsets and all: no less than each of them says for itself.
+inline std::uint64_t state_allowance(graph_info const& info) { return info.vertices * 96 + info.edges / 32 + (1u << 20); }
 
 // Calls f with a value of the type that one entry of the edge list has: std::uint32_t or std::uint64_t.
 template <class F>

@@ -130,12 +130,12 @@ graph_handle open_graph(std::filesystem::path const& file, open_options const& o
   return as_error([&] {
     load_options how;
     graph_source from(file);
-    how.device = on_device(o.where) ? o.where.index : -1;
     how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
     how.in_lists = o.in_lists.value_or(from.info().in_lists);
+    how.device = on_device(o.where) ? o.where.index : -1;
+    if (how.in_lists) from.want_in_lists();
     how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
     how.check = o.check;
-    if (how.in_lists) from.want_in_lists();
     return graph_access::wrap(from.load(how));
   });
 }

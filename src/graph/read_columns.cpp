@@ -1,6 +1,7 @@
 // Edge lists in columns: .el (two), .wel (three), .csv and SNAP .txt (two or three, as the first edge has). Columns are parted by blanks,
 // tabs, or one comma or semicolon; lines that begin with # or % are comments; a .csv may open with one line of names.
-// Invariant: every edge line has as many columns as the first; nothing on a line is ignored.
+// Invariant: every edge line has as many columns as the first, and nothing on a line is ignored, unless columns were picked.
+#include <algorithm>
 #include <cctype>
 
 #include "graph/read_text.hpp"
@@ -49,7 +50,128 @@ struct comment_facts {
 
 }  // namespace
 
+namespace {
+
+// Of lines with more columns than an edge has those that were asked for. Parted by the first of comma, semicolon or tab that the first line
+// has (then a column may be empty, or stand in quotes), else by blanks.
+class picked_columns {
+ public:
+  picked_columns(std::vector<std::string> const& wanted, std::string const& file) : wanted_(wanted), at_(wanted.size()) {
+    if (wanted.size() != 2 && wanted.size() != 3)
+      fail(errc::usage, "{}: {} columns were asked for; name source, target and perhaps weight, as src,dst or 1,2,4", file, wanted.size());
+  }
+  bool weighted() const { return at_.size() == 3; }
+
+  // From the first line: how columns are parted, and where those with a name stand. True: the line holds names and no edge.
+  bool begin(text_reader const& text, std::string_view line) {
+    char const* const begin = skip_blanks(line.data(), line.data() + line.size());
+    for (char c : {',', ';', '\t'})
+      if (separator_ == ' ' && line.find(c) != line.npos) separator_ = c;
+    std::vector<std::string_view> names;
+    char const *p = begin, *const end = line.data() + line.size();
+    if (p != end && *p == '#') p = skip_blanks(p + 1, end);
+    for (std::string_view field; next(p, end, field);) names.push_back(field);
+    bool named = false;
+    for (std::size_t k = 0; k < wanted_.size(); ++k) {
+      std::string const& w = wanted_[k];
+      std::uint64_t number = 0;
+      auto const [rest, problem] = std::from_chars(w.data(), w.data() + w.size(), number);
+      if (problem == std::errc{} && rest == w.data() + w.size()) {
+        if (number == 0) fail(errc::usage, "{}: column 0 was asked for; they are counted from 1", text.name());
+        at_[k] = number - 1;
+      } else {
+        named = true;
+        at_[k] = static_cast<std::size_t>(std::find(names.begin(), names.end(), w) - names.begin());
+        if (at_[k] == names.size())
+          text.complain(begin, fmt::format("no column is called {}; the line names {}", shown(w), fmt::join(names, ", ")));
+        if (std::count(names.begin(), names.end(), w) > 1)
+          text.complain(begin, fmt::format("two columns are called {}; say its number", shown(w)));
+      }
+      for (std::size_t i = 0; i < k; ++i)
+        if (at_[i] == at_[k]) fail(errc::usage, "{}: column {} was asked for twice", text.name(), at_[k] + 1);
+    }
+    last_ = *std::max_element(at_.begin(), at_.end());
+    return named;
+  }
+
+  void parse(char const* p, char const* end, weight_rule rule, line_sink& out) const {
+    char const* const begin = p = skip_blanks(p, end);
+    if (p == end || *p == '#' || *p == '%') return;
+    arc a{};
+    std::size_t column = 0;
+    for (std::string_view field; column <= last_ && next(p, end, field); ++column)
+      for (std::size_t k = 0; k < at_.size(); ++k) {
+        if (at_[k] != column) continue;
+        char const *q = field.data(), *const stop = q + field.size();
+        if (k == 2) parse_weight(q, stop, rule, out);
+        else (k ? a.target : a.source) = parse_id(q, stop);
+        if (q != stop) throw bad_line{q, fmt::format("{} is no number", shown(field))};
+      }
+    if (column <= last_)
+      throw bad_line{begin, fmt::format("{} column{} where number {} was asked for", column, column == 1 ? "" : "s", last_ + 1)};
+    out.arcs.push_back(a);
+  }
+
+ private:
+  // The column that begins at p, without blanks around it and its quotes; moves p behind its separator. False behind the last.
+  bool next(char const*& p, char const* end, std::string_view& field) const {
+    if (!p) return false;
+    if (separator_ == ' ') {
+      p = skip_blanks(p, end);
+      if (p == end) return false;
+      char const* q = p;
+      while (q != end && !is_blank(*q)) ++q;
+      field = {p, static_cast<std::size_t>(q - p)};
+      p = q;
+      return true;
+    }
+    char const *begin = p, *stop = nullptr;
+    while (begin != end && is_blank(*begin) && *begin != separator_) ++begin;
+    if (begin != end && *begin == '"') {
+      char const* quote = ++begin;
+      while (quote != end && *quote != '"') ++quote;
+      stop = quote;
+      p = std::find(quote, end, separator_);
+    } else {
+      p = stop = std::find(begin, end, separator_);
+      while (stop != begin && is_blank(stop[-1])) --stop;
+    }
+    field = {begin, static_cast<std::size_t>(stop - begin)};
+    p = p == end ? nullptr : p + 1;
+    return true;
+  }
+
+  std::vector<std::string> const& wanted_;
+  std::vector<std::size_t> at_;  // from 0
+  std::size_t last_ = 0;
+  char separator_ = ' ';
+};
+
+read_result read_picked(input_stream& in, file_format format, read_options const& options) {
+  picked_columns columns(options.columns, in.name());
+  text_reader text(in, options);
+  read_result result;
+  auto const number = [](std::string const& w) { return w.find_first_not_of("0123456789") == w.npos; };
+  bool const by_name = !std::all_of(options.columns.begin(), options.columns.end(), number);
+  bool begun = false;
+  for (std::string_view line; !begun && text.next_line(line);) {
+    char const* const p = skip_blanks(line.data(), line.data() + line.size());
+    bool const blank = p == line.data() + line.size(), comment = !blank && (*p == '#' || *p == '%');
+    if (blank || (comment && !(by_name && *p == '#'))) continue;
+    begun = true;
+    // Numbers leave a first line of names to the ending: a .csv may have one.
+    if (!columns.begin(text, line) && !(format == file_format::csv && has_no_number(line))) text.put_back();
+  }
+  weight_rule const rule = !columns.weighted() ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::any;
+  text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(),
+                 [&](char const* p, char const* end, line_sink& out) { columns.parse(p, end, rule, out); });
+  return result;
+}
+
+}  // namespace
+
 read_result read_columns(input_stream& in, file_format format, read_options const& options) {
+  if (!options.columns.empty()) return read_picked(in, format, options);
   text_reader text(in, options);
   read_result result;
   comment_facts facts;
@@ -88,7 +210,7 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
       text.complain(p, fmt::format("{} columns where an edge has {}", columns,
                                    format == file_format::el    ? "2"
                                    : format == file_format::wel ? "3"
-                                                                : "2, or 3 with its weight"));
+                                                                : "2, or 3 with its weight; --columns picks them"));
     }
     text.put_back();
     break;

@@ -1,5 +1,6 @@
 // Which formats there are, how a file's is told, and the way to its reader.
 #include <array>
+#include <cctype>
 #include <new>
 
 #include "core/fail.hpp"
@@ -12,9 +13,15 @@ namespace garner {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> names = {"el", "wel", "csv", "snap", "mtx", "gr", "sg", "wsg", "bel", "ldbc", "gnr"};
+constexpr std::array<std::string_view, 13> names = {"el", "wel", "csv", "snap", "mtx", "gr", "metis",
+                                                    "sg", "wsg", "bel", "ldbc", "npy", "gnr"};
 
-bool is_text(file_format f) { return f <= file_format::gr || f == file_format::ldbc; }
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_text(file_format f) { return f <= file_format::metis || f == file_format::ldbc; }
 
 // The one file that is `name`, plain or compressed; unset if there is none.
 std::optional<std::filesystem::path> find_any(std::string const& name) {
@@ -114,7 +121,7 @@ file_format parse_format(std::string_view name) {
 bare_name strip_compression(std::filesystem::path const& path) {
   std::string name = path.string();
   for (std::string_view const ending : {".gz", ".zst"})
-    if (name.ends_with(ending)) return {name.substr(0, name.size() - ending.size()), std::string(ending)};
+    if (lower(name).ends_with(ending)) return {name.substr(0, name.size() - ending.size()), std::string(ending)};
   return {std::move(name), ""};
 }
 
@@ -131,42 +138,57 @@ std::string ldbc_stem(std::filesystem::path const& path) {
   return name;
 }
 
-bool is_written(file_format f) { return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc; }
+bool is_written(file_format f) {
+  return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc && f != file_format::npy;
+}
 
-bool declares_vertices(file_format f) { return f >= file_format::mtx && f != file_format::gnr; }
+bool declares_vertices(file_format f) { return f >= file_format::mtx && f != file_format::npy && f != file_format::gnr; }
 
 file_format format_of(std::filesystem::path const& path) {
   if (generated_by(path)) return file_format::gnr;
-  std::string const name = strip_compression(path).name;
+  std::string const name = lower(strip_compression(path).name);
   auto const ends = [&](std::string_view ending) { return name.ends_with(ending); };
-  if (ends(".txt") || ends(".tsv")) return file_format::snap;
+  if (ends(".txt") || ends(".tsv") || ends(".edgelist")) return file_format::snap;
   if (ends(".bel.col") || ends(".bel.dst") || ends(".bel.val")) return file_format::bel;
   if (ends(".v") || ends(".e")) return file_format::ldbc;
+  if (ends(".graph")) return file_format::metis;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
-       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr (also with .gz or "
-       ".zst), "
-       "or say "
+       "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy "
+       ".gnr "
+       "(also with .gz or .zst), or say "
        "--from FORMAT or --to FORMAT",
        path.string());
 }
 
-read_result read_edges(input_stream& in, file_format format, read_options const& options) {
+namespace {
+// Options that a format has no use for.
+void refuse_foreign(file_format format, std::string const& name, read_options const& options) {
   if (!is_text(format) && options.skip_lines)
-    fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", in.name(), to_string(format));
+    fail(errc::usage, "{}: --skip-lines is for text, and {} is a binary format; leave it out", name, to_string(format));
+  if (format > file_format::snap && !options.columns.empty())
+    fail(errc::usage, "{}: --columns is for text in columns, and {} has its own form; leave it out", name, to_string(format));
+}
+}  // namespace
+
+read_result read_edges(input_stream& in, file_format format, read_options const& options) {
+  refuse_foreign(format, in.name(), options);
   return with_memory(in.name(), [&] {
     switch (format) {
       case file_format::mtx:
         return read_mtx(in, options);
       case file_format::gr:
         return read_gr(in, options);
+      case file_format::metis:
+        return read_metis(in, options);
       case file_format::sg:
         return read_sg(in, false, options);
       case file_format::wsg:
         return read_sg(in, true, options);
       case file_format::bel:
       case file_format::ldbc:
+      case file_format::npy:
       case file_format::gnr:
         fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
       default:
@@ -177,6 +199,11 @@ read_result read_edges(input_stream& in, file_format format, read_options const&
 
 read_result read_edges(std::filesystem::path const& path, read_options const& options) {
   file_format const format = chosen(path, options);
+  if (format == file_format::bel || format == file_format::ldbc) {
+    read_options of_text = options;
+    of_text.skip_lines = 0;  // of that they speak themselves
+    refuse_foreign(format, path.string(), of_text);
+  }
   if (format == file_format::bel)
     return with_memory(bel_stem(path), [&] {
       bel_files files = open_bel(path);
@@ -187,6 +214,8 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
       ldbc_files files = open_ldbc(path);
       return read_ldbc(files.vertices, files.edges, files.properties ? &*files.properties : nullptr, options);
     });
+  refuse_foreign(format, path.string(), options);
+  if (format == file_format::npy) return with_memory(path.string(), [&] { return read_npy(path); });
   input_stream in(path);
   return read_edges(in, format, options);
 }
@@ -210,6 +239,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
     listed = in.file_size().value_or(0) * (in.plain_size() ? 8 : 32);
   }
   constexpr std::uint64_t a_mib = 1u << 20;
+  if (format == file_format::npy) return gives_once(path) ? 0 : edges_of_npy(path) * 16 + 2 * a_mib;
   if (format == file_format::bel) {
     for (char const* part : {".col", ".dst", ".val"})
       if (auto const found = find_any(bel_stem(path) + part); found && gives_once(*found)) return 0;

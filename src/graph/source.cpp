@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/fail.hpp"
+#include "graph/container_format.hpp"
 #include "graph/generate.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
@@ -56,6 +57,7 @@ graph_source::graph_source(std::filesystem::path name) : name_(std::move(name)) 
   made_ = generate(x, *options, report);
   made_->name = name_.string();
   header_.info = made_->info;
+  header_.sections = container::layout(header_.info, {}, 0);
 }
 
 void graph_source::want_in_lists() {
@@ -64,6 +66,7 @@ void graph_source::want_in_lists() {
   // How small they will pack nobody knows yet.
   if (header_.info.packed) header_.words.in_targets = most_packed_bytes(header_.info.edges) / 4;
   if (header_.info.packed && header_.info.weights != weight_kind::none) header_.words.in_weights = header_.words.in_targets;
+  header_.sections = container::layout(header_.info, header_.words, header_.cached_neighbours);
 }
 
 std::uint64_t graph_source::making_bytes(bool for_device) const {

@@ -18,7 +18,9 @@ class graph_source {
  public:
   explicit graph_source(std::filesystem::path name);  // reads the header, or makes the graph within the host budget
 
-  container_header const& header() const { return header_; }  // of a generated one the info alone, and no sections
+  container_header const& header() const {
+    return header_;
+  }  // of a generated one as it would be written, without version, places and checksums
   graph_info const& info() const { return header_.info; }
   bool is_generated() const { return generated_; }
 

@@ -1,4 +1,4 @@
-// Writes a CSR as el, wel, mtx, sg, wsg or bel, each file a row of chunks.
+// Writes a CSR as el, wel, mtx, metis, sg, wsg or bel, each file a row of chunks.
 // Invariant: the bytes depend on the graph alone and not on the number of threads; a file appears whole or not at all, and of the three
 // files of a .bel none is renamed before all are safe on the disk.
 // Cost: one pass; the in-neighbours of a directed .sg, where the graph has none, take a transposition in 8 bytes a vertex and 4 to 8 an
@@ -95,6 +95,24 @@ void write_mtx(csr_arrays const& g, chunked_file& file, progress& bar) {
   });
 }
 
+// A line a vertex. An undirected graph without loops, as the format has it.
+void write_metis(csr_arrays const& g, chunked_file& file, progress& bar) {
+  file.chunk(fmt::format("{} {}{}\n", g.vertices, g.edges / 2, g.weights ? " 001" : ""));
+  constexpr std::uint64_t lines = 1u << 14;
+  file.chunks((g.vertices + lines - 1) / lines, [&](std::uint64_t p, std::string& out) {
+    std::uint64_t const first = p * lines, last = std::min(g.vertices, first + lines);
+    for (std::uint64_t v = first; v < last; ++v) {
+      for (std::uint64_t i = g.offsets[v]; i < g.offsets[v + 1]; ++i) {
+        if (i != g.offsets[v]) out += ' ';
+        put_number(out, target(g, g.targets, i) + 1);
+        if (g.weights) out += ' ', put_weight(out, g.weights[i], g.weights_are);
+      }
+      out += '\n';
+    }
+    bar.advance(g.offsets[last] - g.offsets[first]);
+  });
+}
+
 struct weighted_target {
   std::int32_t v, w;
 };
@@ -183,15 +201,31 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
   if (!g.offsets && g.vertices == 0) g.offsets = &no_offset;
   if (!g.weights && g.edges == 0 && g.weights_are != weight_kind::none) g.weights = &no_weight;
   std::string const name = path.string();
-  bool const text = to == file_format::el || to == file_format::wel || to == file_format::mtx;
+  bool const text = to == file_format::el || to == file_format::wel || to == file_format::mtx || to == file_format::metis;
   bool const weighted = to != file_format::el && to != file_format::sg && g.weights;
   if (!text && to != file_format::sg && to != file_format::wsg && to != file_format::bel)
-    fail(errc::usage, "{}: {} is not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)", name, to_string(to));
+    fail(errc::usage, "{}: {} is not written; el, wel, mtx, metis, sg, wsg, bel and gnr are (name one with --to)", name, to_string(to));
   if ((to == file_format::wel || to == file_format::wsg) && !g.weights)
     fail(errc::usage, "{}: the graph has no weights, which a .{} needs; write a .{} or draw weights when converting", name, to_string(to),
          to_string(to).substr(1));
   if (!text && weighted && g.weights_are == weight_kind::f32)
     fail(errc::usage, "{}: the weights are f32 and a .{} holds whole numbers; write a .wel or .mtx", name, to_string(to));
+  if (to == file_format::metis) {
+    if (g.directed)
+      fail(errc::usage, "{}: the graph is directed and METIS holds undirected ones; make it so with --undirected, or write an .mtx", name);
+    if (weighted && g.weights_are == weight_kind::f32)
+      fail(errc::usage, "{}: the weights are f32 and METIS holds whole numbers; write a .wel or .mtx", name);
+    std::atomic<std::uint64_t> looped{g.vertices};
+    shared_pool().run(chunks_of(g), 1, [&](std::uint64_t p, std::uint64_t last) {
+      for (; p != last; ++p)
+        visit_piece(g, p, [&](std::uint64_t u, std::uint64_t i) {
+          if (target(g, g.targets, i) == u) looped = u;
+        });
+    });
+    if (looped < g.vertices)
+      fail(errc::usage, "{}: vertex {} has an edge to itself, which METIS does not hold; convert without --keep-loops, or write an .mtx",
+           name, g.ids ? g.ids[looped] : looped + g.id_base);
+  }
   if (to == file_format::sg || to == file_format::wsg) {
     if (g.vertices > (std::uint64_t{1} << 31))
       fail(errc::usage, "{}: {} vertices are more than the 2147483648 of a .{}; write a .bel or .gnr", name, g.vertices, to_string(to));
@@ -203,7 +237,7 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
   std::vector<std::string> notes;
   if (g.weights && !weighted)
     notes.push_back(fmt::format("{}: a .{} has no weights; those of the graph are left out", name, to_string(to)));
-  std::uint64_t const base = to == file_format::mtx ? 1 : 0;
+  std::uint64_t const base = to == file_format::mtx || to == file_format::metis ? 1 : 0;
   if (to != file_format::el && to != file_format::wel && (g.ids || g.id_base != base))
     notes.push_back(fmt::format("{}: a .{} numbers vertices from {}; the graph's own ids are left out", name, to_string(to), base));
 
@@ -215,6 +249,7 @@ std::vector<std::string> write_edges(csr_arrays const& graph, std::filesystem::p
   progress bar("writing", text ? g.edges : (g.vertices + 1 + g.edges) * (both ? 2 : 1));
   chunked_file file(path, strip_compression(path).compression);
   if (to == file_format::mtx) write_mtx(g, file, bar);
+  else if (to == file_format::metis) write_metis(g, file, bar);
   else if (text) write_columns(g, file, bar, weighted);
   else write_sg(g, file, bar, weighted);
   file.file().commit();

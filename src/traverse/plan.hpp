@@ -104,10 +104,10 @@ struct job_plan {
 // `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
 job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
+bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
 // Where the edges belong where nobody said, with `device_bytes` free: in the device's memory if they fit there beside the job's state;
 // else, and where the job repeats the paper (its variant, or an access other than aligned), where default_tier says.
 tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);
-bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
 // Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
 bool reads_in_lists(graph_info const& info, job_options const& o);
 

@@ -199,10 +199,10 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.v"), file_format::ldbc);
   EXPECT_EQ(format_of("b.e.zst"), file_format::ldbc);
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
-  EXPECT_EQ(
-      message(errc::usage, [] { format_of("graph.dat"); }),
-      "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .mtx .gr .sg .wsg .bel .v .e .gnr (also with "
-      ".gz or .zst), or say --from FORMAT or --to FORMAT");
+  EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
+            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel "
+            ".v .e .npy "
+            ".gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
   EXPECT_EQ(ldbc_stem("x/y.e"), "x/y");
@@ -212,7 +212,7 @@ TEST(format_names, every_name_parses_back) {
   for (int i = 0; i <= static_cast<int>(file_format::gnr); ++i)
     EXPECT_EQ(parse_format(to_string(static_cast<file_format>(i))), static_cast<file_format>(i));
   EXPECT_EQ(message(errc::usage, [] { parse_format("graphml"); }),
-            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, sg, wsg, bel, ldbc, gnr");
+            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr");
 }
 
 // --- columns ---------------------------------------------------------------------------------------------------------------
@@ -308,7 +308,8 @@ TEST(columns, bad_lines_are_named) {
   EXPECT_EQ(complaint(el, "0 1 2\n"), "g.el: line 1, byte 0: 3 columns where an .el has 2; is it a .wel? Then say --from wel");
   EXPECT_EQ(complaint(wel, "# x\n0 1\n"), "g.wel: line 2, byte 4: 2 columns where a .wel has 3; is it an .el? Then say --from el");
   EXPECT_EQ(complaint(wel, "0 1 2 3\n"), "g.wel: line 1, byte 0: 4 columns where an edge has 3");
-  EXPECT_EQ(complaint(snap, "0 1 2 3\n"), "g.snap: line 1, byte 0: 4 columns where an edge has 2, or 3 with its weight");
+  EXPECT_EQ(complaint(snap, "0 1 2 3\n"),
+            "g.snap: line 1, byte 0: 4 columns where an edge has 2, or 3 with its weight; --columns picks them");
   EXPECT_EQ(complaint(el, "0 1\n7\n"), "g.el: line 2, byte 4: 1 column where the first edge (line 1) has 2");
   EXPECT_EQ(complaint(el, "0\n"), "g.el: line 1, byte 1: a vertex id is missing at the end of the line; an edge needs two");
   EXPECT_EQ(complaint(el, "0 1\n1 2 3\n"), "g.el: line 2, byte 4: 3 columns where the first edge (line 1) has 2");
@@ -886,7 +887,7 @@ TEST_F(formats, what_cannot_be_written_is_refused_and_leaves_nothing) {
     return text.substr(std::min(text.size(), at(name).string().size()));
   };
   using enum file_format;
-  EXPECT_EQ(refused(plain, "g.csv", csv), ": csv is not written; el, wel, mtx, sg, wsg, bel and gnr are (name one with --to)");
+  EXPECT_EQ(refused(plain, "g.csv", csv), ": csv is not written; el, wel, mtx, metis, sg, wsg, bel and gnr are (name one with --to)");
   EXPECT_EQ(refused(plain, "g.wel", wel), ": the graph has no weights, which a .wel needs; write a .el or draw weights when converting");
   EXPECT_EQ(refused(plain, "g.wsg", wsg), ": the graph has no weights, which a .wsg needs; write a .sg or draw weights when converting");
   EXPECT_EQ(refused(real, "g.wsg", wsg), ": the weights are f32 and a .wsg holds whole numbers; write a .wel or .mtx");
@@ -1008,6 +1009,140 @@ TEST_F(formats, a_built_graph_speaks_the_ids_of_its_file) {
     EXPECT_EQ(g.user_id(targets[0]), 3u);
     EXPECT_EQ(g.user_id(targets[1]), 1u);
   }
+}
+
+// --- METIS -----------------------------------------------------------------------------------------------------------------
+
+TEST(metis, lists_with_and_without_weights) {
+  auto e = edges(file_format::metis, "% the manual's first example, cut\n4 3\n2 3\n1 4\n1\n2\n");
+  EXPECT_TRUE(e.undirected && e.mirrored);
+  EXPECT_EQ(e.vertices, 4u);
+  EXPECT_EQ(e.id_base, 1u);
+  EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{0, 2}, arc{1, 0}, arc{1, 3}, arc{2, 0}, arc{3, 1}));
+  e = edges(file_format::metis, "4 1 1\r\n2 7\r\n1 7\r\n\r\n% between\n\n");
+  EXPECT_THAT(e.weights, ElementsAre(7u, 7u));
+  EXPECT_EQ(complaint(file_format::metis, "4 2 1\n2 7\n1 7\n\n\n"),
+            "g.metis: its lists have 2 entries where its header promises 2 edges, which stand twice; it was cut short or its header lies");
+}
+
+TEST(metis, blank_lines_are_vertices_without_edges) {
+  for (std::size_t const block : {1u, 7u, 1u << 20}) {
+    auto const e = parse(file_format::metis, "5 1 001\n\n4 9\n\n2 9\n\n\n\n", {.block_bytes = block}).edges;
+    EXPECT_THAT(e.arcs, ElementsAre(arc{1, 3}, arc{3, 1}));
+    EXPECT_THAT(e.weights, ElementsAre(9u, 9u));
+    EXPECT_EQ(e.vertices, 5u);
+  }
+}
+
+TEST(metis, sizes_and_weights_of_vertices_are_passed_over) {
+  auto const r = parse(file_format::metis, "3 2 111 2\n5 1 1 2 8\n5 1 1 1 8 3 9\n5 1 1 2 9\n");
+  EXPECT_THAT(r.edges.arcs, ElementsAre(arc{0, 1}, arc{1, 0}, arc{1, 2}, arc{2, 1}));
+  EXPECT_THAT(r.edges.weights, ElementsAre(8u, 8u, 9u, 9u));
+  EXPECT_THAT(r.notes, ElementsAre("g.metis: weights and sizes of vertices are not read"));
+}
+
+TEST(metis, bad_files_are_named) {
+  auto const said = [](std::string const& text) { return complaint(file_format::metis, text); };
+  EXPECT_THAT(said(""), HasSubstr("the line 'VERTICES EDGES [FMT [NCON]]' is missing"));
+  EXPECT_THAT(said("5\n"), HasSubstr("line 1, byte 1: the header ends where a count should stand"));
+  EXPECT_THAT(said("2 1 2\n"), HasSubstr("format '2' is not read"));
+  EXPECT_THAT(said("2 1 1 3\n"), HasSubstr("3 weights a vertex do not go with format"));
+  EXPECT_THAT(said("2 1\n3\n1\n"), HasSubstr("line 2, byte 4: vertex 3 is outside 1 to 2"));
+  EXPECT_THAT(said("2 1\n0\n1\n"), HasSubstr("METIS counts from 1"));
+  EXPECT_THAT(said("2 1\n2\n"), HasSubstr("ends after the lists of 1 vertices where its header promises 2"));
+  EXPECT_THAT(said("2 1\n2\n1\n1\n"), HasSubstr("a list follows that of vertex 2"));
+  EXPECT_THAT(said("3 2\n2 3\n1\n2\n"), HasSubstr("does not stand in the lists of both its ends alike"));
+  EXPECT_THAT(said("2 1 1\n2 5\n1 6\n"), HasSubstr("both its ends alike"));
+  EXPECT_THAT(said("2 1 1\n2\n1 6\n"), HasSubstr("line 2, byte 7: a weight is missing"));
+}
+
+// --- picked columns --------------------------------------------------------------------------------------------------------
+
+namespace {
+edge_list picked(file_format format, std::string const& text, std::vector<std::string> columns) {
+  return parse(format, text, {.columns = std::move(columns)}).edges;
+}
+}  // namespace
+
+TEST(picked, by_number_or_by_name) {
+  using enum file_format;
+  auto const pairs = ElementsAre(arc{1, 31}, arc{2, 1029});
+  auto e = picked(csv, "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n2,1029,3.0,1260759179\n", {"userId", "movieId", "rating"});
+  EXPECT_THAT(e.arcs, pairs);
+  EXPECT_EQ(e.weights_are, weight_kind::f32);
+  EXPECT_THAT(e.weights, ElementsAre(std::bit_cast<std::uint32_t>(2.5f), std::bit_cast<std::uint32_t>(3.0f)));
+  e = picked(csv, "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n2,1029,3.0,1260759179\n", {"1", "2"});
+  EXPECT_THAT(e.arcs, pairs);
+  EXPECT_EQ(e.weights_are, weight_kind::none);
+  e = picked(csv, "w;t;s\r\n\"7\"; 31 ;1\r\n8;1029;2\r\n", {"s", "t", "w"});
+  EXPECT_THAT(e.arcs, pairs);
+  EXPECT_THAT(e.weights, ElementsAre(7u, 8u));
+  EXPECT_THAT(picked(snap, "# src dst time\n1 31 99\n2 1029 98\n", {"src", "dst"}).arcs, pairs);
+  EXPECT_THAT(picked(snap, "# some words\n1\t31\t-1\tx y\n2\t1029\t1\t\n", {"1", "2"}).arcs, pairs);
+  EXPECT_THAT(picked(csv, "a,\"b,c\",d\n1,\"x,y\",31\n2,,1029\n", {"a", "d"}).arcs, pairs);
+  EXPECT_THAT(picked(el, "31 5 1\n1029 5 2\n", {"3", "1"}).arcs, pairs);
+}
+
+TEST(picked, what_is_wrong_is_named) {
+  using enum file_format;
+  auto const said = [](errc code, std::string const& text, std::vector<std::string> columns) {
+    return message(code, [&] { picked(csv, text, columns); });
+  };
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"1"}), HasSubstr("1 columns were asked for"));
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"0", "1"}), HasSubstr("column 0 was asked for"));
+  EXPECT_THAT(said(errc::usage, "1,2\n", {"1", "1"}), HasSubstr("asked for twice"));
+  EXPECT_THAT(said(errc::input, "a,b\n1,2\n", {"a", "c"}),
+              HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names a, b"));
+  EXPECT_THAT(said(errc::input, "a,a\n1,2\n", {"a", "2"}), HasSubstr("two columns are called 'a'"));
+  EXPECT_THAT(said(errc::input, "1,2,3\n1,2\n", {"1", "3"}), HasSubstr("line 2, byte 6: 2 columns where number 3 was asked for"));
+  EXPECT_THAT(said(errc::input, "1,2,3\n1,2,z\n", {"1", "3"}), HasSubstr("'z' is not a vertex id"));
+  EXPECT_THAT(said(errc::input, "1,2,3\n1,2,3 4\n", {"1", "3"}), HasSubstr("'3 4' is no number"));
+  EXPECT_THAT(message(errc::usage, [] { picked(mtx, "", {"1", "2"}); }), HasSubstr("--columns is for text in columns"));
+}
+
+// --- edge indices ----------------------------------------------------------------------------------------------------------
+
+TEST_F(formats, an_edge_index_is_read_in_both_shapes) {
+  auto const npy = [&](std::string const& type, std::string const& shape, auto const& values, std::string order = "False") {
+    std::string head = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n",
+                bytes("\x93NUMPY\x01\x00", 8);
+    bytes += static_cast<char>(head.size()), bytes += '\0', bytes += head;
+    for (auto const v : values) put(bytes, v);
+    return file("edge_index.npy", bytes);
+  };
+  auto const all = ElementsAre(arc{5, 2}, arc{0, 3}, arc{7, 7});
+  EXPECT_THAT(read_edges(npy("<i8", "(2, 3)", std::vector<std::int64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(npy("<i4", "(3, 2)", std::vector<std::int32_t>{5, 2, 0, 3, 7, 7}), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(npy("<u8", "(2, 3)", std::vector<std::uint64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(npy("<u4", "(2, 2)", std::vector<std::uint32_t>{1, 2, 3, 4}), {}).edges.arcs, ElementsAre(arc{1, 3}, arc{2, 4}));
+  EXPECT_FALSE(read_graph(at("edge_index.npy")).info().weights != weight_kind::none);
+  auto const said = [&](auto... how) { return message(errc::input, [&] { read_edges(npy(how...), {}); }); };
+  EXPECT_THAT(said("<i8", "(2, 2)", std::vector<std::int64_t>{5, 0, -7, 2}), HasSubstr("edge 0: vertex -7 is negative"));
+  EXPECT_THAT(said("<i8", "(3, 3)", std::vector<std::int64_t>(9)), HasSubstr("an array (3, 3) is no edge index"));
+  EXPECT_THAT(said("<i8", "(4,)", std::vector<std::int64_t>(4)), HasSubstr("is no edge index"));
+  EXPECT_THAT(said("<f4", "(2, 1)", std::vector<float>(2)), HasSubstr("elements are <f4"));
+  EXPECT_THAT(said("<i8", "(2, 3)", std::vector<std::int64_t>(5)), HasSubstr("shorter than its header says"));
+  EXPECT_THAT(said("<i8", "(2, 3)", std::vector<std::int64_t>(6), "True"), HasSubstr("column by column"));
+}
+
+TEST_F(formats, metis_gives_back_what_it_was_given) {
+  csr const c(edges(file_format::el, "0 1\n0 3\n1 0\n3 0\n"), false);
+  EXPECT_THAT(write_edges(c.view, at("g.graph"), file_format::metis), Not(IsEmpty())) << "ids from 0 are left out";
+  EXPECT_EQ(bytes_of(at("g.graph")), "4 2\n2 4\n1\n\n1\n");
+  csr const weighted(edges(file_format::wel, "0 1 7\n1 0 7\n"), false);
+  write_edges(weighted.view, at("w.graph.zst"), file_format::metis);
+  EXPECT_THAT(read_edges(at("w.graph.zst"), {}).edges.weights, ElementsAre(7u, 7u));
+  csr const directed(edges(file_format::el, "0 1\n"), true), loop(edges(file_format::el, "0 0\n"), false);
+  EXPECT_THAT(message(errc::usage, [&] { write_edges(directed.view, at("g.graph"), file_format::metis); }), HasSubstr("undirected"));
+  EXPECT_THAT(message(errc::usage, [&] { write_edges(loop.view, at("g.graph"), file_format::metis); }), HasSubstr("an edge to itself"));
+}
+
+TEST(format_names, endings_may_be_upper_case) {
+  EXPECT_EQ(format_of("A.MTX.GZ"), file_format::mtx);
+  EXPECT_EQ(format_of("b.Csv"), file_format::csv);
+  EXPECT_EQ(format_of("b.edgelist"), file_format::snap);
+  EXPECT_EQ(format_of("b.graph.gz"), file_format::metis);
+  EXPECT_EQ(format_of("edge_index.npy"), file_format::npy);
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------

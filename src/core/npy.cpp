@@ -1,4 +1,4 @@
-#include "features/npy.hpp"
+#include "core/npy.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

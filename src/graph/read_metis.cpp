@@ -1,0 +1,113 @@
+// METIS graphs (its manual, section 4.5.1): '%' comments, a line 'VERTICES EDGES [FMT [NCON]]', then a line a vertex with its neighbours,
+// counted from 1. FMT has three digits: 1.. a size of each vertex, .1. NCON weights of it, ..1 a weight after each neighbour. Sizes and
+// weights of vertices are passed over. Invariant: every edge stands in both lists, as a sum of hashes of all arcs shows.
+#include "core/random.hpp"
+#include "graph/read_text.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t next_vertex = ~std::uint64_t{0};  // the source of the mark that begins the list of a vertex
+
+std::uint64_t fingerprint(std::uint64_t u, std::uint64_t v, std::uint32_t w) { return mix(mix(u + 0x9e3779b97f4a7c15ull) + (v << 32 ^ w)); }
+
+}  // namespace
+
+read_result read_metis(input_stream& in, read_options const& options) {
+  text_reader text(in, options);
+  read_result result;
+  std::uint64_t n = 0, m = 0, constraints = 0;
+  bool weighted = false, vertex_weights = false, sizes = false;
+  while (true) {
+    std::string_view line;
+    if (!text.next_line(line))
+      fail(errc::input, "{}: the line 'VERTICES EDGES [FMT [NCON]]' is missing; is this another format?", in.name());
+    char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
+    if (p == end || *p == '%') continue;
+    try {
+      n = parse_id(p, end);
+      m = parse_id(p = skip_blanks(p, end), end);
+      if ((p = skip_blanks(p, end)) != end) {
+        std::string_view const fmt = word_at(p, end);
+        if (fmt.size() > 3 || fmt.find_first_not_of("01") != fmt.npos)
+          throw bad_line{p, fmt::format("format {} is not read; METIS writes up to three digits 0 or 1", shown(fmt))};
+        auto const digit = [&](std::size_t from_right) { return fmt.size() >= from_right && fmt[fmt.size() - from_right] == '1'; };
+        weighted = digit(1), vertex_weights = digit(2), sizes = digit(3);
+        constraints = vertex_weights ? 1 : 0;
+        if ((p = skip_blanks(p + fmt.size(), end)) != end) {
+          char const* const at = p;
+          constraints = parse_id(p, end);
+          if (constraints > 1000 || (constraints && !vertex_weights))
+            throw bad_line{at, fmt::format("{} weights a vertex do not go with format {}", constraints, shown(fmt))};
+        }
+        if ((p = skip_blanks(p, end)) != end) throw bad_line{p, fmt::format("{} follows the header", shown(word_at(p, end)))};
+      }
+    } catch (bad_line const& c) {
+      text.complain(c.at, c.at == end ? "the header ends where a count should stand: VERTICES EDGES [FMT [NCON]]" : c.what);
+    }
+    if (n >= 1ull << 40 || m >= 1ull << 56) text.complain(line.data(), "more vertices or edges than can be read");
+    break;
+  }
+  weight_rule const rule = !weighted ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::whole;
+  bool const keeps = rule == weight_rule::whole;
+  std::uint64_t const passed = constraints + (sizes ? 1 : 0);
+  edge_list& edges = result.edges;
+  // A line a vertex, and blocks of lines do not know which: a mark stands before its arcs. Blank lines behind the last vertex give marks
+  // too, so there may be many.
+  text.parse_all(edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
+    p = skip_blanks(p, end);
+    if (p != end && *p == '%') return;
+    out.arcs.push_back({next_vertex, static_cast<std::uint64_t>(p == end)});
+    if (keeps) out.weights.push_back(0);
+    if (p == end) return;
+    for (std::uint64_t k = 0; k < passed; ++k) {
+      parse_id(p, end);
+      p = skip_blanks(p, end);
+    }
+    while (p != end) {
+      char const* const at = p;
+      std::uint64_t const v = parse_id(p, end);
+      if (v == 0 || v > n) throw bad_line{at, fmt::format("vertex {} is outside 1 to {}{}", v, n, v ? "" : "; METIS counts from 1")};
+      p = skip_blanks(p, end);
+      if (weighted) {
+        parse_weight(p, end, rule, out);
+        p = skip_blanks(p, end);
+      }
+      out.arcs.push_back({0, v - 1});
+    }
+  });
+  // The marks go, and sources take their place.
+  std::uint64_t vertex = 0, kept = 0, forward = 0, backward = 0;
+  for (std::uint64_t i = 0; i < edges.arcs.size(); ++i) {
+    arc const a = edges.arcs[i];
+    if (a.source == next_vertex) {
+      if (++vertex > n && !a.target)
+        fail(errc::input, "{}: a list follows that of vertex {}, the last that its header promises; mend the header or the file", in.name(),
+             n);
+      continue;
+    }
+    std::uint32_t const w = keeps ? edges.weights[i] : 0;
+    forward += fingerprint(vertex - 1, a.target, w), backward += fingerprint(a.target, vertex - 1, w);
+    edges.arcs[kept] = {vertex - 1, a.target};
+    if (keeps) edges.weights[kept] = w;
+    ++kept;
+  }
+  edges.arcs.resize(kept);
+  if (keeps) edges.weights.resize(kept);
+  if (vertex < n)
+    fail(errc::input, "{}: ends after the lists of {} vertices where its header promises {}; it was cut short or its header lies",
+         in.name(), vertex, n);
+  if (kept != 2 * m)
+    fail(errc::input,
+         "{}: its lists have {} entries where its header promises {} edges, which stand twice; it was cut short or its header lies",
+         in.name(), kept, m);
+  if (forward != backward) fail(errc::input, "{}: some edge does not stand in the lists of both its ends alike; it is damaged", in.name());
+  if (passed) result.notes.push_back(fmt::format("{}: weights and sizes of vertices are not read", in.name()));
+  edges.undirected = edges.mirrored = true;
+  edges.vertices = n;
+  edges.id_base = 1;
+  return result;
+}
+
+}  // namespace garner
