@@ -19,6 +19,7 @@ struct build_info {
   std::string no_device;  // why there is no usable device, and what to try; empty where there is one
   std::vector<device_info> devices;
 };
+char const* version() noexcept;  // "0.1.0"; asks no device
 build_info describe_build();
 
 std::uint64_t parse_bytes(std::string const& text);  // "8GiB", "512M", "1.5e9", "4096"; errc::usage shows examples
