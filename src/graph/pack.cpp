@@ -222,6 +222,13 @@ void pack(graph& g) {
     fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
   pack_lists(g.info, g.out);
   if (g.info.in_lists) pack_lists(g.info, g.in);
+  if (g.info.id_bytes == 8 && g.by_id.bytes()) {  // its entries are as wide as ids
+    auto const* const wide = static_cast<std::uint64_t const*>(g.by_id.data());
+    memory_block narrow(g.by_id.where(), g.info.vertices * 4, g.by_id.device(), "vertices in the order of their ids");
+    std::transform(wide, wide + g.info.vertices, static_cast<std::uint32_t*>(narrow.data()),
+                   [](std::uint64_t v) { return static_cast<std::uint32_t>(v); });
+    g.by_id = std::move(narrow);
+  }
   g.info.id_bytes = 4;
   g.info.packed = true;
 }
