@@ -19,11 +19,11 @@ namespace {
 std::atomic<bool> begun{false}, begun_by_parent{false};
 int const told_of_forks = ::pthread_atfork(nullptr, nullptr, [] { begun_by_parent = begun_by_parent || begun; });
 
+constexpr char const* forked =
+    "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
+    "forkserver, or say place host here";
 void require_own_state() {
-  if (begun_by_parent)
-    fail(errc::device,
-         "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
-         "forkserver, or say place host here");
+  if (begun_by_parent) fail(errc::device, "{}", forked);
 }
 void check(cudaError_t status, char const* call, errc code = errc::device) {
   if (status == cudaSuccess) return;
@@ -83,17 +83,17 @@ int count() noexcept {
     count_status(devices);
     return devices;
   }();
-  return n;
+  return begun_by_parent ? 0 : n;
 }
 
 std::string why_none() {
+  if (begun_by_parent) return forked;
   int n;
   cudaError_t const status = count_status(n);
   return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or simulated", cudaGetErrorString(status));
 }
 
 void require(int index) {
-  require_own_state();
   if (count() == 0) fail(errc::device, "{}", why_none());
   if (index < 0 || index >= count())
     fail(errc::device, "device {} does not exist; there are devices 0 to {}; say place device:{}", index, count() - 1, count() - 1);
