@@ -47,6 +47,8 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
             return f"has no argument '{key}'"
     for one in known:
         wanted = ast.unparse(one.annotation) if one.annotation else "object"
+        if one.arg in given and given[one.arg] is None and not ({"None", "object"} & set(re.findall(r"\w+", wanted))):
+            return f"{one.arg}=None is no {wanted}"
         if one.arg in given and not _fits(given[one.arg], wanted):
             return f"{one.arg}={given[one.arg]!r} is no {wanted}" + (f"; {_makers[wanted]}" if wanted in _makers else "")
         if one.arg in given and wanted == "int" and operator.index(given[one.arg]) < 0:

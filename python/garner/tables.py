@@ -546,6 +546,8 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
             peers = [operator.index(peer) for peer in peers]
         except TypeError:
             raise TypeError(f"peers={peers!r}: give a list of devices by their numbers, as [0, 1]") from None
+        if any(not 0 <= peer < 1 << 31 for peer in peers):
+            raise UsageError(f"peers={peers}: devices count from 0, and there are not so many")
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
     if dtype is not None:
         name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
@@ -558,6 +560,7 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
         features = features.view(f"u{features.dtype.itemsize}")
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
+    _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
     table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype)
@@ -584,6 +587,11 @@ def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[An
             raise InputError(f"{os.fsdecode(features)}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
                              "table and send it again")
     return tiered(**made)
+
+
+def _seconds(wait: Any) -> None:
+    if not isinstance(wait, (int, float)):
+        raise TypeError(f"wait_seconds={wait!r}: say a number of seconds")
 
 
 def _code(dtype: Any) -> tuple[int, int]:
@@ -621,6 +629,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
     """
     if not isinstance(name, str):
         raise TypeError(f"shared: name={name!r}: a table is named by a string")
+    _seconds(wait_seconds)
     if features is None:
         return _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
     if isinstance(features, tuple):
@@ -630,12 +639,12 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
             raise UsageError(f"{features} is no shape; for a table of these numbers give an array") from None
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
-        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), replace_stale)
+        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
     if not _is_torch(features):
         features = np.asarray(features)
     elif features.requires_grad:
         raise UsageError(_of_gradients.format("shared"))
-    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), replace_stale)
+    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))
     if _is_torch(features):
         import torch.utils.dlpack
         torch.utils.dlpack.from_dlpack(made).copy_(features)

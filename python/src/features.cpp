@@ -189,11 +189,13 @@ void add_features(nb::module_& m) {
       .def(
           "__init__",
           [](py_unified* self, nb::object from, nb::object where) {
+            if (from.is_none()) throw nb::type_error("Unified(): give the array that a device shall read; garner.unified says which");
             place const at = place_of(where);
             host_table t = table_of(from, "array", device_of(at));
             new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
           },
-          nb::arg("array"), nb::arg("device") = nb::none(), nb::sig("def __init__(self, array: object, device: object = None) -> None"))
+          nb::arg("array") = nb::none(), nb::arg("device") = nb::none(),
+          nb::sig("def __init__(self, array: object, device: object = None) -> None"))
       .def(
           "__dlpack__",
           [](nb::handle self, nb::kwargs how) {
