@@ -178,7 +178,8 @@ class Processes(unittest.TestCase):
         table[ids]
         data = pyg.Data(x=table, edge_index=edges)
         for method in methods:
-            loader = loaders.DataLoader(Parts(data), batch_size=3, num_workers=2, multiprocessing_context=method, timeout=60)
+            loader = loaders.DataLoader(Parts(data), batch_size=3, num_workers=1 + (method == "fork"), multiprocessing_context=method,
+                                         timeout=60)
             got = torch.cat([batch.x for batch in loader])
             want = np.concatenate([features[np.unique(ids[50 * k:50 * (k + 1)])] for k in range(6)])
             np.testing.assert_array_equal(got.numpy(), want)

@@ -9,7 +9,7 @@ mkdir -p "$at"
 rm -f "$at/ready"
 skip() { printf '[  SKIPPED ]\nSkipped\n%s\n' "$1"; exit 77; }
 [[ -z ${2:-} ]] || skip 'the Python module is not built with sanitizers'
-"$here/tools/python_env" "$build" > "$at/python" 2> "$at/why" || skip "$(tail -1 "$at/why")"
+"$here/tools/python_env" "$build" tests > "$at/python" 2> "$at/why" || skip "$(tail -1 "$at/why")"
 python=$(cat "$at/python")
 
 run() { "$@" > "$at/log" 2>&1 || { cat "$at/log"; exit 1; }; }
@@ -21,4 +21,5 @@ run "$python" -m pip wheel "$here" -v --no-build-isolation --no-deps --no-index 
   -C build-dir="$at/module" -C cmake.define.garner_DIR="$at/prefix/lib/cmake/garner"
 run "$python" -m pip install --no-index --no-deps --force-reinstall "$at"/dist/garner-*.whl
 ls -l "$at"/dist
+cat "$at/lacks"  # what the tests do without
 touch "$at/ready"
