@@ -498,6 +498,8 @@ def unified(array: Any, device: Any = None) -> Unified:
     Errors: OutOfMemory where the system refuses to pin (the message names the limit), UsageError for an empty array, DeviceError.
     Source: the unified tensor of PyTorch-Direct (PVLDB 14(11) 2021; chapter 3 of Min's dissertation).
     """
+    if isinstance(array, Tiered):
+        raise UsageError("unified: this is a tiered table, whose rows lie in several memories; give the array that it was made of")
     return Unified(_contiguous(array, "unified"), device)
 
 

@@ -98,11 +98,23 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
     def __cuda_array_interface__(self) -> Any:
         raise AttributeError("a tiered table is no array of a device")
 
+    def is_floating_point(self) -> bool:
+        return self.row_kind().is_floating_point
+
+    def is_complex(self) -> bool:
+        return self.row_kind().is_complex
+
+    def row_kind(self) -> torch.dtype:
+        return library.row_type(self._table.kind)
+
+    def cuda(self, device: Any = None, **how: Any) -> Any:
+        return self.to("cuda" if device is None else torch.device("cuda", device) if isinstance(device, int) else device)
+
     def untyped_storage(self) -> Any:
         return _NoStorage(self)
 
     def new(self, *given: Any) -> torch.Tensor:  # type: ignore[override]  # an ordinary tensor; PyG's workers put rows into one
-        return torch.empty(0, dtype=known(self._table.kind)).new(*given)
+        return torch.empty(0, dtype=self.row_kind()).new(*given)
 
     def detach(self) -> Any:
         return self
@@ -140,8 +152,8 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
 # Of torch.Tensor: attributes that say what a tensor is, operations that Tiered has, and what is always so.
 _facts = {"requires_grad", "is_leaf", "is_sparse", "is_sparse_csr", "is_cuda", "is_cpu", "is_meta", "is_nested", "is_quantized", "is_mkldnn", "is_mps",
           "is_xpu", "is_xla", "is_vulkan", "is_ipu", "is_maia", "is_ort", "layout", "itemsize", "names", "grad", "grad_fn", "_backward_hooks"}
-_asked = {"index_select", "masked_select", "narrow", "numel", "gather_rows"}
-_constants = {"is_contiguous": True, "is_pinned": False, "is_shared": False, "is_complex": False, "is_inference": False}
+_asked = {"index_select", "masked_select", "narrow", "numel", "is_floating_point", "is_complex"}
+_constants = {"is_contiguous": True, "is_pinned": False, "is_shared": False, "is_inference": False}
 
 
 class _NoStorage:

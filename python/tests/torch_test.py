@@ -109,13 +109,14 @@ class Torch(unittest.TestCase):
             self.assertIs(t.to(t.device), t)
             self.assertIs(t.to(torch.float32), t)
             self.assertIs(t.contiguous(), t)
+            self.assertEqual((t.is_floating_point(), torch.is_floating_point(t), t.is_complex()), (True, True, False))
             np.testing.assert_array_equal(t.numpy(), plain.numpy())
             self.assertIn("garner.Tiered", f"{t}")
             for wrong in (lambda: t + 1, lambda: t.sum(), lambda: torch.as_tensor(t) + 0, lambda: torch.stack([t, t]), lambda: t.T,
                           lambda: t.index_select(1, ids), lambda: t.to("meta"), lambda: t.half(), lambda: torch.from_dlpack(t), lambda: t.data_ptr(),
                           lambda: t.clone(), lambda: t.add_(1), lambda: t.view(-1), lambda: t.requires_grad_(), lambda: np.asarray(t),
                           lambda: torch.nn.functional.linear(t, torch.zeros(2, 2)), lambda: t.__setitem__(0, 1), lambda: t.untyped_storage().nbytes(),
-                          lambda: t.share_memory_(), lambda: t.tolist(), lambda: bool(t), lambda: 1 in t, lambda: t.numpy(force=True) and None):
+                          lambda: t.share_memory_(), lambda: t.tolist(), lambda: bool(t), lambda: 1 in t, lambda: garner.unified(t), lambda: garner.shared("test-tiered", t), lambda: t.numpy(force=True) and None):
                 self.assertRaises((garner.UsageError, TypeError), wrong)
 
     def test_pyg_sees_the_rows(self):

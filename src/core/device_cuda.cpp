@@ -17,7 +17,7 @@ namespace garner::device {
 namespace {
 // CUDA keeps its state in the process that began with it: a child by fork has none, and no call brings it there.
 std::atomic<bool> begun{false}, begun_by_parent{false};
-int const told_of_forks = ::pthread_atfork(nullptr, nullptr, [] { begun_by_parent = begun_by_parent || begun; });
+[[maybe_unused]] int const told_of_forks = ::pthread_atfork(nullptr, nullptr, [] { begun_by_parent = begun_by_parent || begun; });
 
 constexpr char const* forked =
     "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
