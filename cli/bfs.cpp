@@ -33,8 +33,8 @@ json to_json(bfs_run const& r, job_ground const& at) {
     at.add_rate(level, l.bytes_link, l.ms);
     levels.push_back(std::move(level));
   }
-  json j{{"source", r.source},       {"reached", r.reached}, {"edges", r.edges}, {"depth_max", r.depth_max},
-         {"depth_sum", r.depth_sum}, {"ms", r.ms},           {"gteps", r.gteps}};
+  json j{{"source", r.source},       {"reached", r.reached}, {"edges", r.edges},           {"depth_max", r.depth_max},
+         {"depth_sum", r.depth_sum}, {"ms", r.ms},           {"prepare_ms", r.prepare_ms}, {"gteps", r.gteps}};
   at.add_traffic(j, r.link);
   j["verified"] = r.verified;
   j["levels"] = std::move(levels);
@@ -54,7 +54,7 @@ void say_run(bfs_run const& r, job_ground const& at) {
   cli::say("reached {} of {} vertices ({:.2f} %), depth {}, depths sum {}, {} edges leave them\n", grouped(r.reached),
            grouped(at.info.vertices), 100.0 * static_cast<double>(r.reached) / static_cast<double>(at.info.vertices), r.depth_max,
            grouped(r.depth_sum), grouped(r.edges));
-  cli::say("time {:.3f} ms, {:.4f} GTEPS{}\n", r.ms, r.gteps, at.of_what());
+  cli::say("time {:.3f} ms, {:.4f} GTEPS{}{}\n", r.ms, r.gteps, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   if (r.verified) cli::say("verified\n");
 }
@@ -72,7 +72,7 @@ void say_row(bfs_run const& r, job_ground const& at) {
 void say_summary(std::vector<bfs_run> const& runs, job_ground const& at) {
   double weighted = 0, all = 0;
   for (bfs_run const& r : runs) all += r.ms, weighted += r.gteps * r.ms;
-  cli::say("{} searches: {}; together {:.4f} GTEPS{}\n", runs.size(), cli::spread_of(cli::times_of(runs)), all > 0 ? weighted / all : 0,
+  cli::say("{} searches: {}; together {:.4f} GTEPS{}\n", runs.size(), cli::first_and_after(runs), all > 0 ? weighted / all : 0,
            at.of_what());
 }
 
@@ -130,6 +130,7 @@ void search(bfs_arguments& a) {
   all["slice"] = o.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
+  cli::add_first_and_after(all, runs);
   all["runs"] = json::array();
   for (bfs_run const& r : runs) all["runs"].push_back(to_json(r, at));
   cli::say("{}\n", all.dump(2));

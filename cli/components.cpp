@@ -49,7 +49,7 @@ json to_json(components_run const& r, job_ground const& at) {
     at.add_rate(phase, p.link.bytes_link(), p.ms);
     phases.push_back(std::move(phase));
   }
-  json j{{"components", r.components}, {"largest", r.largest}, {"edges", r.edges}, {"ms", r.ms}};
+  json j{{"components", r.components}, {"largest", r.largest}, {"edges", r.edges}, {"ms", r.ms}, {"prepare_ms", r.prepare_ms}};
   at.add_traffic(j, r.link);
   j["verified"] = r.verified;
   j["phases"] = std::move(phases);
@@ -68,7 +68,7 @@ void say_run(components_run const& r, job_ground const& at) {
   cli::say("{} components, the largest of {} vertices ({:.2f} %), {} edges looked at ({:.3f} of all)\n", grouped(r.components),
            grouped(r.largest), info.vertices ? 100.0 * static_cast<double>(r.largest) / static_cast<double>(info.vertices) : 0,
            grouped(r.edges), info.edges ? static_cast<double>(r.edges) / static_cast<double>(info.edges) : 0);
-  cli::say("time {:.3f} ms{}\n", r.ms, at.of_what());
+  cli::say("time {:.3f} ms{}{}\n", r.ms, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   if (r.verified) cli::say("verified\n");
 }
@@ -107,7 +107,7 @@ void find(components_arguments& a) {
   }
   if (!a.json) {
     say_run(runs.back(), at);
-    if (runs.size() > 1) cli::say("{} runs: {}\n", runs.size(), cli::spread_of(cli::times_of(runs)));
+    if (runs.size() > 1) cli::say("{} runs: {}\n", runs.size(), cli::first_and_after(runs));
   }
   if (a.wants_result()) {
     write_labels(at.g, a.result(), job.labels());
@@ -126,6 +126,7 @@ void find(components_arguments& a) {
   all["components"] = runs.back().components;
   all["largest"] = runs.back().largest;
   all["ms_median"] = median(cli::times_of(runs));
+  cli::add_first_and_after(all, runs);
   all["runs"] = json::array();
   for (components_run const& r : runs) all["runs"].push_back(to_json(r, at));
   cli::say("{}\n", all.dump(2));

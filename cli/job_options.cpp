@@ -94,8 +94,8 @@ job_ground::memory job_ground::bytes() const {
 
 void job_ground::say_head(std::string const& more) const {
   say("graph   {}: {}\n", file, describe(info));
-  say("place   {}; edges in tier {} ({}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()), to_string(access),
-      more);
+  say("place   {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
+      tier_chosen && edges == garner::tier::device ? "; all of it fits there" : "", to_string(access), more);
   say("memory  state {}{}{}{}\n", format_bytes(needs.state_bytes),
       needs.device_cache_bytes
           ? ", device cache " + format_bytes(needs.device_cache_bytes) + " of the device budget of " + format_bytes(needs.device_budget)
@@ -137,6 +137,7 @@ ordered_json job_ground::head() const {
           {"directed", info.directed},
           {"place", to_string(where)},
           {"tier", to_string(edges)},
+          {"tier_chosen", tier_chosen},
           {"access", to_string(access)}};
 }
 
@@ -190,5 +191,11 @@ std::string spread_of(std::vector<double> const& ms) {
   auto const [least, most] = std::minmax_element(ms.begin(), ms.end());
   return fmt::format("ms least {:.3f}, median {:.3f}, most {:.3f}", *least, median(ms), *most);
 }
+
+std::uint64_t device_bytes_at(place where) {
+  return where.kind == place_kind::device && where.index < device::count() ? device_limit(where) : 0;
+}
+double median_of(std::vector<double> ms) { return median(std::move(ms)); }
+std::string prepared_in(double ms) { return ms >= 0.0005 ? fmt::format("; {:.3f} ms before it, once a job", ms) : ""; }
 
 }  // namespace garner::cli

@@ -55,6 +55,7 @@ struct job_ground {
   std::uint64_t l2_bytes;
   job_needs needs;
   bool checked;
+  bool tier_chosen;                // nobody said where the edges are to lie
   std::uint64_t device_limit = 0;  // with place device
   link_shown link;
   graph g;
@@ -88,6 +89,9 @@ struct job_ground {
   void add_traffic(ordered_json& to, traffic const& t) const;             // bytes_link, amplification, overfetch, requests
 };
 
+inline bool chooses_tier(std::string const& said) { return said.empty() || said == "automatic"; }
+std::uint64_t device_bytes_at(place where);  // allowed or free; 0 elsewhere than at a device that is here
+
 // FILE; --place, --access, --tier; --l2-bytes, --verify, --out, --format, --json, --no-check, --device-budget, the budgets.
 struct job_arguments {
   std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, device_cache;
@@ -106,8 +110,8 @@ struct job_arguments {
   void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
     o.where = parse_place(place);
     o.access = parse_access(access);
-    o.edges = tier.empty() ? default_tier(o.where, o.access) : parse_tier(tier);
-    require_combination(o.where, *o.edges, o.access);
+    if (!chooses_tier()) o.edges = parse_tier(tier);
+    require_combination(o.where, o.edges.value_or(default_tier(o.where, o.access)), o.access);
     o.l2_bytes = parse_bytes(l2);
     o.check_certificate = verify;
     if (!device_cache.empty()) o.device_budget = parse_bytes(device_cache);
@@ -117,7 +121,8 @@ struct job_arguments {
   template <class Options>
   job_ground load(container_header const& header, Options& o, job_needs const& needs) const {
     graph_info const& info = header.info;
-    job_ground ground{file, info, stored_in(header), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, 0, {}, {}};
+    if (!o.edges) o.edges = automatic_tier(info, o, stored_in(header), device_bytes_at(o.where));
+    job_ground ground{file, info, stored_in(header), o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}, {}};
     if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;
     std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
@@ -129,6 +134,7 @@ struct job_arguments {
   result_target result() const;  // of --out and --format
 
  private:
+  bool chooses_tier() const { return cli::chooses_tier(tier); }
   void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(job_ground ground) const;
   static std::uint64_t affordable_device_cache(job_ground const& ground);
@@ -138,11 +144,25 @@ void check_vertices_per_team(std::uint32_t n);
 void check_slice(std::uint32_t n);
 
 std::string spread_of(std::vector<double> const& ms);  // "ms least 1.000, median 2.000, most 3.000"
+std::string prepared_in(double ms);                    // "; 4.000 ms before it, once a job", or nothing
+double median_of(std::vector<double> ms);
 template <class Run>
 std::vector<double> times_of(std::vector<Run> const& runs) {
   std::vector<double> ms;
   for (Run const& r : runs) ms.push_back(r.ms);
   return ms;
+}
+// What the first run of a job takes with all that comes before it, and what each after takes: both are always told.
+template <class Run>
+std::string first_and_after(std::vector<Run> const& runs) {
+  return fmt::format("first {:.3f} ms, {:.3f} of these before its clock; each after, {}", runs[0].prepare_ms + runs[0].ms,
+                     runs[0].prepare_ms, spread_of(times_of(runs)));
+}
+template <class Run>
+void add_first_and_after(ordered_json& to, std::vector<Run> const& runs) {
+  to["prepare_ms"] = runs[0].prepare_ms;
+  to["first_ms"] = runs[0].prepare_ms + runs[0].ms;
+  to["each_ms"] = median_of(times_of(runs));
 }
 template <class Run>
 bool all_verified(std::vector<Run> const& runs) {

@@ -81,6 +81,8 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
   all["l1_change"] = r.l1_change;
   all["edges_seen"] = r.edges;
   all["ms"] = r.ms;
+  all["prepare_ms"] = r.prepare_ms;
+  all["first_ms"] = r.prepare_ms + r.ms;
   all["ms_per_iteration"] = ms_per_iteration;
   at.add_traffic(all, r.link);
   all["top"] = std::move(highest);
@@ -150,7 +152,7 @@ void rank_vertices(pagerank_arguments& a) {
   cli::say("{} iterations{}, ranks sum to {:.7g}, {} {:.3e}, {} edges looked at\n", r.iterations,
            r.converged || (pulls && o.iterations) ? "" : " (the tolerance was not reached)", r.rank_sum,
            pulls ? "last L1 change" : "residual left", r.l1_change, grouped(r.edges));
-  cli::say("time {:.3f} ms, {:.3f} ms an iteration{}\n", r.ms, ms_per_iteration, at.of_what());
+  cli::say("time {:.3f} ms, {:.3f} ms an iteration{}{}\n", r.ms, ms_per_iteration, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   if (r.verified) cli::say("verified\n");
   if (a.wants_result()) cli::say("{}: the rank of every vertex\n", a.out);

@@ -9,6 +9,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
+#include "job_options.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "memory/tiers.hpp"
@@ -50,9 +51,8 @@ json gather(plan_arguments const& a) {
   if (!a.variant.empty()) set_variant(o, a.variant);
   place const where = parse_place(a.place);
   access_mode const access = parse_access(a.access);
-  tier const edges = a.tier.empty() ? default_tier(where, access) : parse_tier(a.tier);
-  require_combination(where, edges, access);
-  std::visit([&](auto& job) { job.where = where, job.access = access, job.edges = edges; }, o);
+  require_combination(where, cli::chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier), access);
+  std::visit([&](auto& job) { job.where = where, job.access = access; }, o);
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
@@ -65,6 +65,8 @@ json gather(plan_arguments const& a) {
   stored const kept = stored_in(header);
   if (auto* const bfs = std::get_if<bfs_options>(&o); bfs && !bfs->variant) bfs->variant = bfs_job::default_variant(info, *bfs);
   require_runnable(a.file, info, o);
+  tier const edges = cli::chooses_tier(a.tier) ? automatic_tier(info, o, kept, allowed.device) : parse_tier(a.tier);
+  std::visit([&](auto& job) { job.edges = edges; }, o);
   job_plan p = make_plan(info, o, kept);
   // As the job does: a cache that nobody asked for is smaller where memory is short.
   if (where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
@@ -97,6 +99,7 @@ json gather(plan_arguments const& a) {
            {"variant", variant_of(o)},
            {"place", to_string(where)},
            {"tier", to_string(edges)},
+           {"tier_chosen", cli::chooses_tier(a.tier)},
            {"access", to_string(access)}};
   all["memory"] = json::array();
   for (plan_row const& r : p.rows) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
@@ -131,6 +134,8 @@ json gather(plan_arguments const& a) {
     if (access == access_mode::paged && !r.paged_gbs) return std::nullopt;
     return p.ms(r);
   });
+  all["first_bytes_link"] = p.first_bytes_link();
+  all["levels_cheaper_once"] = p.levels_cheaper_once();
   all["levels_at_most"] = nullptr;
   if (p.levels_at_most)
     all["levels_at_most"] = {
@@ -147,8 +152,9 @@ std::string bytes_of(json const& j) { return j.is_null() ? "an amount not known"
 
 void print(json const& all) {
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
-  say("job     {}, variant {}, at {}; edges in tier {}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
-      text(all["tier"]), text(all["access"]));
+  say("job     {}, variant {}, at {}; edges in tier {}{}, access {}\n\n", text(all["job"]), text(all["variant"]), text(all["place"]),
+      text(all["tier"]), all["tier_chosen"].get<bool>() && text(all["tier"]) == "device" ? ", where all of it fits" : "",
+      text(all["access"]));
   std::size_t width = 36;
   for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
   say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
@@ -186,6 +192,9 @@ void print(json const& all) {
     say("  here {}{}{}\n", cli::shown_ms(ms["here"]), all.contains("not_here") ? fmt::format(" ({})", text(all["not_here"])) : "",
         beside("here"));
     for (cli::named_link const& l : cli::named_links) say("  at {:>4} GB/s {}{}\n", l.name, cli::shown_ms(ms[l.name]), beside(l.name));
+    if (all["levels_cheaper_once"].get<bool>())
+      say("once    a first search crosses {} in all; if there is but one, --variant levels needs at most {}\n",
+          bytes_of(all["first_bytes_link"]), bytes_of(levels["bytes_link"]));
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
                                                       ? "the host; of the device nothing is known (--device-memory says what it has)"

@@ -11,6 +11,7 @@
 #include "access/matrix.hpp"
 #include "core/fail.hpp"
 #include "graph/container.hpp"
+#include "job_options.hpp"
 #include "sample/lists.hpp"
 #include "traverse/plan.hpp"
 
@@ -38,7 +39,11 @@ void sample_arguments::add_rest(verb& v) {
   budgets.add(v, true);
 }
 
-std::optional<garner::tier> sample_arguments::edges() const { return tier.empty() ? default_tier(where(), how()) : parse_tier(tier); }
+garner::tier sample_arguments::edges(std::uint64_t near_bytes) const {
+  if (!chooses_tier(tier)) return parse_tier(tier);
+  std::uint64_t const free = device_bytes_at(where());
+  return how() == access_mode::aligned && near_bytes < free - free / 16 ? garner::tier::device : default_tier(where(), how());
+}
 
 sample_options sample_arguments::sampling() const {
   sample_options o;
@@ -56,18 +61,18 @@ std::uint64_t sample_arguments::most_training(std::uint64_t vertices) const {
   return std::min(vertices, static_cast<std::uint64_t>(share * static_cast<double>(vertices)) + 1);
 }
 
-graph_handle sample_arguments::load(bool in_lists, std::uint64_t state) const {
+graph_handle sample_arguments::load(std::optional<garner::tier>& chosen, bool in_lists, std::uint64_t state) const {
   require_in_place(how());
   open_options o;
   o.where = where();
-  o.edges = edges();
-  require_combination(o.where, *o.edges, how());
+  require_combination(o.where, edges(~std::uint64_t{0}), how());
   budgets.apply(o.where);
   container_header const header = read_header(file);
-  bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
   stored const kept = stored_in(header);
   std::uint64_t const lists =
       target_bytes(header.info, kept) + (in_lists && header.info.in_lists ? target_bytes(header.info, kept, true) : 0);
+  o.edges = chosen = edges(lists + state + (header.info.vertices + 1) * 16);
+  bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
   std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0);
   std::uint64_t const home = (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near);
   require_memory(file, home, on_device ? near : 0, o.where);

@@ -22,13 +22,13 @@ struct sample_arguments {
 
   garner::place where() const { return parse_place(place); }
   access_mode how() const { return parse_access(access); }
-  std::optional<garner::tier> edges() const;
-  sample_options sampling() const;  // errc::usage where one is out of range
+  garner::tier edges(std::uint64_t near_bytes) const;  // `near_bytes`: what a device must have room for, where the tier is chosen
+  sample_options sampling() const;                     // errc::usage where one is out of range
 
   // So many training vertices, or more: what can be said before there is a graph.
   std::uint64_t most_training(std::uint64_t vertices) const;
-  // Sets the budgets. errc::memory before anything is taken: `state` bytes near beside the graph.
-  graph_handle load(bool in_lists, std::uint64_t state) const;
+  // Sets the budgets. errc::memory before anything is taken: `state` bytes near beside the graph. `edges`: gets the tier.
+  graph_handle load(std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state) const;
 };
 
 // Before a graph is loaded: whether it is a share, or a file that can be read.

@@ -29,7 +29,6 @@ void score_file(score_arguments& a) {
   o.by = parse_score(a.by);
   o.where = a.where();
   o.access = a.how();
-  o.edges = a.edges();
   o.damping = a.damping;
   o.tolerance = a.tolerance;
   o.sampling = a.sampling();
@@ -39,7 +38,7 @@ void score_file(score_arguments& a) {
   bool const trains = needs_training(o.by), samples = needs_sampling(o.by), counts = o.by == score_kind::sampled;
   require_scorable(a.file, info, o);
   if (trains) cli::check_training(a.train);
-  graph_handle const g = a.load(counts, score_bytes(info, o, a.most_training(info.vertices)));
+  graph_handle const g = a.load(o.edges, counts, score_bytes(info, o, a.most_training(info.vertices)));
   if (trains) o.train = cli::training_set(g, a.train, a.seed);
   score_result const r = scores(g, o);
   if (!a.out.empty()) write_scores(graph_access::of(g), {a.out, result_format_of(a.out)}, r.score);

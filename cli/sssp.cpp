@@ -69,7 +69,7 @@ void say_run(sssp_run const& r, job_ground const& at) {
   cli::say("reached {} of {} vertices ({:.2f} %), largest distance {}, distances sum {}\n", grouped(r.reached), grouped(at.info.vertices),
            100.0 * static_cast<double>(r.reached) / static_cast<double>(at.info.vertices), largest(r, at), sum(r, at));
   cli::say("{} edges relaxed in {} rounds, the threshold moved {} times\n", grouped(r.edges), r.rounds.size(), r.thresholds);
-  cli::say("time {:.3f} ms{}\n", r.ms, at.of_what());
+  cli::say("time {:.3f} ms{}{}\n", r.ms, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   if (r.verified) cli::say("verified\n");
 }
@@ -120,7 +120,7 @@ void search(sssp_arguments& a) {
         if (a.steps) say_rounds(r, at);
         say_run(r, at);
       });
-  if (!a.json && sources.many()) cli::say("{} searches: {}{}\n", runs.size(), cli::spread_of(cli::times_of(runs)), at.of_what());
+  if (!a.json && sources.many()) cli::say("{} searches: {}{}\n", runs.size(), cli::first_and_after(runs), at.of_what());
   if (a.wants_result()) {
     result_target const to = a.result();
     write_distances(job, at, to, sources.ids.back());
@@ -139,6 +139,7 @@ void search(sssp_arguments& a) {
   all["slice"] = o.slice;
   at.add_device_cache(all, job.setting().device_cache);
   at.add_tail(all, cli::all_verified(runs));
+  cli::add_first_and_after(all, runs);
   all["runs"] = json::array();
   for (sssp_run const& r : runs) all["runs"].push_back(to_json(r, at));
   cli::say("{}\n", all.dump(2));

@@ -30,7 +30,6 @@ void trace_file(trace_arguments& a) {
   trace_options o;
   o.where = a.where();
   o.access = a.how();
-  o.edges = a.edges();
   o.sampling = a.sampling();
   o.epochs = a.epochs;
   o.keep_rows = a.rows;
@@ -42,7 +41,8 @@ void trace_file(trace_arguments& a) {
   graph_info const info = read_header(a.file).info;
   require_recordable(a.file, info, o);
   cli::check_training(a.train);
-  graph_handle const g = a.load(true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
+  graph_handle const g =
+      a.load(o.edges, true, info.vertices * 4 + sampling_bytes(info, o.where, o.sampling, a.most_training(info.vertices)));
   o.train = cli::training_set(g, a.train, a.seed);
   access_trace const t = record_trace(g, o);
   if (!a.out.empty()) {

@@ -19,7 +19,7 @@ struct components_options {
   place where;
   components_variant variant = components_variant::afforest;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
+  std::optional<tier> edges;  // where the edge list lies; unset: where the graph has them
   // Bytes of far data cached on the device: directories of packed lists, the best neighbours of every vertex (afforest), the first
   // arcs, in this order. Unset: a tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
@@ -46,6 +46,7 @@ struct components_run {
   std::uint64_t largest = 0;     // vertices in the largest
   std::uint64_t edges = 0;       // arcs looked at
   double ms = 0;                 // until every vertex has its label; state is made before the clock starts, counting comes after it stops
+  double prepare_ms = 0;         // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   traffic link;                  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<components_phase> phases;

@@ -38,8 +38,10 @@ class graph_handle {
 };
 
 struct open_options {
-  place where;                   // that will run the jobs: a device's edges are mapped for it, or lie on it
-  std::optional<tier> edges;     // host, device (place device), managed (place device; what access paged reads); unset: host
+  place where;  // that will run the jobs: a device's edges are mapped for it, or lie on it
+  // host, device (place device), managed (place device; what access paged reads); unset: at a place device in its memory where lists and
+  // any job's state fit there, else host.
+  std::optional<tier> edges;
   std::optional<bool> weights;   // unset: where the file has them; true: errc::input where it has none
   std::optional<bool> in_lists;  // in-neighbours of a directed graph, in the same way
   bool check = true;             // the checksums; offsets and targets are checked in any case
@@ -68,7 +70,8 @@ graph_handle build_graph(edge_array const& edges, build_options const& options =
 // See generate_options; made at the host or on a device (whose memory the sort takes).
 graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
 
-// Makes the graph readable for a device in a tier (of the table in docs/cli.md), or for the host again. What lies there already stays.
+// Makes the graph readable for a device in a tier (of the table in docs/cli.md; unset: as open_options), or for the host again. What lies
+// there already stays.
 graph_handle bring_to(graph_handle g, place where, std::optional<tier> edges = {});
 
 // See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no

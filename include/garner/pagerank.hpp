@@ -23,7 +23,7 @@ enum class dangling_mass : std::uint8_t {
 struct pagerank_options {
   place where;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;  // where the edge list lies; unset: host, managed for paged
+  std::optional<tier> edges;  // where the edge list lies; unset: where the graph has them
   // Bytes of far data cached on the device: directories of packed lists, the first arcs. Unset: a tenth of the plain edge list.
   // Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
@@ -54,6 +54,7 @@ struct pagerank_run {
   double l1_change = 0;     // pull: of the last iteration; emogi: the residual that was left, summed over the vertices
   std::uint64_t edges = 0;  // arcs looked at
   double ms = 0;            // all iterations; state is made and cleared before the clock starts
+  double prepare_ms = 0;    // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   traffic link;             // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<pagerank_round> rounds;

@@ -19,7 +19,7 @@ struct sssp_options {
   place where;
   sssp_variant variant = sssp_variant::near_far;
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;  // where edge list and weights lie; unset: host, managed for paged
+  std::optional<tier> edges;  // where edge list and weights lie; unset: where the graph has them
   // Bytes of far data cached on the device: directories of packed lists and weights, the first arcs with their weights. Unset: a
   // tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
@@ -45,7 +45,8 @@ struct sssp_run {
   double real_max = 0, real_sum = 0;                 // f32 weights
   std::uint64_t thresholds = 0;                      // how often the threshold moved on
   double ms = 0;                                     // all rounds; state is made and cleared before the clock starts
-  traffic link;  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  double prepare_ms = 0;  // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
+  traffic link;           // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<sssp_round> rounds;
 };

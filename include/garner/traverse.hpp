@@ -28,7 +28,7 @@ struct bfs_options {
   std::optional<std::uint32_t> cached_neighbours;  // direction: in-neighbours kept near and asked first, at most 4; unset: as many as the
                                                    // budget allows, beside hubs 3 where 4 fit (4: the best of each class u % 4)
   access_mode access = access_mode::aligned;
-  std::optional<tier> edges;              // where the edge list lies; unset: host, managed for paged
+  std::optional<tier> edges;              // where the edge list lies; unset: where the graph has them
   std::uint32_t slice = 1024;             // a multiple of 32, 64 or more
   std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;         // verify each run
@@ -49,9 +49,10 @@ struct bfs_run {
   std::uint64_t reached = 0, edges = 0;  // vertices reached, the source among them; arcs that leave them
   std::uint32_t depth_max = 0;
   std::uint64_t depth_sum = 0;
-  double ms = 0;     // all levels; state is made and cleared before the clock starts
-  double gteps = 0;  // 1e9 edges a second; of an undirected graph each edge counts once
-  traffic link;      // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  double ms = 0;          // all levels; state is made and cleared before the clock starts
+  double prepare_ms = 0;  // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
+  double gteps = 0;       // 1e9 edges a second; of an undirected graph each edge counts once
+  traffic link;           // simulated: counted; device: the same model in closed form; host: nothing crosses a link
   bool verified = false;
   std::vector<bfs_level> levels;
 };

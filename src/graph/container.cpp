@@ -173,9 +173,9 @@ class section_reader {
       p->words = std::move(there);
     }
   }
-  buffer<std::uint32_t> read_cached_neighbours(bool check) {
+  buffer<std::uint32_t> read_cached_neighbours(bool check, int device = -1) {  // device: which will copy them, as fast as the link goes
     container_section const& s = *find(section_kind::cached_neighbours);
-    buffer<std::uint32_t> cached_neighbours(tier::host, s.bytes / 4, -1, "cached_neighbours");
+    buffer<std::uint32_t> cached_neighbours(tier::host, s.bytes / 4, device, "cached neighbours");
     read(s, cached_neighbours.data(), check);
     cached_neighbours_view const view(cached_neighbours.data(), header.info.vertices, header.cached_neighbours);
     for (std::uint64_t v = 0; v < header.info.vertices; ++v)
@@ -239,11 +239,32 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   reader.bar.emplace("loading", wanted);
   if (g.info.id_map) g.ids = reader.read_ids(how.check);
   if (how.cached_neighbours && reader.header.cached_neighbours)
-    g.cached_neighbours = reader.read_cached_neighbours(how.check), g.cached_per_vertex = reader.header.cached_neighbours;
+    g.cached_neighbours = reader.read_cached_neighbours(how.check, how.device), g.cached_per_vertex = reader.header.cached_neighbours;
   if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
   return g;
+}
+
+std::uint64_t list_bytes(container_header const& header, load_options const& how) {
+  std::uint64_t bytes = 0;
+  for (container_section const& s : header.sections) switch (s.kind) {
+      case section_kind::out_targets:
+        bytes += s.bytes;
+        break;
+      case section_kind::out_weights:
+        bytes += how.weights ? s.bytes : 0;
+        break;
+      case section_kind::in_targets:
+        bytes += how.in_lists ? s.bytes : 0;
+        break;
+      case section_kind::in_weights:
+        bytes += how.in_lists && how.weights ? s.bytes : 0;
+        break;
+      default:
+        break;
+    }
+  return bytes;
 }
 
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists, bool check) {

@@ -62,6 +62,8 @@ struct container_header {
   std::vector<container_section> sections;  // in the order of the file
 };
 container_header read_header(std::filesystem::path const& file);
+// Of the lists that `how` loads.
+std::uint64_t list_bytes(container_header const& header, load_options const& how);
 // Offsets and ids always come into host memory. The info of the graph says what was loaded: in_lists and weights are false and none where
 // they stayed in the file.
 graph load_graph(std::filesystem::path const& file, load_options const& how = {});

@@ -99,6 +99,9 @@ inline std::uint64_t bytes_of_ids(graph_info const& info) {
   return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
 }
 
+// What any job keeps near beside the lists, offsets and all: no less than each of them says for itself.
+inline std::uint64_t state_allowance(graph_info const& info) { return info.vertices * 96 + info.edges / 32 + (1u << 20); }
+
 // Calls f with a value of the type that one entry of the edge list has: std::uint32_t or std::uint64_t.
 template <class F>
 decltype(auto) with_id_type(graph_info const& info, F&& f) {

@@ -58,16 +58,22 @@ constexpr std::uint64_t no_id = ~std::uint64_t{0};
 
 bool on_device(place where) { return where.kind == place_kind::device; }
 
-// Where edges may lie for a place; elsewhere than on a device managed memory is host memory.
-tier tier_for(place where, std::optional<tier> edges) {
-  tier const t = edges.value_or(tier::host);
+// Where edges may lie for a place; elsewhere than on a device managed memory is host memory. Where nobody said, and the device has room for
+// `list_bytes` and a job's state, they lie there.
+tier tier_for(place where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
+  tier t = edges.value_or(tier::host);
   if (t != tier::host && t != tier::managed && !(in_device_memory(t) && on_device(where)))
     fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, or for a device device or peer", to_string(t),
          to_string(where));
   if (!on_device(where)) return tier::host;
   device::require(where.index);
   self_test(where.index);
+  std::uint64_t const free = std::min(device_budget(where.index).limit(), device::memory(where.index).free_bytes);
+  if (!edges && list_bytes + state_allowance(info) <= free - free / 16) t = tier::device;
   return t;
+}
+std::uint64_t bytes_of(edge_lists const& lists) {
+  return lists.targets.bytes() + lists.weights.bytes() + lists.packed_targets.words.bytes() + lists.packed_weights.words.bytes();
 }
 
 memory_block moved(executor& x, memory_block from, tier to, char const* what) {
@@ -122,11 +128,12 @@ edge_list list_of(edge_array const& from) {
 graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
   return as_error([&] {
     load_options how;
-    how.edges = tier_for(o.where, o.edges);
-    how.device = on_device(o.where) ? o.where.index : -1;
-    graph_info const info = read_header(file).info;
+    container_header const header = read_header(file);
+    graph_info const& info = header.info;
     how.weights = o.weights.value_or(info.weights != weight_kind::none);
     how.in_lists = o.in_lists.value_or(info.in_lists);
+    how.device = on_device(o.where) ? o.where.index : -1;
+    how.edges = tier_for(o.where, o.edges, info, list_bytes(header, how));
     how.check = o.check;
     return graph_access::wrap(load_graph(file, how));
   });
@@ -157,7 +164,8 @@ graph_handle generate_graph(generate_options const& options, place where, build_
 
 graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edges) {
   return as_error([&] {
-    tier const to = tier_for(where, edges);
+    graph const& now = graph_access::of(handle);
+    tier const to = tier_for(where, edges, now.info, bytes_of(now.out) + bytes_of(now.in));
     executor x(where);
     graph g = graph_access::take(std::move(handle));
     for (edge_lists* lists : {&g.out, &g.in}) {

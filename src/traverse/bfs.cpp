@@ -407,7 +407,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         double const top_down = top_down_ms(size);
         if (bottom_up || top_down > long_ms) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
-          each = g.info.packed || p > 0.3 ? 1 : p > 0.12 ? 2 : 16 / sizeof(Id);
+          each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
           if (top_down > long_ms) bottom_up = bottom_up_ms(p, each, unexplored - size.edges) < top_down;
         }
       }
@@ -524,10 +524,12 @@ struct bfs_job::impl::over : bfs_job::impl {
 };
 
 bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
+  auto const start = std::chrono::steady_clock::now();
   require_runnable(g.name, g.info, asked);
   bfs_options o = asked;
   if (!o.variant) o.variant = default_variant(g.info, o);
   with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
@@ -553,7 +555,11 @@ bfs_job::bfs_job(bfs_job&&) noexcept = default;
 
 job_setting const& bfs_job::setting() const { return impl_->setting(); }
 std::uint32_t bfs_job::cached_neighbours() const { return impl_->cached_a_vertex(); }
-bfs_run bfs_job::run(std::uint64_t source) { return impl_->run(source); }
+bfs_run bfs_job::run(std::uint64_t source) {
+  bfs_run r = impl_->run(source);
+  r.prepare_ms = std::exchange(prepare_ms_, 0);
+  return r;
+}
 std::vector<std::uint32_t> bfs_job::depths() { return impl_->depths(); }
 std::vector<std::uint64_t> bfs_job::parents() { return impl_->parents(); }
 

@@ -29,6 +29,11 @@ struct bfs_turns {
   static bool stays(N frontier_vertices, N vertices) {
     return frontier_vertices > vertices / back_below;
   }
+  // Sectors of a list that a bottom-up level asks for at once, where one arc in 1 / p leads into the frontier: a request of four takes the
+  // link's machinery no longer than one of one, so who would ask again asks for more.
+  static std::uint32_t sectors_at_once(double p, std::uint32_t id_bytes, bool packed) {
+    return packed || p > 0.3 ? 1 : p > 0.12 ? 2 : 16 / id_bytes;
+  }
 };
 
 // One graph, many sources: the state (a few bytes a vertex, near the place that runs) is made once. Throws errc::usage where access, tier
@@ -58,6 +63,7 @@ class bfs_job {
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  double prepare_ms_ = 0;  // until the first run
 };
 
 std::string_view to_string(bfs_variant v);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -464,8 +465,10 @@ first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64
 }
 
 components_job::components_job(graph const& g, components_options const& o) {
+  auto const start = std::chrono::steady_clock::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void components_job::require_runnable(std::string const&, graph_info const& info, components_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
@@ -478,7 +481,11 @@ components_job::~components_job() = default;
 components_job::components_job(components_job&&) noexcept = default;
 
 job_setting const& components_job::setting() const { return impl_->setting(); }
-components_run components_job::run() { return impl_->run(); }
+components_run components_job::run() {
+  components_run r = impl_->run();
+  r.prepare_ms = std::exchange(prepare_ms_, 0);
+  return r;
+}
 std::vector<std::uint64_t> components_job::labels() { return impl_->labels(); }
 
 std::uint64_t components_job::state_bytes(graph_info const& info, components_options const& o) {

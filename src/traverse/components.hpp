@@ -31,6 +31,7 @@ class components_job {
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  double prepare_ms_ = 0;  // until the first run
 };
 
 // The labels as the user's ids, by internal id: of each component the smallest.

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -49,16 +50,6 @@ struct fold {
   }
 };
 
-template <class T>
-GARNER_HD inline T look(T const* p) {
-#if defined(__CUDA_ARCH__) && defined(GARNER_PR_CG)
-  return __ldcg(p);
-#elif defined(__CUDA_ARCH__) && defined(GARNER_PR_NC)
-  return __ldg(p);
-#else
-  return *p;
-#endif
-}
 template <class Id, bool Packed>
 struct pull_lists {
   csr_view<Id> in;
@@ -73,7 +64,7 @@ struct pull_lists {
     std::uint64_t const* const offsets = in.offsets + at.first;
     span<Id> const slice = known<Packed>(in.arcs(cut.slice_at(offsets[0], offsets[at.length()], at.slice())));
     t.sum_lists(
-        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return look(given + u); },
+        slice, offsets, static_cast<std::uint32_t>(at.length()), [&](Id u) { return given[u]; },
         [&](std::uint32_t k, double part) {
           if (offsets[k] < slice.begin) head[i] = part;
           else if (offsets[k + 1] > slice.end) tail[i] = part;
@@ -442,12 +433,14 @@ struct pagerank_job::impl::push : pagerank_job::impl {
 };
 
 pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
+  auto const start = std::chrono::steady_clock::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);
     if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(g, o);
     else impl_ = std::make_unique<impl::push<id_type>>(g, o);
   });
+  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
@@ -467,7 +460,11 @@ pagerank_job::~pagerank_job() = default;
 pagerank_job::pagerank_job(pagerank_job&&) noexcept = default;
 
 job_setting const& pagerank_job::setting() const { return impl_->job; }
-pagerank_run pagerank_job::run() { return impl_->run(); }
+pagerank_run pagerank_job::run() {
+  pagerank_run r = impl_->run();
+  r.prepare_ms = std::exchange(prepare_ms_, 0);
+  return r;
+}
 std::vector<float> pagerank_job::ranks() { return impl_->ranks(); }
 
 std::uint64_t pagerank_job::state_bytes(graph_info const& info, pagerank_options const& o) {

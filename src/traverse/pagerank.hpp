@@ -33,6 +33,7 @@ class pagerank_job {
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  double prepare_ms_ = 0;  // until the first run
 };
 
 struct ranked {

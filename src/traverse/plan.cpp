@@ -7,6 +7,7 @@
 #include "access/traffic.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/components.hpp"
@@ -65,8 +66,21 @@ class lists {
       return offsets_[v + 1] - offsets_[v] > longer_than ? run_of(offsets_[v], offsets_[v + 1]) : run_traffic{};
     });
   }
-  traffic by_words(bool looks_up = false) const {  // those of 32 neighbouring vertices as one run
+  // Those of 32 neighbouring vertices as one run; lists of one arc part them where `leaves` are not read.
+  traffic by_words(bool looks_up = false, bool leaves = true) const {
     if (!offsets_ || how_ == access_mode::copied) return together(looks_up);
+    if (!leaves)
+      return over((info_.vertices + 31) / 32, [&](std::uint64_t w) {
+        run_traffic all;
+        std::uint64_t const last = smaller(info_.vertices, w * 32 + 32);
+        std::uint64_t begin = offsets_[w * 32];
+        for (std::uint64_t v = w * 32; v < last; ++v) {
+          if (offsets_[v + 1] - offsets_[v] != 1) continue;
+          all = all + run_of(begin, offsets_[v], looks_up);
+          begin = offsets_[v + 1];
+        }
+        return all + run_of(begin, offsets_[last], looks_up);
+      });
     return over((info_.vertices + 31) / 32,
                 [&](std::uint64_t w) { return run_of(offsets_[w * 32], offsets_[smaller(info_.vertices, w * 32 + 32)], looks_up); });
   }
@@ -87,6 +101,7 @@ class lists {
 
  private:
   run_traffic run_of(std::uint64_t begin, std::uint64_t end, bool looks_up = false) const {
+    if (begin >= end) return {};
     if (!packed_) {
       arc_costs costs{how_, info_.id_bytes, true, weighted_};
       costs.looks_up = looks_up;
@@ -172,8 +187,9 @@ void plan_bfs(job_plan& p, graph_info const& info, bfs_options const& o, lists c
 void plan_sssp(job_plan& p, graph_info const& info, sssp_options const& o, lists const& out) {
   p.per = "a run";
   p.iterations_known = true;
+  bool const leaves = info.directed || o.variant == sssp_variant::emogi;  // else nobody reads a list of one arc
   p.crossings.push_back({bound::at_least, "lists and weights, each as often as it is relaxed, if all is reached",
-                         sssp_job::joins_lists(o) ? out.by_words() : out.each()});
+                         sssp_job::joins_lists(o) ? out.by_words(false, leaves) : out.each(leaves ? 0 : 1)});
   traffic weights;
   if (o.access == access_mode::paged) weights.pages = (info.edges * 4 + 4095) / 4096;
   else weights = as_traffic(traffic_of_run(0, info.edges, 4, o.access));
@@ -451,6 +467,18 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   return p;
 }
 
+tier automatic_tier(graph_info const& info, job_options const& asked, stored const& s, std::uint64_t device_bytes) {
+  job_options o = asked;
+  place where;
+  access_mode access{};
+  std::visit([&](auto& job) { where = job.where, access = job.access, job.edges = tier::device, job.device_budget = 0; }, o);
+  tier const otherwise = default_tier(where, access);
+  if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
+  if (device_bytes == budget::unlimited) return otherwise;  // nothing is known of it
+  // A part is spared for what others take meanwhile, and for the device cache.
+  return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
+}
+
 std::uint64_t job_plan::bytes(tier where) const {
   std::uint64_t sum = 0;
   for (plan_row const& r : rows) sum += r.where == where ? r.bytes : 0;
@@ -466,6 +494,12 @@ std::uint64_t job_plan::bytes_link() const {
   std::uint64_t sum = 0;
   for (crossing const& c : crossings) sum += c.before ? 0 : c.link.bytes_link() * c.times.value_or(1);
   return sum - std::min(sum, bytes_saved() * iterations);
+}
+std::uint64_t job_plan::first_bytes_link() const {
+  std::uint64_t sum = bytes_link();
+  for (crossing const& c : crossings) sum += c.before ? c.link.bytes_link() : 0;
+  for (planned_part const& c : kept) sum += c.to_make ? 0 : c.bytes;  // read from the lists, or brought over from the file's
+  return sum;
 }
 double job_plan::ms(link_rates const& rates) const {
   double ms = 0;

@@ -94,12 +94,19 @@ struct job_plan {
   std::uint64_t bytes_saved() const;
   // While the clock runs: of all iterations where they are known, else of one.
   std::uint64_t bytes_link() const;
+  // Of a first search: with what crosses before its clock starts. And whether a search that never turns round crosses less, in which case
+  // a graph that is searched once is better searched by levels.
+  std::uint64_t first_bytes_link() const;
+  bool levels_cheaper_once() const { return levels_at_most && levels_at_most->bytes_link() < first_bytes_link(); }
   double ms(link_rates const& rates) const;  // of the link alone; unset rates of `paged` give 0
 };
 
 // `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
 job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
+// Where the edges belong where nobody said, with `device_bytes` free: in the device's memory if they fit there beside the job's state;
+// else, and where the job repeats the paper (its variant, or an access other than aligned), where default_tier says.
+tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);
 // Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
 bool reads_in_lists(graph_info const& info, job_options const& o);
 

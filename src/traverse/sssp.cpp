@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -66,7 +67,7 @@ struct relax {
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
-    // if (has_bit(settled, u)) return;
+    if (has_bit(settled, u)) return;
     auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);
@@ -375,7 +376,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     return true;
   }
   near_pile pile() const {
-    bool const leaves = false && !job.g.info.directed && options.variant != sssp_variant::emogi;
+    bool const leaves = !job.g.info.directed && options.variant != sssp_variant::emogi;
     return {near.data(), walked.data(), job.offsets(), source, leaves};
   }
 
@@ -409,7 +410,7 @@ struct sssp_job::impl::over : sssp_job::impl {
       if (front.size().vertices == 0 && below < Measure::infinity) {
         width.follow(arcs, r.edges + size.edges);
         arcs = 0;
-        if (move_on(below)) ++r.thresholds;
+        while (front.size().vertices == 0 && move_on(below)) ++r.thresholds;  // again where it brought only vertices that need no reading
       }
       clock::time_point const now = clock::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -476,12 +477,14 @@ struct sssp_job::impl::over : sssp_job::impl {
 };
 
 sssp_job::sssp_job(graph const& g, sssp_options const& o) {
+  auto const start = std::chrono::steady_clock::now();
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     if (g.info.weights == weight_kind::u32) impl_ = std::make_unique<impl::over<Id, whole_distance>>(g, o);
     else impl_ = std::make_unique<impl::over<Id, real_distance>>(g, o);
   });
+  prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void sssp_job::require_runnable(std::string const& name, graph_info const& info, sssp_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
@@ -499,7 +502,11 @@ sssp_job::~sssp_job() = default;
 sssp_job::sssp_job(sssp_job&&) noexcept = default;
 
 job_setting const& sssp_job::setting() const { return impl_->setting(); }
-sssp_run sssp_job::run(std::uint64_t source) { return impl_->run(source); }
+sssp_run sssp_job::run(std::uint64_t source) {
+  sssp_run r = impl_->run(source);
+  r.prepare_ms = std::exchange(prepare_ms_, 0);
+  return r;
+}
 std::vector<std::uint64_t> sssp_job::distances() { return impl_->distances(); }
 std::vector<float> sssp_job::real_distances() { return impl_->real_distances(); }
 std::vector<std::uint64_t> sssp_job::parents() { return impl_->parents(); }

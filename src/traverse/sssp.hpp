@@ -39,6 +39,7 @@ class sssp_job {
  private:
   struct impl;
   std::unique_ptr<impl> impl_;
+  double prepare_ms_ = 0;  // until the first run
 };
 
 }  // namespace garner

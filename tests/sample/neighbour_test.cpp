@@ -30,7 +30,7 @@ graph random_graph(bool undirected, std::uint32_t id_bytes = 4, bool duplicates 
   o.in_lists = !undirected;
   return make_graph(arcs, undirected, 2003, o);
 }
-graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where); }
+graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
 
 // Who may pull: the in-neighbours of v, from the out-lists.
 std::vector<std::set<std::uint64_t>> in_neighbours(graph const& g) {

@@ -97,7 +97,7 @@ void expect_near(std::vector<float> const& got, std::vector<double> const& wante
 }
 
 // The graph where this place reads it.
-graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where); }
+graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
 
 class scores_at : public at_place {};
 GARNER_AT_EVERY_PLACE(scores_at);

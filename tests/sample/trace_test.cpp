@@ -22,7 +22,7 @@ using namespace garner::testing;
 graph_handle kron(place where, int scale = 10) {
   generate_options o;
   o.scale = scale;
-  return bring_to(generate_graph(o), where);
+  return bring_to(generate_graph(o), where, tier::host);
 }
 std::string temporary(char const* name) { return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string(); }
 std::string bytes_of_file(std::string const& file) {

@@ -35,7 +35,7 @@ void map(graph& g, place where) {
 struct asked {
   std::uint64_t open = 0, sectors = 0;
 };
-asked twin(graph const& g, std::vector<std::uint32_t> const& depth, std::uint32_t level, bool push) {
+asked twin(graph const& g, std::vector<std::uint32_t> const& depth, std::uint32_t level, bool push, std::uint32_t sectors_at_once = 1) {
   std::uint64_t const n = g.info.vertices;
   cached_neighbours_view const cached_neighbours(g.cached_neighbours.data(), n, g.cached_per_vertex);
   auto const in_frontier = [&](std::uint64_t v) { return depth[v] == level; };
@@ -56,10 +56,10 @@ asked twin(graph const& g, std::vector<std::uint32_t> const& depth, std::uint32_
     if (!open[v]) continue;
     ++all.open;
     for (std::uint64_t i = g.out.offsets[v], end = g.out.offsets[v + 1]; i < end;) {
-      std::uint64_t const sector_ends = std::min(end, i / 8 * 8 + 8);
+      std::uint64_t const step = 8 * sectors_at_once, step_ends = std::min(end, i / step * step + step);
       bool hit = false;
-      for (; i < sector_ends; ++i) hit |= in_frontier(target_at(g, i));
-      ++all.sectors;
+      all.sectors += (step_ends + 7) / 8 - i / 8;
+      for (; i < step_ends; ++i) hit |= in_frontier(target_at(g, i));
       if (hit) break;
     }
   }
@@ -131,7 +131,11 @@ TEST(cached_neighbours, asked_both_ways_leave_what_the_twin_says) {
     auto const turn = std::find_if(r.levels.begin(), r.levels.end(), [](bfs_level const& l) { return l.bottom_up; });
     ASSERT_NE(turn, r.levels.end());
     auto const level = static_cast<std::uint32_t>(turn - r.levels.begin());
-    asked const pulled = twin(g, depth, level, false), both = twin(g, depth, level, true);
+    std::uint64_t unexplored = g.info.edges;
+    for (std::uint32_t l = 0; l < level; ++l) unexplored -= r.levels[l].edges;
+    double const p = static_cast<double>(turn->edges) / static_cast<double>(unexplored);
+    std::uint32_t const at_once = bfs_turns::sectors_at_once(p, 4, false);
+    asked const pulled = twin(g, depth, level, false, at_once), both = twin(g, depth, level, true, at_once);
     ASSERT_GT(pulled.open, 5000u);  // else nothing is pushed
     EXPECT_GT(pulled.sectors * 2, both.sectors * 3);
     double const seen = static_cast<double>(turn->bytes_link) / 32, want = static_cast<double>(both.sectors);

@@ -200,7 +200,7 @@ class faults : public at_place {
 // The limit is set to what is in use, and raised by as much as the refused allocation asked for until the job is done: so each
 // allocation that passes what was held before is refused once.
 TEST_P(faults, a_budget_that_refuses_each_allocation_in_turn) {
-  graph_handle const g = bring_to(sample(), where());
+  graph_handle const g = bring_to(sample(), where(), tier::host);
   for (task const& t : jobs) {
     std::uint64_t const want = t.run(g, where());
     budget& near = where().kind == place_kind::device ? device_budget(0) : host_budget();
@@ -240,7 +240,7 @@ TEST_P(faults, the_kth_new_fails) {
 #endif
   if (where().kind == place_kind::device)
     GTEST_SKIP() << "the CUDA runtime in this program would be refused too, and is not asked to bear it";
-  graph_handle const g = bring_to(sample(6), where());
+  graph_handle const g = bring_to(sample(6), where(), tier::host);
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
     std::uint64_t const want = t.run(g, where()), held = host_budget().used();
@@ -264,7 +264,7 @@ TEST_P(faults, the_kth_new_fails) {
 }
 
 TEST_P(faults, an_interrupt_stops_each_job) {
-  graph_handle const g = bring_to(sample(where().kind == place_kind::simulated ? 10 : 13), where());
+  graph_handle const g = bring_to(sample(where().kind == place_kind::simulated ? 10 : 13), where(), tier::host);
   for (task const& t : jobs) {
     SCOPED_TRACE(t.name);
     std::uint64_t const want = t.run(g, where()), held = host_budget().used();

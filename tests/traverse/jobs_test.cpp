@@ -118,7 +118,7 @@ std::string name_of(shape const& s, vertex_order by) { return std::string(s.name
 
 class jobs : public at_place {
  protected:
-  graph_handle ordered(shape const& s, vertex_order by) const { return bring_to(reorder_graph(make(s), {by, 3}), where()); }
+  graph_handle ordered(shape const& s, vertex_order by) const { return bring_to(reorder_graph(make(s), {by, 3}), where(), tier::host); }
   template <class Options>
   Options options() const {
     Options o;
@@ -254,7 +254,7 @@ TEST_P(jobs, pagerank_in_any_order) {
 
 TEST_P(jobs, of_an_empty_graph) {
   for (vertex_order by : orders) {
-    graph_handle const g = bring_to(reorder_graph(build_graph({}), {by, 1}), where());
+    graph_handle const g = bring_to(reorder_graph(build_graph({}), {by, 1}), where(), tier::host);
     EXPECT_TRUE(g.ids().empty());
     EXPECT_EQ(components(g, options<components_options>()).label.size(), 0u);
     EXPECT_EQ(pagerank(g, options<pagerank_options>()).rank.size(), 0u);

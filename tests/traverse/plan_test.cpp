@@ -144,6 +144,66 @@ TEST(plan, tiers_of_a_device) {
   EXPECT_EQ(p.ms(link_rates::of(51)), 0);
 }
 
+// Where nobody says, the edges lie on a device that has room for them, the state and a sixteenth besides.
+TEST(plan, the_tier_is_chosen_by_what_fits) {
+  graph const g = kron(12, 4, weight_kind::u32);
+  place const device{place_kind::device, 0};
+  for (job_options o : every_job()) {
+    SCOPED_TRACE(fmt::format("{} {}", to_string(kind_of(o)), variant_of(o)));
+    at(o, device);
+    job_options near = o;
+    std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, near);
+    std::uint64_t const all = make_plan(g.info, near).device_bytes(), enough = all + all / 15 + 16;
+    bool const paper = variant_of(o) == "emogi";
+    EXPECT_EQ(automatic_tier(g.info, o, {}, enough), paper ? tier::host : tier::device);
+    EXPECT_EQ(automatic_tier(g.info, o, {}, all), tier::host);
+    EXPECT_EQ(automatic_tier(g.info, o, {}, budget::unlimited), tier::host);  // a device that nothing is known of
+    for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::copied}) {
+      at(o, device, how);
+      EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::host);
+    }
+    at(o, device, access_mode::paged);
+    EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::managed);
+    at(o, {place_kind::simulated, 0});
+    EXPECT_EQ(automatic_tier(g.info, o, {}, enough), tier::host);
+  }
+}
+
+// open_graph() and bring_to() know no job: what they allow for one is no less than any takes.
+TEST(plan, the_allowance_for_state_holds_every_job) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (std::uint64_t vertices : {std::uint64_t{1}, std::uint64_t{1} << 14, std::uint64_t{1} << 26})
+      for (std::uint64_t degree : {0, 1, 16, 64})
+        for (bool directed : {false, true})
+          for (job_options o : every_job()) {
+            graph_info info;
+            info.vertices = vertices, info.edges = vertices * degree, info.id_bytes = id_bytes, info.directed = info.in_lists = directed;
+            info.weights = weight_kind::u32;
+            at(o, {place_kind::device, 0});
+            std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, o);
+            job_plan const p = make_plan(info, o);
+            std::uint64_t lists = 0;
+            for (plan_row const& r : p.rows)
+              lists += r.where == tier::device && (r.what.starts_with("targets") || r.what == "weights") ? r.bytes : 0;
+            EXPECT_LE(p.device_bytes() - lists, state_allowance(info)) << to_string(kind_of(o)) << " " << variant_of(o) << " " << degree;
+          }
+}
+
+// A first search pays for finding the best neighbours; a file that keeps them spares it that.
+TEST(plan, one_search_is_cheaper_by_levels) {
+  graph const g = kron(12);
+  bfs_options o;
+  o.where = {place_kind::simulated, 0};
+  job_plan const made = make_plan(g.info, o, {}, g.out.offsets.data());
+  EXPECT_TRUE(made.levels_cheaper_once());
+  EXPECT_GT(made.first_bytes_link(), made.levels_at_most->bytes_link());
+  stored kept;
+  kept.cached_neighbours = 2;
+  job_plan const read = make_plan(g.info, o, kept, g.out.offsets.data());
+  EXPECT_FALSE(read.levels_cheaper_once());
+  EXPECT_LT(read.first_bytes_link(), read.levels_at_most->bytes_link());
+}
+
 // What crosses is bounded as the plan says; what it says exactly is the closed form, which a trace without a cache may undercut only where
 // lanes meet in a line.
 TEST(plan, what_crosses_is_what_a_simulated_run_asks_for) {

@@ -197,11 +197,13 @@ TEST_P(sssp, sums_rounds_and_parents) {
       sssp_job job(g, o);
       sssp_run const r = job.run(5);
       auto const want = dijkstra<std::uint64_t>(original, 5);
+      bool const skips_leaves = !original.info.directed && variant != sssp_variant::emogi;
       std::uint64_t reached = 0, sum = 0, largest = 0, edges = 0, read = 0;
       for (std::uint64_t v = 0; v < want.size(); ++v)
         if (want[v] != ~std::uint64_t{0}) {
           ++reached, sum += want[v], largest = std::max(largest, want[v]);
-          edges += original.out.offsets[v + 1] - original.out.offsets[v];
+          std::uint64_t const degree = original.out.offsets[v + 1] - original.out.offsets[v];
+          if (degree > 1 || v == 5 || !skips_leaves) edges += degree;
         }
       EXPECT_EQ(r.reached, reached);
       EXPECT_EQ(r.distance_sum, sum);

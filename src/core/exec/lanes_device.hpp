@@ -297,29 +297,20 @@ struct device {
       auto const length = static_cast<std::uint32_t>(r.end - first);
       total_type total{}, whole{};  // whole: of the steps in which no list ended, mine
       bool any_whole = false;       // for all lanes alike
-#ifndef GARNER_SUM_GROUPS
-#define GARNER_SUM_GROUPS 1
-#endif
-      constexpr int groups = GARNER_SUM_GROUPS;
-      T v[groups][in_flight];
+      T v[in_flight];
+      if (length) fetch(r, first, v, place);
+      for (std::uint32_t s = 0; s < length; s += in_flight * 32) {
+        value c[in_flight];
 #pragma unroll
-      for (int g = 0; g < groups; ++g)
-        if (g * in_flight * 32 < length) fetch(r, first + g * in_flight * 32, v[g], place);
-      for (std::uint32_t s = 0; s < length; s += groups * in_flight * 32) {
-        value c[groups * in_flight];
-#pragma unroll
-        for (int k = 0; k < groups * in_flight; ++k) {
+        for (int k = 0; k < in_flight; ++k) {
           std::uint64_t const j = first + s + k * 32 + me;
           c[k] = value{};
-          if (j >= r.begin && j < r.end) c[k] = f(v[k / in_flight][k % in_flight]);
+          if (j >= r.begin && j < r.end) c[k] = f(v[k]);
         }
+        std::uint32_t const next = s + in_flight * 32;
+        if (next < length) fetch(r, first + next, v, place);
 #pragma unroll
-        for (int g = 0; g < groups; ++g) {
-          std::uint32_t const next = s + (groups + g) * in_flight * 32;
-          if (next < length) fetch(r, first + next, v[g], place);
-        }
-#pragma unroll
-        for (int k = 0; k < groups * in_flight; ++k) {
+        for (int k = 0; k < in_flight; ++k) {
           std::uint32_t const step = s + k * 32;
           if (step >= length) break;  // for all lanes alike
           bool const ends = begin < end && end > step && end <= step + 32;
