@@ -107,7 +107,7 @@ class TieredTensor(tables.Tiered[Any], torch.Tensor):  # type: ignore[misc, over
     def row_kind(self) -> torch.dtype:
         return library.row_type(self._table.kind)
 
-    def cuda(self, device: Any = None, **how: Any) -> Any:
+    def cuda(self, device: Any = None, **how: Any) -> Any:  # type: ignore[override]
         return self.to("cuda" if device is None else torch.device("cuda", device) if isinstance(device, int) else device)
 
     def untyped_storage(self) -> Any:
