@@ -270,6 +270,10 @@ class BfsRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def gteps(self) -> float:
         """1e9 edges a second; of an undirected graph each edge counts once"""
 
@@ -395,6 +399,10 @@ class SsspRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def link(self) -> Traffic: ...
 
     @property
@@ -495,6 +503,10 @@ class ComponentsRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def link(self) -> Traffic: ...
 
     @property
@@ -571,6 +583,10 @@ class PagerankRun:
 
     @property
     def ms(self) -> float: ...
+
+    @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
 
     @property
     def link(self) -> Traffic: ...
