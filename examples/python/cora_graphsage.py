@@ -82,7 +82,7 @@ def train(features, labels, sets, edges, device, epochs=30, batch=32, fanouts=(1
     """Trains; the accuracy on the test set of the epoch that was best on the validation set."""
     torch.manual_seed(seed)
     # A tensor in host memory is indexed there and its rows are copied; a tiered table takes ids where the model is.
-    near = "cpu" if isinstance(features, torch.Tensor) else device
+    near = device if hasattr(features, "tiers") else "cpu"
     sampler = Sampler(edges, len(labels), seed)
     model = GraphSage([features.shape[1], hidden, int(labels.max()) + 1]).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)

@@ -19,6 +19,7 @@ struct build_info {
   std::string no_device;  // why there is no usable device, and what to try; empty where there is one
   std::vector<device_info> devices;
 };
+char const* version() noexcept;  // "0.1.0"; asks no device
 build_info describe_build();
 
 // "8GiB", "1.5 GiB", "512M": powers of 1024; "8GB", "512 MB": of 1000; "1.5e9", "4096". errc::usage shows examples.

@@ -24,4 +24,10 @@ class error : public std::runtime_error {
   errc code_;
 };
 
+// An id that names nothing: a vertex that a graph has not, a row outside a table. Its code is errc::input.
+class id_error : public error {
+ public:
+  explicit id_error(std::string const& message) : error(errc::input, message) {}
+};
+
 }  // namespace garner

@@ -57,6 +57,8 @@ struct row_array {
 // no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header says, big-endian, of
 // objects or of records; errc::usage where `as` takes other bytes than the file's elements.
 row_array read_rows(std::filesystem::path const& file, std::optional<element> as = {});
+// The same where the file lies: mapped, read as its pages are asked for, and held open until the last owner lets go. Keep it unchanged.
+row_array map_rows(std::filesystem::path const& file, std::optional<element> as = {});
 // The same for a table that is there: its bytes seen as other elements of as many bytes, or as u8, or u8 as any. Nothing is converted.
 row_array seen_as(row_array rows, element as);
 

@@ -87,6 +87,17 @@ std::vector<std::string> save_graph(graph_handle const& g, std::filesystem::path
 graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path const& out, build_options const& options = {},
                          build_report* report = nullptr);
 
+// The neighbour lists as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Where they lie plain in host memory,
+// in the order of ids(), they are the graph's own, which must outlive them and stay where it is; else copies, which `owner` keeps.
+struct graph_lists {
+  std::uint64_t const* offsets = nullptr;  // vertices + 1
+  void const* targets = nullptr;           // info().edges of info().id_bytes each, ascending in each list
+  void const* weights = nullptr;           // 4 bytes each, as info().weights says; null where there are none
+  bool offsets_copied = false, targets_copied = false, weights_copied = false;
+  std::shared_ptr<void const> owner = {};
+};
+graph_lists lists_of(graph_handle const& g);
+
 // What Garner may take, in bytes; whatever would pass it throws errc::memory. At start: what the machine allows.
 void limit_host_memory(std::uint64_t bytes);
 void limit_device_memory(int device, std::uint64_t bytes);

@@ -9,17 +9,24 @@
 
 garner.info() tells version, GPU support and devices. Errors are garner.Error; docs/python.md says more.
 """
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+
 from .errors import *  # noqa: F401,F403
 from ._garner import *  # noqa: F401,F403  (what it holds stands in _garner.pyi)
 from . import _garner
+from ._arguments import speak as _speak
+from .graphs import build as build
+from .tables import Tiered as Tiered, TierRows as TierRows, shared as shared, tiered as tiered, unified as unified
 
-__version__ = _garner.info()["version"]
-
-if hasattr(_garner, "Table"):
-    from .tables import Tiered, Unified, shared, tiered, unified  # noqa: F401
+__version__: str = _garner._version()
+_speak(_garner, globals())
 
 
-def __getattr__(name):
+if _TYPE_CHECKING:
+    from . import torch as torch
+
+
+def _later(name: str) -> _Any:
     """garner.torch, once it is asked for: torch takes seconds to import, and is not needed otherwise."""
     if name != "torch":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -31,3 +38,7 @@ def __getattr__(name):
         if e.name != "torch":
             raise
         raise ImportError("garner.torch needs torch, which is not installed here", name="torch") from e
+
+
+if not _TYPE_CHECKING:  # which else takes every name for one that is there
+    __getattr__ = _later

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
+
+def _version() -> str: ...
 
 def info() -> dict[str, object]:
     """
@@ -63,9 +65,7 @@ class GraphInfo:
 
     @property
     def order(self) -> str:
-        """
-        'natural', 'degree', 'bfs', 'random', or 'score' (as `garner reorder --by score` lays them)
-        """
+        """'natural', 'degree', 'bfs', 'random' or 'score'"""
 
     @property
     def packed(self) -> bool:
@@ -118,15 +118,23 @@ class Graph:
 
     def __repr__(self) -> str: ...
 
-    def ids(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
-        """All vertices by the user's ids, ascending. Shape: (vertices,), uint64."""
+    def ids(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+        """All vertices by the user's ids, ascending. Shape: (vertices,), int64."""
+
+    def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32] | None]:
+        """
+        The neighbour lists as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) takes
+        them: row k is the vertex ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order
+        of ids(); the graph stays there as long as such arrays live. Packed lists, lists on a device and those of a reordered graph are
+        copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.
+        """
 
     def position(self, id: int) -> int:
         """
-        The k with ids()[k] == id: where this vertex stands in every result. Errors: InputError where there is none.
+        The k with ids()[k] == id: where this vertex stands in every result. Errors: IdError where there is none.
         """
 
-    def save(self, file: object) -> list[str]:
+    def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]:
         """
         Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.
         Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.
@@ -138,19 +146,20 @@ class Graph:
         In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.
         """
 
-    def reorder(self, by: str = 'degree', seed: int = 1) -> Graph:
+    def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph:
         """
-        Lays the vertices in another order inside ('degree', 'bfs', 'random'; 'natural' again); ids and results stay the user's.
+        Lays the vertices in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the user's.
+        scores: 'score': shape (vertices,), float32, as garner.score gives them: the highest first.
         In place, and returns it; edges lie in host memory afterwards. Errors: as of to().
         """
 
-    def pick_sources(self, count: int, seed: int = 1) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+    def pick_sources(self, count: int, seed: int = 1) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """
-        Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty where
+        Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), int64; empty where
         no vertex has edges.
         """
 
-def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> Graph:
+def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> Graph:
     """
     Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
 
@@ -161,7 +170,7 @@ def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None =
     Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.
     """
 
-def read(file: str | os.PathLike, *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
     """
     Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,
     plain, .gz or .zst).
@@ -175,22 +184,8 @@ def read(file: str | os.PathLike, *, undirected: bool | None = None, keep_duplic
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
-def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
-    """
-    A graph of edges in memory: source[i] -> target[i].
-
-    source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected
-    edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.
-    vertices: ids 0 to vertices - 1 exist, with or without edges
-    The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile).
-    undirected: each edge in both directions; None: as the format says, else directed
-    keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
-    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
-    numbering: 'automatic', 'keep' (gaps become isolated vertices) or 'compact'; id_bytes: 4, 8, or 0 for what fits
-    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
-    host_budget: bytes of host memory that may be taken, as "8GiB"
-    Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
-    """
+def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph:
+    """garner.build, of arrays."""
 
 def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = 'host', undirected: bool | None = None, keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = 'automatic', id_bytes: int = 0, draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
     """
@@ -207,11 +202,11 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
-UNREACHED: int = 4294967295
+UNREACHED: int = -1
 
-NO_VERTEX: int = 18446744073709551615
+NO_VERTEX: int = -1
 
-UNREACHED_DISTANCE: int = 18446744073709551615
+UNREACHED_DISTANCE: int = -1
 
 class Traffic:
     """
@@ -280,6 +275,10 @@ class BfsRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def gteps(self) -> float:
         """1e9 edges a second; of an undirected graph each edge counts once"""
 
@@ -301,13 +300,13 @@ class BfsResult:
     def run(self) -> BfsRun: ...
 
     @property
-    def depth(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """shape (vertices,); UNREACHED where the source does not lead"""
+    def depth(self) -> numpy.typing.NDArray[numpy.int64]:
+        """shape (vertices,); -1 (UNREACHED) where the source does not lead"""
 
     @property
-    def parent(self) -> numpy.typing.NDArray[numpy.uint64]:
+    def parent(self) -> numpy.typing.NDArray[numpy.int64]:
         """
-        shape (vertices,); a vertex before it on some shortest path, the source its own, NO_VERTEX where unreached
+        shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
         """
 
 def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> BfsResult:
@@ -345,10 +344,10 @@ class BfsSearch:
 
     def run(self, source: int) -> BfsRun: ...
 
-    def depths(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C')]:
+    def depths(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """Of the last run: as BfsResult.depth."""
 
-    def parents(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+    def parents(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """Of the last run: as BfsResult.parent."""
 
 class SsspRound:
@@ -405,6 +404,10 @@ class SsspRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def link(self) -> Traffic: ...
 
     @property
@@ -422,9 +425,9 @@ class SsspResult:
     def run(self) -> SsspRun: ...
 
     @property
-    def distance(self) -> numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]:
+    def distance(self) -> numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32]:
         """
-        shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity
+        shape (vertices,); u32 weights: int64, -1 (UNREACHED_DISTANCE) where the source does not lead; f32 weights: float32, infinity
         """
 
 def sssp(graph: Graph, source: int, *, variant: str = 'near_far', delta: float | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> SsspResult:
@@ -461,10 +464,10 @@ class SsspSearch:
 
     def run(self, source: int) -> SsspRun: ...
 
-    def distances(self) -> numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]:
+    def distances(self) -> numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32]:
         """Of the last run: as SsspResult.distance."""
 
-    def parents(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C')]:
+    def parents(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """Of the last run: as BfsResult.parent; one more read of the edges."""
 
 class ComponentsPhase:
@@ -505,6 +508,10 @@ class ComponentsRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def link(self) -> Traffic: ...
 
     @property
@@ -522,7 +529,7 @@ class ComponentsResult:
     def run(self) -> ComponentsRun: ...
 
     @property
-    def label(self) -> numpy.typing.NDArray[numpy.uint64]:
+    def label(self) -> numpy.typing.NDArray[numpy.int64]:
         """shape (vertices,); the smallest id of its component"""
 
 def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024) -> ComponentsResult:
@@ -583,6 +590,10 @@ class PagerankRun:
     def ms(self) -> float: ...
 
     @property
+    def prepare_ms(self) -> float:
+        """of a first run: what came before its clock; of later ones 0"""
+
+    @property
     def link(self) -> Traffic: ...
 
     @property
@@ -634,11 +645,11 @@ class Unified:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
     @property
-    def array(self) -> numpy.typing.NDArray:
+    def array(self) -> numpy.typing.NDArray[Any]:
         """the host array, for NumPy"""
 
     @property
-    def shape(self) -> tuple: ...
+    def shape(self) -> tuple[int, ...]: ...
 
     @property
     def device(self) -> int:
@@ -692,7 +703,7 @@ class Table:
         """
 
     @property
-    def shape(self) -> tuple: ...
+    def shape(self) -> tuple[int, ...]: ...
 
     @property
     def kind(self) -> str:
@@ -720,6 +731,22 @@ class Table:
 
     def hits(self, ids: tuple[int, int, int, bool]) -> dict[str, int]: ...
 
+def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: Sequence[int] = (12, 12, 12), rule: str = 'all', batch: int = 1000, damping: float = 0.85, tolerance: float = 1e-06, iterations: int = 1000, presample: int = 8, place: object = 'host', access: str = 'aligned', edges: str | None = None) -> numpy.typing.NDArray[numpy.float32]:
+    """
+    Which rows of a feature table a GNN training with neighbour sampling will read most: garner.tiered(features, scores=...) keeps the
+    rows of the highest near, Graph.reorder('score', scores=...) lays the vertices so. Shape (vertices,), float32; entry k belongs to the
+    vertex graph.ids()[k], so row k of the table shall be of that vertex. An edge u -> v says that sampling v may read u.
+
+    by: 'expected' (accesses an epoch, predicted), 'sampled' (the same, corrected by mini-batches sampled beforehand), 'wrpr' (weighted
+    reverse PageRank), 'rpr' (reverse PageRank), 'degree'; the first three want train
+    train: ids of the training vertices, or a share of all as 0.1, drawn by train_seed
+    fanouts, rule, batch: expected, sampled: neighbours drawn at each hop; 'all' (DGL) or 'last' (PyG) sample on; vertices a mini-batch
+    presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not converged)
+    place, access, edges: as of the jobs
+    Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set or, sampled, a directed
+    graph without in-lists, OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).
+    """
+
 class Shared:
     """
     One table in host memory for several processes of a user; garner.shared makes it or attaches to it. Gone with the
@@ -728,11 +755,11 @@ class Shared:
     """
 
     @property
-    def array(self) -> numpy.typing.NDArray:
+    def array(self) -> numpy.typing.NDArray[Any]:
         """the table itself, for NumPy; only its creator may write"""
 
     @property
-    def shape(self) -> tuple: ...
+    def shape(self) -> tuple[int, ...]: ...
 
     @property
     def dtype(self) -> object:
@@ -768,7 +795,11 @@ class Shared:
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickled, it is its name: who unpickles it attaches."""
 
     def __repr__(self) -> str: ...
+
+def _create_shared(name: str, shape: Sequence[int], type: tuple[int, int], replace_stale: bool) -> Shared: ...
+
+def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, wait_seconds: float) -> Shared: ...

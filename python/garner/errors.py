@@ -1,6 +1,8 @@
 """What Garner raises: one class a kind, each also of the class that Python has for it; the message is the library's: one line that says
 what, the values, where, and what to try."""
 
+import re as _re
+
 
 class Error(RuntimeError):
     """Of every kind but Interrupted."""
@@ -12,6 +14,10 @@ class UsageError(Error, ValueError):
 
 class InputError(Error, ValueError):
     """The data are bad: a file that lies, a vertex or a row that does not exist."""
+
+
+class IdError(InputError, IndexError):
+    """A vertex or a row that does not exist."""
 
 
 class FileError(Error, OSError):
@@ -34,6 +40,52 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C stopped the work. Not an Error, so that `except Exception` does not swallow it."""
 
 
-__all__ = ["Error", "UsageError", "InputError", "FileError", "OutOfMemory", "DeviceError", "InternalError", "Interrupted"]
+__all__ = ["Error", "UsageError", "InputError", "IdError", "FileError", "OutOfMemory", "DeviceError", "InternalError", "Interrupted"]
 for _name in __all__:
     globals()[_name].__module__ = "garner"  # as tracebacks say it
+
+# What the library says to the users of the program and of C++, and what that is here. The first that fits; the rest of a message stays.
+_here = [(_re.compile(there), here) for there, here in [
+    (r"say --compact if", r"say numbering='compact' if"),
+    (r"add them with `garner convert --in-lists`", r"build or read it with in_lists=True"),
+    (r"convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`",
+     r"build it with weights, or draw some: draw_weights=(1, 255) where it is built, read or generated"),
+    (r"draw them with garner convert .* NEW\.gnr --weights 1:255", r"draw some: draw_weights=(1, 255) where it is built, read or generated"),
+    (r"make one with `garner convert (.*) OUT\.gnr`", r"make one: garner.read('\1').save('OUT.gnr')"),
+    (r"open_graph opens it", r"garner.open opens it"),
+    (r"open the graph with that place, or bring_to\(\) it there", r"open it with that place=, or bring it there with its to()"),
+    (r"bring_to\(\) the graph to (that tier|place \S+)", r"bring it to \1 with its to()"),
+    (r"bring the graph to place host first", r"call its to('host') first"),
+    (r"leave `edges` unset", r"leave edges= out"),
+    (r"draw others with garner convert --weights 1:255", r"draw others: draw_weights=(1, 255) where it is built, read or generated"),
+    (r"draw some with --weights", r"draw some: draw_weights=(1, 255) where it is built, read or generated"),
+    (r" \(name one with --to\)", r" by the ending of the name"),
+    (r"; lower --skip-lines", r""),
+    (r"\(unified_tensor\)", r"(garner.unified)"),
+    (r"\(garner info lists", r"(garner.info() lists"),
+    (r"\(--no-check\)", r"(check=False)"),
+    (r"load it checked, or say garner stats .* --check", r"open it with check=True"),
+    (r"build with CUDA=1, or say --place host or simulated", r"install it with CUDA=1, or say place='host' or 'simulated'"),
+    (r"(is this|is it) another format\? Then say --from", r"\1 another format? Then name the file as that format's are"),
+    (r", or say --from FORMAT or --to FORMAT", r""),
+    (r"--from FORMAT or --to FORMAT", r"name it so"),
+    (r"; build with CUDA=1, or say place host", r"; install it with CUDA=1, or say place host"),
+    (r"\(units are powers of 1024\)", r"(KiB, MiB and GiB are powers of 1024, kB, MB and GB of 1000)"),
+    (r"is it a \.wel\? Then say --from wel", r"is it a .wel? Then name it so"),
+    (r"is it an \.el\? Then say --from el", r"is it an .el? Then name it so"),
+    (r"\(a list of edges alone: say --from\)", r"(name a list of edges alone as its format's are)"),
+    (r", --skip-lines N passes over N lines", r""),
+    (r"; if it counts vertices and edges, read again with --skip-lines \S+", r"; if it counts vertices and edges, remove it"),
+    (r" \(--ignore-weights reads the edges alone\)", r""),
+    (r"unless --undirected is said", r"unless undirected=True is said"),
+    (r"--undirected mirrors", r"undirected=True mirrors"),
+    (r"raise the host budget", r"raise the host budget (garner.limit_host_memory)"),
+    (r"raise its budget", r"raise its budget (garner.limit_device_memory)"),
+]]
+
+
+def in_python(message: str) -> str:
+    """A message of the library's in the words of this package."""
+    for there, here in _here:
+        message = there.sub(here, message)
+    return message

@@ -1,13 +1,29 @@
 """Feature tables: what garner.unified and garner.tiered give. Ids and rows are arrays of NumPy, torch or CuPy; which of them, a library
 object below (or garner.torch) knows. The work is done by _garner.Table, on addresses."""
+from __future__ import annotations
+
+import math
 import operator
+import os
+import sys
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 
 from . import _garner
-from ._garner import Shared, Unified
-from .errors import UsageError
+from ._garner import GatherRun, Shared, Unified
+from .errors import IdError, InputError, UsageError
+
+if TYPE_CHECKING:  # none of these is needed to run
+    import numpy.typing as npt
+    import torch
+    from typing_extensions import Self
+
+# Addresses of ids and of rows where the table gathers, the stream, and what brings the rows to the device of ids.
+Brought = tuple[list[int], list[int], int, "Callable[[], list[Any]]"]
+Rows = TypeVar("Rows")  # what slices of a table are: of the library that it was made of
 
 # What libgarner takes as it is. Its ids of 4 bytes are signed, so uint32 is widened.
 _whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64))
@@ -16,7 +32,7 @@ _whole = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64))
 class _NumPy:
     """Ids and rows of the host. A device reads and writes them in place: they are pinned for the call."""
 
-    def ids(self, ids, rows):
+    def ids(self, ids: Any, rows: int) -> Any:
         ids = np.asarray(ids)
         if ids.dtype == bool:
             if ids.shape != (rows,):
@@ -28,29 +44,32 @@ class _NumPy:
             ids = ids.astype(np.int64)
         return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
 
-    def row_type(self, kind):
+    def row_type(self, kind: str) -> Any:
         if kind != "bfloat16":
             return np.dtype(kind)
         try:
-            import ml_dtypes
+            import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             raise UsageError("NumPy knows no bfloat16; say dtype='f32', give ids as torch tensors, or install ml_dtypes") from None
         return np.dtype(ml_dtypes.bfloat16)
 
-    def wait(self, device):
+    def device(self, name: str) -> Any:
+        return name
+
+    def wait(self, device: int) -> None:
         """Until ids are where bring() brought them, for a call without a stream."""
 
-    def whole(self, out):
+    def whole(self, out: Any) -> bool:
         return isinstance(out, np.ndarray) and out.flags.c_contiguous and out.flags.writeable
 
-    def bring(self, device, ids, outs, shapes, kind):
+    def bring(self, device: int, ids: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], kind: str) -> Brought:
         outs = [np.empty(shape, self.row_type(kind)) if out is None else out for out, shape in zip(outs, shapes)]
         if device < 0:
             return [i.ctypes.data for i in ids], [o.ctypes.data for o in outs], 0, lambda: outs
         pinned = [[Unified(a.reshape(-1).view(np.uint8), device) if a.size else None for a in arrays] for arrays in (ids, outs)]
         near = [[p.address if p else 0 for p in some] for some in pinned]
 
-        def done(pinned=pinned):
+        def done(pinned: list[Any] = pinned) -> list[Any]:
             pinned.clear()
             return outs
 
@@ -60,11 +79,11 @@ class _NumPy:
 class _CuPy:
     """Ids and rows of a device, on the stream that CuPy works on."""
 
-    def __init__(self):
-        import cupy
-        self.cupy = cupy
+    def __init__(self) -> None:
+        import cupy  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        self.cupy: Any = cupy
 
-    def ids(self, ids, rows):
+    def ids(self, ids: Any, rows: int) -> Any:
         if ids.dtype == bool:
             if ids.shape != (rows,):
                 raise UsageError(f"a mask of shape {ids.shape} for {rows} rows; give one bool a row")
@@ -75,23 +94,27 @@ class _CuPy:
             ids = ids.astype(np.int64)
         return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
 
-    row_type = _NumPy.row_type
+    def row_type(self, kind: str) -> Any:
+        return _numpy.row_type(kind)
 
-    def wait(self, device):
+    def device(self, name: str) -> Any:
+        return name
+
+    def wait(self, device: int) -> None:
         if device >= 0:
             self.cupy.cuda.Device(device).synchronize()
 
-    def whole(self, out):
+    def whole(self, out: Any) -> bool:
         return isinstance(out, self.cupy.ndarray) and out.flags.c_contiguous
 
-    def bring(self, device, ids, outs, shapes, kind):
+    def bring(self, device: int, ids: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], kind: str) -> Brought:
         cupy, numpy = self.cupy, _NumPy()
         homes = [i.device.id for i in ids]
         if device < 0:
             near = [cupy.asnumpy(i) for i in ids]
             at, to, stream, done = numpy.bring(-1, near, [None] * len(ids), shapes, kind)
 
-            def back(near=near):
+            def back(near: list[Any] = near) -> list[Any]:
                 rows = done()
                 near.clear()  # until here the gather may read them
                 for k, home in enumerate(homes):
@@ -109,7 +132,7 @@ class _CuPy:
                     for out, shape in zip(outs, shapes)]
             stream = cupy.cuda.get_current_stream().ptr or 1  # 1: the default stream by name
 
-        def home(near=near):
+        def home(near: list[Any] = near) -> list[Any]:
             near.clear()  # until here the gather may read them; CuPy's pool gives their memory out again in the order of the stream
             for k, at in enumerate(homes):
                 if outs[k] is None and at == device:
@@ -129,11 +152,11 @@ class _CuPy:
 _numpy = _NumPy()
 
 
-def _is_torch(array):
+def _is_torch(array: Any) -> bool:
     return type(array).__module__.split(".")[0] == "torch"
 
 
-def _library(*arrays):
+def _library(*arrays: Any) -> Any:
     """Of the first of them that belongs to one; NumPy's for lists and numbers."""
     for array in arrays:
         if _is_torch(array):
@@ -144,7 +167,7 @@ def _library(*arrays):
     return _numpy
 
 
-def _conversion(dtype, kind):
+def _conversion(dtype: Any, kind: str) -> tuple[str | None, str]:
     """A dtype of any library as what the gather is asked for: (None, 'f32' or 'bf16'; the kind of the rows)."""
     if dtype is None:
         return None, kind
@@ -156,66 +179,173 @@ def _conversion(dtype, kind):
     return {"float32": "f32", "bfloat16": "bf16"}[name], name
 
 
-class TierRows(tuple):
+class TierRows(tuple[int, ...]):
     """Rows by where they lie: rows["host"], or all of them in the order of `names`."""
 
     names = ("device", "peer", "host")
 
-    def __new__(cls, found):
+    def __new__(cls, found: dict[str, int] | tuple[int, ...]) -> TierRows:
         return super().__new__(cls, (found[name] for name in cls.names) if isinstance(found, dict) else found)
 
-    def __getitem__(self, which):
+    def __getitem__(self, which: SupportsIndex | str) -> int:  # type: ignore[override]
         return super().__getitem__(self.names.index(which) if isinstance(which, str) else which)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "TierRows(" + ", ".join(f"{name}={rows}" for name, rows in zip(self.names, self)) + ")"
 
 
-class Tiered:
+class Tiered(Generic[Rows]):
     """A table of rows that looks like one array and lies in up to three tiers: on the device, on its peers, in host memory.
 
     table[ids]: rows, of shape ids.shape + row shape, on the device of ids: a torch tensor for torch ids, CuPy for CuPy, else NumPy. ids may
     be whole numbers of any shape, bools (one a row), a slice, or one number, which gives one row. Slices and numbers give what the table
     was made of. A plain negative number counts from the end, as in Python; a negative number inside an array is an error, which names its
     place (on a device the mistakes of training loops come as -1, and wrapping would hide them).
-    Errors: InputError for an id outside the table, IndexError for a plain number, UsageError for what is no id.
+    It answers what a tensor of rows answers: shape, dtype, ndim, dim(), size(), numel(), nbytes, device, index_select(0, ids), to() where
+    it is; where torch is imported it also is a torch.Tensor, so that PyG takes it for features. What would need all rows at one place is
+    refused: numpy.asarray (say numpy() for a copy of all rows), arithmetic, other dimensions, writing.
+    It goes to other processes, files and copies by name: made of a .npy file, or of a garner.shared table.
+    Errors: IdError (an InputError and an IndexError) for an id outside the table, UsageError for what is no id.
     """
 
-    def __init__(self, table, source):
+    def __init__(self, table: _garner.Table, source: Any, made: dict[str, Any]) -> None:
         self._table = table
-        self._source = _library(source)
-        self._row_shape = table.shape[1:]
-        try:
-            self.dtype = self._source.row_type(table.kind)
-        except UsageError:  # bfloat16, which NumPy alone does not know
-            self.dtype = table.kind
-        self.shape = table.shape
-        self.ndim = len(self.shape)
-        self.last = None  # GatherRun of the last gather
-
-    def __len__(self):
-        return self.shape[0]
+        self._source = source
+        self._row_shape: tuple[int, ...] = table.shape[1:]
+        self._made = made  # the arguments of tiered(), to make it again in another process
+        self.last: GatherRun | None = None  # of the last gather
 
     @property
-    def row_bytes(self):
+    def shape(self) -> tuple[int, ...]:
+        """(rows,) + shape of a row."""
+        return self._table.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Of the library that the table was made of; 'bfloat16' where NumPy knows none."""
+        try:
+            return self._source.row_type(self._table.kind)
+        except UsageError:
+            return self._table.kind
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions."""
+        return len(self.shape)
+
+    def dim(self) -> int:
+        """Dimensions, as torch asks."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one entry of it, as torch asks."""
+        return self.shape if dim is None else self.shape[operator.index(dim)]
+
+    def numel(self) -> int:
+        """Elements of all rows."""
+        return math.prod(self.shape)
+
+    def element_size(self) -> int:
+        """Bytes of an element, as torch asks."""
+        return self.row_bytes // max(1, math.prod(self._row_shape))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows, wherever they lie."""
+        return len(self) * self.row_bytes
+
+    @property
+    def device(self) -> Any:
+        """Where gathers run, which is where ids are best: torch.device of a table made of tensors, else 'cpu' or 'cuda:1'."""
+        at = self._table.device
+        return self._source.device("cpu" if at < 0 else f"cuda:{at}")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (self[row] for row in range(len(self)))
+
+    def index_select(self, dim: int, index: Any) -> Any:
+        """table[index], as torch asks; rows alone are selected: dim 0."""
+        if dim not in (0, -self.ndim):
+            raise UsageError(f"index_select along dimension {dim}: a tiered table gathers whole rows; say 0, and index its result for columns")
+        return self.gather(index)
+
+    def to(self, *to: Any, **how: Any) -> Self:
+        """Itself, where it is asked to be where it is, and as it is; rows go elsewhere when they are gathered."""
+        for asked in (*to, *how.values()):
+            if asked is None or isinstance(asked, bool) or str(asked) in (str(self.device), str(self.dtype), str(self.device).split(":")[0]):
+                continue
+            raise UsageError(f"to({asked}): a tiered table stays where it is ({self.device}) and as it is ({self._table.kind}); give ids that "
+                             f"lie on a device to get their rows there, say device=... to garner.tiered, or gather(ids, dtype=...)")
+        return self
+
+    def cpu(self) -> Self:
+        """Itself, where gathers run on the host."""
+        return self.to("cpu")
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy of all rows as a NumPy array."""
+        return cast("npt.NDArray[Any]", self._gather(_numpy, [np.arange(len(self))])[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is not True:
+            raise UsageError(f"a tiered table of {self.nbytes} bytes becomes no array unasked; say table.numpy() for a copy of all rows, or "
+                             "gather some: table[ids]")
+        return np.asarray(self.numpy(), dtype)
+
+    def __setitem__(self, ids: Any, rows: Any) -> None:
+        raise UsageError("a tiered table is read, not written; change what it is made of, then make it again")
+
+    @staticmethod
+    def _refuse(what: str) -> NoReturn:
+        raise UsageError(f"{what}: a tiered table is no whole tensor, its rows lie in several memories; gather what you need, table[ids], or "
+                         "say table.numpy() for a copy of all rows")
+
+    def __dlpack__(self, **how: Any) -> NoReturn:
+        self._refuse("__dlpack__")
+
+    def __copy__(self) -> Self:
+        return self._twin(self._table, self._made)
+
+    def __deepcopy__(self, memo: Any) -> Self:  # nobody writes it: the rows are shared
+        return self._twin(self._table, self._made)
+
+    def _twin(self, table: _garner.Table, made: dict[str, Any]) -> Self:
+        return cast("Self", _face(table, self._source, made))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        made = dict(self._made)
+        if made["group"] is not None:
+            raise UsageError("a tiered table whose peers are processes (group=) is made by each of them; call garner.tiered there")
+        features = made["features"]
+        if isinstance(features, (str, bytes)):
+            made["features"] = os.path.abspath(features)
+        elif not isinstance(features, Shared):
+            raise UsageError("a tiered table made of an array lies in this process alone and is neither pickled, saved nor sent: save the array "
+                             "with numpy.save and make the table of the file's name, or of garner.shared(name, array); both go by name. A "
+                             "process started by fork has it without")
+        return _again, (made, self.shape, self._table.kind)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__reduce_ex__(2)
+
+    @property
+    def row_bytes(self) -> int:
         """Bytes of a row."""
         return self._table.row_bytes
 
     @property
-    def device(self):
-        """The device that gathers; -1: the host."""
-        return self._table.device
-
-    @property
-    def tiers(self):
+    def tiers(self) -> TierRows:
         """How many rows lie in each tier: a TierRows."""
         return TierRows(self._table.rows)
 
-    def about(self):
+    def about(self) -> str:
         """One line: where the rows lie, and why."""
         return self._table.about()
 
-    def beside(self, device):
+    def beside(self, device: Any) -> Self:
         """The same table for another device of this process, as 1 or 'cuda:1': a Tiered.
 
         The rows kept on the device are copied to that one; those on peers and in host memory are shared, each released with the last table
@@ -223,17 +353,19 @@ class Tiered:
         Errors: UsageError between device, host and simulated, and for a table whose peers are processes (group); OutOfMemory, DeviceError.
         Source: figure 4.6 and Listing 4.1 of Min's dissertation.
         """
-        other = Tiered.__new__(Tiered)
-        other.__dict__.update(self.__dict__, _table=self._table.beside(device), last=None)
-        return other
+        return self._twin(self._table.beside(device), {**self._made, "device": device})
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<garner.Tiered {tuple(self.shape)} {self._table.kind}: {self.about()}>"
 
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self._gather(_numpy, [np.arange(len(self))])[0], dtype)
+    @overload
+    def __getitem__(self, ids: int | slice) -> Rows: ...
+    @overload
+    def __getitem__(self, ids: torch.Tensor) -> torch.Tensor: ...
+    @overload
+    def __getitem__(self, ids: npt.NDArray[Any] | Sequence[Any]) -> npt.NDArray[Any]: ...
 
-    def __getitem__(self, ids):
+    def __getitem__(self, ids: Any) -> Any:
         if isinstance(ids, tuple):
             raise UsageError("a tiered table gathers whole rows; index its result for columns")
         if isinstance(ids, slice):
@@ -245,12 +377,31 @@ class Tiered:
                 pass
             else:
                 if not -len(self) <= row < len(self):
-                    raise IndexError(f"row {row} of {len(self)}")
+                    raise IdError(f"row {row} of {len(self)}")
                 return self._gather(self._source, [np.array(row % len(self))])[0]
         return self.gather(ids)
 
-    def gather(self, ids, out=None, *, dtype=None, way="automatic", order="automatic", duplicates="automatic", scales=None,
-               multiprocessors=0):
+    def masked_select(self, mask: Any) -> Any:
+        """As torch asks: the elements of the rows that are true, one after the other. mask: one bool a row, of shape (rows, 1, ...)."""
+        if tuple(mask.shape) != (len(self),) + (1,) * (self.ndim - 1):
+            self._refuse(f"masked_select by a mask of shape {tuple(mask.shape)}")
+        return self.gather(mask.reshape(-1)).reshape(-1)
+
+    def narrow(self, dim: int, start: int, length: int) -> Rows:
+        """As torch asks: table[start:start + length]; dim 0."""
+        if dim not in (0, -self.ndim) or not 0 <= start <= start + length <= len(self):
+            self._refuse(f"narrow({dim}, {start}, {length})")
+        return self[start:start + length]
+
+    @overload
+    def gather(self, ids: torch.Tensor, out: torch.Tensor | None = None, *, dtype: Any = None, way: str = "automatic", order: str = "automatic",
+               duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> torch.Tensor: ...
+    @overload
+    def gather(self, ids: npt.NDArray[Any] | Sequence[Any], out: npt.NDArray[Any] | None = None, *, dtype: Any = None, way: str = "automatic",
+               order: str = "automatic", duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> npt.NDArray[Any]: ...
+
+    def gather(self, ids: Any, out: Any = None, *, dtype: Any = None, way: str = "automatic", order: str = "automatic",
+               duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> Any:
         """The rows of ids, as table[ids] gives them for an array.
 
         out: an array of the library and on the device of ids, contiguous, of shape ids.shape + row shape; else a new one
@@ -264,8 +415,8 @@ class Tiered:
         return self._gather(_library(ids, out), [ids], [out], dtype, way=way, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)[0]
 
-    def window(self, batches, outs=None, *, dtype=None, way="automatic", order="automatic", duplicates="automatic", scales=None,
-               multiprocessors=0):
+    def window(self, batches: Iterable[Any], outs: Iterable[Any] | None = None, *, dtype: Any = None, way: str = "automatic",
+               order: str = "automatic", duplicates: str = "automatic", scales: Any = None, multiprocessors: int = 0) -> list[Any]:
         """The rows of several mini-batches at once, a list: each far row is read once for all of them (of up to 64), unless
         duplicates='repeat'. Otherwise as gather()."""
         batches = list(batches)
@@ -277,7 +428,8 @@ class Tiered:
         return self._gather(_library(*batches), batches, outs, dtype, way=way, order=order, duplicates=duplicates, scales=scales,
                             multiprocessors=multiprocessors)
 
-    def explain(self, ids, batches=1, *, way="automatic", order="automatic", duplicates="automatic", dtype=None, multiprocessors=0):
+    def explain(self, ids: int, batches: int = 1, *, way: str = "automatic", order: str = "automatic", duplicates: str = "automatic",
+                dtype: Any = None, multiprocessors: int = 0) -> GatherRun:
         """What a gather of so many ids would choose, and why: a GatherRun. batches: the ids are of so many mini-batches (window())."""
         count = operator.index(ids)
         if not 0 <= count < 1 << 64:
@@ -285,7 +437,7 @@ class Tiered:
         return self._table.explain(count, operator.index(batches), way=way, order=order, duplicates=duplicates,
                                    to=_conversion(dtype, self._table.kind)[0], multiprocessors=multiprocessors)
 
-    def hits(self, ids):
+    def hits(self, ids: Any) -> TierRows:
         """How many of the rows of ids lie in each tier: a TierRows. A pass over the ids."""
         library = _library(ids)
         flat = library.ids(ids, len(self))
@@ -296,12 +448,12 @@ class Tiered:
         return TierRows(found)
 
     @staticmethod
-    def _at(address, ids):
+    def _at(address: int, ids: Any) -> tuple[int, int, int, bool]:
         """Ids as _garner takes them: address, count, bytes of one, whether unsigned."""
         count, width = (ids.numel(), ids.element_size()) if hasattr(ids, "numel") else (ids.size, ids.itemsize)
         return address, count, width, str(ids.dtype).endswith("uint64")
 
-    def _gather(self, library, batches, outs=None, dtype=None, **how):
+    def _gather(self, library: Any, batches: list[Any], outs: list[Any] | None = None, dtype: Any = None, **how: Any) -> list[Any]:
         ids = [library.ids(batch, len(self)) for batch in batches]
         shapes = [tuple(i.shape) + self._row_shape for i in ids]
         to, kind = _conversion(dtype, self._table.kind)
@@ -313,13 +465,17 @@ class Tiered:
         near, to_where, stream, done = library.bring(self._table.device, ids, outs, shapes, kind)
         self.last = self._table.gather([self._at(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
                                        **how)
-        return done()
+        return cast("list[Any]", done())
 
 
-def _contiguous(array, what):
+_of_gradients = "{}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained"
+
+
+def _contiguous(array: Any, what: str) -> Any:
     """Itself, or a copy, which is said."""
     if _is_torch(array):
-        array = array.detach()
+        if array.requires_grad:
+            raise UsageError(_of_gradients.format(what))
         whole, copy = array.is_contiguous(), array.contiguous
     elif isinstance(array, np.ndarray):
         whole, copy = array.flags.c_contiguous, lambda: np.ascontiguousarray(array)
@@ -332,7 +488,7 @@ def _contiguous(array, what):
     return copy()
 
 
-def unified(array, device=None):
+def unified(array: Any, device: Any = None) -> Unified:
     """A host array that a device reads in place: pinned and mapped, not copied.
 
     array: of the host: NumPy, a CPU tensor of torch, anything with DLPack, a garner.Shared; any numbers, any shape; one that is not
@@ -342,14 +498,27 @@ def unified(array, device=None):
     Errors: OutOfMemory where the system refuses to pin (the message names the limit), UsageError for an empty array, DeviceError.
     Source: the unified tensor of PyTorch-Direct (PVLDB 14(11) 2021; chapter 3 of Min's dissertation).
     """
+    if isinstance(array, Tiered):
+        raise UsageError("unified: this is a tiered table, whose rows lie in several memories; give the array that it was made of")
     return Unified(_contiguous(array, "unified"), device)
 
 
 _elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int64": "i64", "uint8": "u8"}
 
 
-def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=None, device=None, scales=None, group=None, wait_seconds=60,
-           dtype=None):
+@overload
+def tiered(features: torch.Tensor, device_budget: int | str | None = None, peer_budget: int | str | None = None,
+           peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None,
+           wait_seconds: float = 60, dtype: Any = None) -> Tiered[torch.Tensor]: ...
+@overload
+def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, device_budget: int | str | None = None,
+           peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
+           group: str | None = None, wait_seconds: float = 60, dtype: Any = None) -> Tiered[npt.NDArray[Any]]: ...
+
+
+def tiered(features: Any, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None,
+           scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, wait_seconds: float = 60,
+           dtype: Any = None) -> Tiered[Any]:
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
     features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy file;
@@ -370,6 +539,8 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
     """
     if isinstance(features, Tiered):
         raise UsageError("features are a tiered table already")
+    if hasattr(features, "__fspath__"):
+        features = os.fspath(features)
     if features is None:
         raise TypeError("features: None is no table; give a NumPy array, a tensor of numbers, or the name of an .npy file")
     if peers is not None:
@@ -377,6 +548,8 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
             peers = [operator.index(peer) for peer in peers]
         except TypeError:
             raise TypeError(f"peers={peers!r}: give a list of devices by their numbers, as [0, 1]") from None
+        if any(not 0 <= peer < 1 << 31 for peer in peers):
+            raise UsageError(f"peers={peers}: devices count from 0, and there are not so many")
     features = features if isinstance(features, (str, bytes)) else _contiguous(features, "tiered")
     if dtype is not None:
         name = str(getattr(dtype, "__name__", dtype)).rsplit(".", 1)[-1]
@@ -389,12 +562,41 @@ def tiered(features, device_budget=None, peer_budget=None, peers=None, scores=No
         features = features.view(f"u{features.dtype.itemsize}")
     if scores is not None:
         scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
+    _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
-    return Tiered(_garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype), source)
+    table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype)
+    return _face(table, _library(source), dict(
+        features=source, device_budget=device_budget, peer_budget=peer_budget, peers=peers, scores=scores, device=device, scales=scales,
+        group=group, wait_seconds=wait_seconds, dtype=dtype))
 
 
-def _code(dtype):
+def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:
+    """A Tiered over it: where torch is imported one that is a torch.Tensor too, so that its users see rows and not nothing."""
+    if "torch" in sys.modules:
+        from . import torch
+        if (kind := torch.known(table.kind)) is not None:
+            return torch.TieredTensor(table, library, made, kind)
+    return Tiered(table, library, made)
+
+
+def _again(made: dict[str, Any], shape: tuple[int, ...], kind: str) -> Tiered[Any]:
+    """What a pickled Tiered becomes."""
+    features = made["features"]
+    if not isinstance(features, Shared):  # a shared table has looked itself
+        now = _garner.Table(features, "host", dtype=made["dtype"])  # its header alone is read
+        if (now.shape, now.kind) != (shape, kind):
+            raise InputError(f"{os.fsdecode(features)}: is now {now.shape} {now.kind}, and was {shape} {kind} when the table was sent; make the "
+                             "table and send it again")
+    return tiered(**made)
+
+
+def _seconds(wait: Any) -> None:
+    if not isinstance(wait, (int, float)):
+        raise TypeError(f"wait_seconds={wait!r}: say a number of seconds")
+
+
+def _code(dtype: Any) -> tuple[int, int]:
     """A dtype of NumPy or torch as DLPack names it: kind and bits."""
     name = str(dtype).rsplit(".", 1)[-1]
     if name in ("bf16", "bfloat16"):
@@ -408,12 +610,12 @@ def _code(dtype):
     return code, 8 * kind.itemsize
 
 
-def _attach(name, code, shape):
+def _attach(name: str, code: tuple[int, int], shape: tuple[int, ...]) -> Shared:
     """What a pickled Shared becomes."""
     return _garner._attach_shared(name, code, shape, 60)
 
 
-def shared(name, features=None, dtype=None, *, replace_stale=False, wait_seconds=60):
+def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale: bool = False, wait_seconds: float = 60) -> Shared:
     """One table in host memory for several processes: one creates it, the others attach to it by its name.
 
     name: 1 to 200 letters, digits, '-', '_', '.'; the user's own. features: None attaches. An array (NumPy, torch, of any strides) creates
@@ -429,6 +631,7 @@ def shared(name, features=None, dtype=None, *, replace_stale=False, wait_seconds
     """
     if not isinstance(name, str):
         raise TypeError(f"shared: name={name!r}: a table is named by a string")
+    _seconds(wait_seconds)
     if features is None:
         return _garner._attach_shared(name, None if dtype is None else _code(dtype), None, wait_seconds)
     if isinstance(features, tuple):
@@ -438,13 +641,15 @@ def shared(name, features=None, dtype=None, *, replace_stale=False, wait_seconds
             raise UsageError(f"{features} is no shape; for a table of these numbers give an array") from None
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
-        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), replace_stale)
+        return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
     if not _is_torch(features):
         features = np.asarray(features)
-    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), replace_stale)
+    elif features.requires_grad:
+        raise UsageError(_of_gradients.format("shared"))
+    made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))
     if _is_torch(features):
-        import torch
-        torch.from_dlpack(made).copy_(features.detach())
+        import torch.utils.dlpack
+        torch.utils.dlpack.from_dlpack(made).copy_(features)
     else:
         np.copyto(made.array, features, casting="same_kind")
     made.publish()

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -15,7 +16,7 @@ namespace garner::python {
 namespace {
 
 struct error_classes {
-  PyObject *usage, *input, *io, *memory, *device, *interrupted, *internal;
+  PyObject *usage, *input, *id, *io, *memory, *device, *interrupted, *internal;
 } classes;
 
 PyObject* class_of(errc code) {
@@ -38,6 +39,16 @@ PyObject* class_of(errc code) {
   return classes.internal;
 }
 
+// What the library says to the program's users and to those of C++, in Python's words (garner/errors.py).
+std::string in_python(std::string const& message) {
+  try {
+    return nb::cast<std::string>(nb::module_::import_("garner.errors").attr("in_python")(message));
+  } catch (std::exception const&) {  // a name of a file that is no text, or the interpreter ends: as it is
+    PyErr_Clear();
+    return message;
+  }
+}
+
 void translate(std::exception_ptr const& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
@@ -47,12 +58,8 @@ void translate(std::exception_ptr const& thrown, void*) {
       if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) return;
       PyErr_Clear();
     }
-    std::string message = e.what();
-    if (e.code() == errc::memory)  // how its budgets are raised here
-      for (auto const& [budget, by] : {std::pair{"raise the host budget", " (garner.limit_host_memory)"},
-                                       std::pair{"raise its budget", " (garner.limit_device_memory)"}})
-        if (std::size_t const at = message.find(budget); at != std::string::npos) message.insert(at + std::strlen(budget), by);
-    PyErr_SetString(class_of(e.code()), message.c_str());
+    std::string const message = e.what();
+    PyErr_SetString(dynamic_cast<id_error const*>(&e) ? classes.id : class_of(e.code()), in_python(message).c_str());
   }
 }
 
@@ -61,8 +68,8 @@ void translate(std::exception_ptr const& thrown, void*) {
 void add_errors() {
   nb::module_ const errors = nb::module_::import_("garner.errors");
   auto named = [&](char const* name) { return nb::object(errors.attr(name)).release().ptr(); };  // lives as long as the process
-  classes = {named("UsageError"),  named("InputError"),  named("FileError"),    named("OutOfMemory"),
-             named("DeviceError"), named("Interrupted"), named("InternalError")};
+  classes = {named("UsageError"),  named("InputError"),  named("IdError"),     named("FileError"),
+             named("OutOfMemory"), named("DeviceError"), named("Interrupted"), named("InternalError")};
   nb::register_exception_translator(translate);
 }
 
@@ -155,9 +162,26 @@ place place_of(nb::handle spec) {
 
 place default_place() { return device_count() > 0 ? place{place_kind::device, 0} : place{}; }
 
+namespace {
+
+// What libgarner reads: no blank between number and unit, and kB, MB, GB and TB, of which it takes B for no more than a word, as numbers.
+std::string plain_size(std::string const& said) {
+  double number = 0;
+  auto const [end, problem] = std::from_chars(said.data(), said.data() + said.size(), number);
+  std::string unit(problem == std::errc() ? end : said.data());
+  unit.erase(0, unit.find_first_not_of(' '));
+  static constexpr std::string_view powers = "kmgt";
+  std::size_t const power = unit.size() == 2 && (unit[1] | 0x20) == 'b' ? powers.find(static_cast<char>(unit[0] | 0x20)) : powers.npos;
+  if (problem == std::errc() && power != powers.npos && number >= 0 && number < 1e9)
+    return std::to_string(std::llround(number * std::pow(1e3, power + 1)));
+  return problem == std::errc() ? std::string(said.data(), end) + unit : said;
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> bytes_of(nb::handle amount) {
   if (amount.is_none()) return std::nullopt;
-  if (std::string text; nb::try_cast(amount, text)) return parse_bytes(text);
+  if (std::string text; nb::try_cast(amount, text)) return parse_bytes(plain_size(text));
   if (std::uint64_t bytes = 0; nb::try_cast(amount, bytes)) return bytes;
   return parse_bytes(nb::str(amount).c_str());  // which says what it takes
 }
@@ -229,6 +253,38 @@ void write_ids(array const& a, char const* name, std::uint64_t* to, std::size_t 
     default:
       return negatives ? widen<std::int64_t>(a, name, to, step) : widen<std::uint64_t>(a, name, to, step);
   }
+}
+
+std::span<float const> floats(nb::handle from, char const* name, array& kept) {
+  if (from.is_none()) return {};
+  kept = host_array(from, name);
+  nb::dlpack::dtype const t = kept.dtype();
+  bool const f32 = t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && t.bits == 32 && t.lanes == 1;
+  if (kept.ndim() != 1 || !f32 || (kept.shape(0) > 1 && kept.stride(0) != 1))
+    refuse(errc::usage, std::string(name) + ": give one float32 a row, contiguous");
+  return {static_cast<float const*>(kept.data()), kept.shape(0)};
+}
+
+std::uint64_t id_of(nb::handle from, char const* name) {
+  nb::object const whole = nb::steal(PyNumber_Index(from.ptr()));
+  if (!whole.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error((std::string(name) + "=" + nb::repr(from).c_str() + " is no id; give one whole number").c_str());
+  }
+  std::uint64_t id = 0;
+  if (!nb::try_cast(whole, id))
+    throw id_error(std::string(name) + " " + nb::str(whole).c_str() + " does not exist; ids are whole numbers from 0 to 2^63 - 1");
+  return id;
+}
+
+numpy_array<std::int64_t> to_int64(std::vector<std::uint64_t>&& values, char const* what) {
+  auto* const kept = new std::vector<std::uint64_t>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::uint64_t>*>(p); });
+  for (std::uint64_t const v : *kept)  // but the largest, which is -1: none
+    if (v > std::uint64_t{INT64_MAX} && v != ~std::uint64_t{0})
+      refuse(errc::input,
+             std::string(what) + " " + std::to_string(v) + " is more than int64 holds, 2^63 - 1; renumber the vertices from 0");
+  return numpy_array<std::int64_t>(reinterpret_cast<std::int64_t*>(kept->data()), {kept->size()}, owner);
 }
 
 void warn(std::string const& message) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ void add_errors();
 void add_graphs(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_features(nb::module_& m);
+void add_scores(nb::module_& m);
 void add_shared(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
@@ -126,6 +128,14 @@ numpy_array<T> to_numpy(std::vector<T>&& values) {
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return numpy_array<T>(kept->data(), {kept->size()}, owner);
 }
+
+// One float32 a row, contiguous; none of None. `kept` holds them.
+std::span<float const> floats(nb::handle from, char const* name, array& kept);
+
+// One id: an int, or what stands for one. TypeError, or IdError for a negative one.
+std::uint64_t id_of(nb::handle from, char const* name);
+// The same numbers as int64, which all of torch, SciPy and PyG take; what is not there (2^64 - 1) is -1. Nothing is copied.
+numpy_array<std::int64_t> to_int64(std::vector<std::uint64_t>&& values, char const* what);
 
 void warn(std::string const& message);  // a Python RuntimeWarning
 

@@ -69,12 +69,12 @@ host_table table_of(nb::handle from, char const* name, int device) {
   return t;
 }
 
-// An .npy file. What Garner has no element for keeps its type here, as an array of it would; what DLPack has none for (void, text, long
-// double) comes as bytes, and a warning says so.
-host_table table_of_file(nb::handle file, std::optional<element> as) {
+// An .npy file, mapped where the host reads its rows, else read into memory that a device can. What Garner has no element for keeps its
+// type here, as an array of it would; what DLPack has none for (void, text, long double) comes as bytes, and a warning says so.
+host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as) {
   std::string const path = path_of(file);
   host_table t;
-  t.rows = released([&] { return read_rows(path, as); });
+  t.rows = released([&] { return mapped ? map_rows(path, as) : read_rows(path, as); });
   t.shape.assign(t.rows.shape.begin(), t.rows.shape.end());
   t.type = type_of(t.rows.kind);
   if (t.rows.type.empty()) {
@@ -100,7 +100,8 @@ host_table table_of_file(nb::handle file, std::optional<element> as) {
 
 // `as`: what its elements are, whatever the array calls them.
 host_table table_of(nb::handle from, char const* name, int device, std::optional<element> as) {
-  if (nb::isinstance<nb::str>(from) || nb::isinstance<nb::bytes>(from) || nb::hasattr(from, "__fspath__")) return table_of_file(from, as);
+  if (nb::isinstance<nb::str>(from) || nb::isinstance<nb::bytes>(from) || nb::hasattr(from, "__fspath__"))
+    return table_of_file(from, device < 0, as);
   host_table t = table_of(from, name, device);
   if (!as) return t;
   t.rows.shape.assign(t.shape.begin(), t.shape.end());
@@ -140,14 +141,6 @@ struct asked {
   gather_options options;
   array scales;
 };
-
-std::span<float const> floats(nb::handle from, char const* name, array& kept) {
-  if (from.is_none()) return {};
-  kept = host_array(from, name);
-  if (kept.ndim() != 1 || !is(kept.dtype(), code::Float, 32) || (kept.shape(0) > 1 && kept.stride(0) != 1))
-    refuse(errc::usage, std::string(name) + ": give one float32 a row, contiguous");
-  return {static_cast<float const*>(kept.data()), kept.shape(0)};
-}
 
 asked asked_of(keywords& given) {
   asked a;
@@ -196,11 +189,13 @@ void add_features(nb::module_& m) {
       .def(
           "__init__",
           [](py_unified* self, nb::object from, nb::object where) {
+            if (from.is_none()) throw nb::type_error("Unified(): give the array that a device shall read; garner.unified says which");
             place const at = place_of(where);
             host_table t = table_of(from, "array", device_of(at));
             new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
           },
-          nb::arg("array"), nb::arg("device") = nb::none(), nb::sig("def __init__(self, array: object, device: object = None) -> None"))
+          nb::arg("array") = nb::none(), nb::arg("device") = nb::none(),
+          nb::sig("def __init__(self, array: object, device: object = None) -> None"))
       .def(
           "__dlpack__",
           [](nb::handle self, nb::kwargs how) {
@@ -217,8 +212,9 @@ void add_features(nb::module_& m) {
            })
       .def_prop_ro(
           "array", [](nb::handle self) { return nb::cast<py_unified&>(self).view<nb::numpy>(self, true); },
-          nb::sig("def array(self) -> numpy.typing.NDArray"), "the host array, for NumPy")
-      .def_prop_ro("shape", [](py_unified const& u) { return nb::tuple(nb::cast(u.host.shape)); })
+          nb::sig("def array(self) -> numpy.typing.NDArray[typing.Any]"), "the host array, for NumPy")
+      .def_prop_ro(
+          "shape", [](py_unified const& u) { return nb::tuple(nb::cast(u.host.shape)); }, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
           "device", [](py_unified const& u) { return u.tensor.device(); }, "-1: the host alone reads it")
       .def_prop_ro(
@@ -279,7 +275,8 @@ void add_features(nb::module_& m) {
           },
           nb::arg("device"), nb::sig("def beside(self, device: object) -> Table"),
           "The same table for another device of this process; the rows on peers and in host memory are shared.")
-      .def_prop_ro("shape", [](py_table const& t) { return nb::tuple(nb::cast(t.host.shape)); })
+      .def_prop_ro(
+          "shape", [](py_table const& t) { return nb::tuple(nb::cast(t.host.shape)); }, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
           "kind", [](py_table const& t) { return kind_of(t.host.type); }, "'float32', 'bfloat16', ...")
       .def_prop_ro("row_bytes", [](py_table const& t) { return t.tensor.row_bytes(); })

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,8 +12,11 @@ namespace garner::python {
 
 namespace {
 
-std::map<std::string, vertex_order> const orders{
-    {"natural", vertex_order::natural}, {"degree", vertex_order::degree}, {"bfs", vertex_order::bfs}, {"random", vertex_order::random}};
+std::map<std::string, vertex_order> const orders{{"natural", vertex_order::natural},
+                                                 {"degree", vertex_order::degree},
+                                                 {"bfs", vertex_order::bfs},
+                                                 {"random", vertex_order::random},
+                                                 {"score", vertex_order::score}};
 std::map<std::string, generator> const generators{{"kron", generator::kron}, {"uniform", generator::uniform}, {"web", generator::web}};
 std::map<std::string, build_options::ids> const numberings{
     {"automatic", build_options::ids::automatic}, {"keep", build_options::ids::keep}, {"compact", build_options::ids::compact}};
@@ -105,12 +109,13 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
   }
 }
 
-py_graph build(nb::object source, nb::object target, nb::object weights, nb::kwargs options) {
+// Source, target and weights of edges in arrays; garner/graphs.py makes them of what it is given.
+py_graph build(nb::object source, nb::object target, nb::object weights, std::optional<std::uint64_t> vertices, nb::kwargs options) {
   keywords given("build", options);
-  edge_array all;
-  given.take("vertices", all.vertices);
   build_options const o = build_options_of(given);
   given.done();
+  edge_array all;
+  all.vertices = vertices.value_or(0);
   array const from = whole_numbers(source, "source"), to = whole_numbers(target, "target");
   if (from.shape(0) != to.shape(0))
     refuse(errc::usage, std::to_string(from.shape(0)) + " sources for " + std::to_string(to.shape(0)) + " targets; give each edge both");
@@ -120,6 +125,12 @@ py_graph build(nb::object source, nb::object target, nb::object weights, nb::kwa
     write_ids(from, "source", &edges[0].source, 2);
     write_ids(to, "target", &edges[0].target, 2);
   }
+  if (vertices)
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      if (std::max(edges[i].source, edges[i].target) >= *vertices)
+        throw id_error("edge " + std::to_string(i) + ": " + std::to_string(edges[i].source) + " -> " + std::to_string(edges[i].target) +
+                       ": of " + std::to_string(*vertices) + " vertices the ids end at " +
+                       std::to_string(std::max<std::uint64_t>(*vertices, 1) - 1) + "; say more vertices, or leave the number out");
   std::vector<std::uint32_t> whole;
   std::vector<float> real;
   if (!weights.is_none()) {
@@ -135,6 +146,50 @@ py_graph build(nb::object source, nb::object target, nb::object weights, nb::kwa
   py_graph g(released([&] { return build_graph(all, o, &report); }));
   g.report = report;
   return g;
+}
+
+// What keeps lists alive: the graph itself, and copies where they were made.
+struct held_lists {
+  std::shared_ptr<graph_handle> graph;
+  graph_lists lists;
+};
+
+template <class T>
+nb::object part_of(nb::capsule const& held, void const* data, std::uint64_t n) {
+  return nb::cast(nb::ndarray<nb::numpy, T const, nb::ndim<1>, nb::c_contig>(static_cast<T const*>(data), {n}, held));
+}
+
+// 4 bytes without a sign as int32 where all fit, which torch takes; else widened.
+nb::object whole_part(nb::capsule const& held, void const* data, std::uint64_t n, bool fits) {
+  if (fits) return part_of<std::int32_t>(held, data, n);
+  auto const* const from = static_cast<std::uint32_t const*>(data);
+  return nb::cast(to_numpy(std::vector<std::int64_t>(from, from + n)));
+}
+
+nb::tuple csr(py_graph const& g) {
+  auto kept = std::make_unique<held_lists>();
+  kept->graph = g.use();
+  released([&] {
+    kept->lists = lists_of(*kept->graph);
+    return 0;
+  });
+  graph_lists const lists = kept->lists;
+  graph_info const info = kept->graph->info();
+  // A copy needs its graph no more: that may be moved.
+  bool const own = lists.targets_copied && lists.offsets_copied && (lists.weights_copied || !lists.weights);
+  if (own) kept->graph.reset();
+  nb::capsule const held(kept.release(), [](void* p) noexcept { delete static_cast<held_lists*>(p); });
+  nb::object const offsets = part_of<std::int64_t>(held, lists.offsets, info.vertices + 1);
+  nb::object const targets = info.id_bytes == 8 ? part_of<std::int64_t>(held, lists.targets, info.edges)
+                                                : whole_part(held, lists.targets, info.edges, info.vertices <= std::uint64_t{1} << 31);
+  nb::object weights = nb::none();
+  if (info.weights == weight_kind::f32) weights = part_of<float>(held, lists.weights, info.edges);
+  if (info.weights == weight_kind::u32) {
+    auto const* const w = static_cast<std::uint32_t const*>(lists.weights);
+    bool const fit = released([&] { return std::all_of(w, w + info.edges, [](std::uint32_t x) { return x <= INT32_MAX; }); });
+    weights = whole_part(held, w, info.edges, fit);
+  }
+  return nb::make_tuple(offsets, targets, weights);
 }
 
 py_graph generate(std::string const& kind, int scale, std::uint64_t edge_factor, std::uint64_t seed, nb::kwargs options) {
@@ -218,8 +273,7 @@ void add_graphs(nb::module_& m) {
       .def_ro("id_map", &graph_info::id_map, "internal ids differ from the user's by a table")
       .def_ro("id_base", &graph_info::id_base, "user id = internal id + id_base, where there is no table")
       .def_prop_ro(
-          "order", [](graph_info const& i) { return i.order == vertex_order::score ? std::string("score") : name_in(orders, i.order); },
-          "'natural', 'degree', 'bfs', 'random', or 'score' (as `garner reorder --by score` lays them)")
+          "order", [](graph_info const& i) { return name_in(orders, i.order); }, "'natural', 'degree', 'bfs', 'random' or 'score'")
       .def_ro("packed", &graph_info::packed, "targets and weights are compressed");
 
   nb::class_<build_report>(m, "BuildReport", "What happened on the way from edges to a graph.")
@@ -244,12 +298,24 @@ void add_graphs(nb::module_& m) {
           "ids",
           [](py_graph const& g) {
             auto const held = g.use();
-            return to_numpy(released([&] { return held->ids(); }));
+            return to_int64(released([&] { return held->ids(); }), "id");
           },
-          "All vertices by the user's ids, ascending. Shape: (vertices,), uint64.")
+          "All vertices by the user's ids, ascending. Shape: (vertices,), int64.")
       .def(
-          "position", [](py_graph const& g, std::uint64_t id) { return g.use()->position(id); }, nb::arg("id"),
-          "The k with ids()[k] == id: where this vertex stands in every result. Errors: InputError where there is none.")
+          "csr", &csr,
+          nb::sig("def csr(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | "
+                  "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64] | "
+                  "numpy.typing.NDArray[numpy.float32] | None]"),
+          "The neighbour lists as arrays (offsets, targets, weights or None), as scipy.sparse.csr_array((weights, targets, offsets)) "
+          "takes\n"
+          "them: row k is the vertex ids()[k], and so is target k. Read only. Not copied where they lie plain in host memory in the order\n"
+          "of ids(); the graph stays there as long as such arrays live. Packed lists, lists on a device and those of a reordered graph "
+          "are\n"
+          "copied. Targets are int32 where they fit, weights int32, int64 or float32. An undirected edge stands twice.")
+      .def(
+          "position", [](py_graph const& g, nb::object id) { return g.use()->position(id_of(id, "vertex")); }, nb::arg("id"),
+          nb::sig("def position(self, id: int) -> int"),
+          "The k with ids()[k] == id: where this vertex stands in every result. Errors: IdError where there is none.")
       .def(
           "save",
           [](py_graph const& g, nb::object file) {
@@ -257,7 +323,7 @@ void add_graphs(nb::module_& m) {
             auto const held = g.use();
             return released([&] { return save_graph(*held, path); });
           },
-          nb::arg("file"),
+          nb::arg("file"), nb::sig("def save(self, file: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> list[str]"),
           "Writes the graph, whole or not at all: a container (.gnr) keeps everything, other endings are those of `garner convert`.\n"
           "Returns what the format could not keep. Errors: FileError, UsageError where such a file is not written.")
       .def(
@@ -273,51 +339,55 @@ void add_graphs(nb::module_& m) {
           "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.")
       .def(
           "reorder",
-          [](nb::object self, std::string const& by, std::uint64_t seed) {
+          [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {
             auto const found = orders.find(by);
-            if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random");
+            if (found == orders.end()) refuse(errc::usage, "by '" + by + "': say one of bfs, degree, natural, random, score");
+            if ((found->second == vertex_order::score) == scores.is_none())
+              refuse(errc::usage, "reorder: by='score' and scores=, one a vertex as garner.score gives them, are said together");
+            array kept;
+            std::span<float const> const given = floats(scores, "scores", kept);
             nb::cast<py_graph&>(self).replace("reorder()", [&](graph_handle g) {
-              return reorder_graph(std::move(g), {found->second, seed});
+              return reorder_graph(std::move(g), {found->second, seed, given});
             });
             return self;
           },
-          nb::arg("by") = "degree", nb::arg("seed") = 1, nb::sig("def reorder(self, by: str = 'degree', seed: int = 1) -> Graph"),
-          "Lays the vertices in another order inside ('degree', 'bfs', 'random'; 'natural' again); ids and results stay the user's.\n"
+          nb::arg("by") = "degree", nb::arg("seed") = 1, nb::arg("scores") = nb::none(),
+          nb::sig("def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph"),
+          "Lays the vertices in another order inside ('degree', 'bfs', 'random', 'score'; 'natural' again); ids and results stay the "
+          "user's.\n"
+          "scores: 'score': shape (vertices,), float32, as garner.score gives them: the highest first.\n"
           "In place, and returns it; edges lie in host memory afterwards. Errors: as of to().")
       .def(
           "pick_sources",
           [](py_graph const& g, std::uint64_t count, std::uint64_t seed) {
             auto const held = g.use();
-            return to_numpy(released([&] { return pick_sources(*held, count, seed); }));
+            return to_int64(released([&] { return pick_sources(*held, count, seed); }), "id");
           },
           nb::arg("count"), nb::arg("seed") = 1,
-          "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), uint64; empty "
+          "Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), int64; empty "
           "where\n"
           "no vertex has edges.");
 
   m.def(
       "open", &open, nb::arg("file"), nb::arg("options"),
-      nb::sig("def open(file: str | os.PathLike, *, place: object = 'host', edges: str | None = None, weights: bool | None = None, "
+      nb::sig("def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, "
+              "weights: bool | None = None, "
               "in_lists: bool | None = None, check: bool = True) -> Graph"),
       "Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).\n"
       "\n"
       "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
-      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: host\n"
+      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: on a device where it has room for them\n"
+      "  and a job's state, else 'host'\n"
       "weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made\n"
       "check: the checksums; offsets and targets are checked in any case\n"
       "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
-  m.def("read", &read, nb::arg("file"), nb::arg("options"), nb::sig("def read(file: str | os.PathLike, *, " BUILD_OPTIONS ") -> Graph"),
+  m.def("read", &read, nb::arg("file"), nb::arg("options"),
+        nb::sig("def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, " BUILD_OPTIONS ") -> Graph"),
         "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
         "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);
-  m.def(
-      "build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none() = nb::none(), nb::arg("options"),
-      nb::sig("def build(source: object, target: object, weights: object | None = None, *, vertices: int = 0, " BUILD_OPTIONS ") -> Graph"),
-      "A graph of edges in memory: source[i] -> target[i].\n"
-      "\n"
-      "source, target: shape (edges,), whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or not; an undirected\n"
-      "edge stands once. weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite.\n"
-      "vertices: ids 0 to vertices - 1 exist, with or without edges\n"
-      "The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile)." BUILD_OPTIONS_TOLD);
+  m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("vertices").none(), nb::arg("options"),
+        nb::sig("def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph"),
+        "garner.build, of arrays.");
   m.def("generate", &generate, nb::arg("kind") = "kron", nb::arg("scale") = 20, nb::arg("edge_factor") = 16, nb::arg("seed") = 1,
         nb::arg("options"),
         nb::sig("def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: int = 1, *, place: object = "

@@ -110,7 +110,8 @@ class held_search {
   held_search(py_graph const& g, Options const& o) : graph_(g.use()) {
     search_ = released([&] { return std::make_unique<Search>(*graph_, o); });
   }
-  auto run(std::uint64_t source) {
+  auto run(nb::object const& from) {
+    std::uint64_t const source = id_of(from, "source");
     turn const mine(busy_);
     auto r = released([&] { return search_->run(source); });
     ran_ = true;
@@ -123,7 +124,7 @@ class held_search {
     return released([&] { return what(*search_); });
   }
   auto parents() {
-    return to_numpy(of_last_run([](Search& s) { return s.parents(); }));
+    return to_int64(of_last_run([](Search& s) { return s.parents(); }), "id");
   }
 
  private:
@@ -147,19 +148,32 @@ class held_search {
 template <class Search, class Options>
 nb::class_<held_search<Search>> search_class(nb::module_& m, char const* name, char const* told,
                                              Options (*options_of)(char const*, nb::kwargs), nb::sig const& made_by,
-                                             char const* options_told) {
+                                             char const* options_told, nb::sig const& run_as) {
   return nb::class_<held_search<Search>>(m, name, told)
       .def(
           "__init__",
-          [name, options_of](held_search<Search>* self, py_graph const& g, nb::kwargs options) {
-            new (self) held_search<Search>(g, options_of(name, std::move(options)));
+          [name, options_of](held_search<Search>* self, nb::args given, nb::kwargs options) {
+            nb::object g;
+            if (given.size() == 1) g = given[0];
+            else if (given.size() == 0 && options.contains("graph")) g = options["graph"], PyDict_DelItemString(options.ptr(), "graph");
+            if (!g.is_valid() || !nb::isinstance<py_graph>(g))
+              throw nb::type_error(
+                  (std::string(name) + "(): give the graph that it searches, and options by name; help(garner." + name + ") lists them")
+                      .c_str());
+            new (self) held_search<Search>(nb::cast<py_graph const&>(g), options_of(name, std::move(options)));
           },
-          nb::arg("graph"), nb::arg("options"), made_by, options_told)
-      .def("run", &held_search<Search>::run, nb::arg("source"));
+          nb::arg("given"), nb::arg("options"), made_by, options_told)
+      .def("run", &held_search<Search>::run, nb::arg("source"), run_as);
+}
+
+numpy_array<std::int64_t> depths_of(std::vector<std::uint32_t> const& depth) {
+  std::vector<std::int64_t> wide(depth.size());
+  for (std::size_t k = 0; k < depth.size(); ++k) wide[k] = depth[k] == unreached ? -1 : std::int64_t{depth[k]};
+  return to_numpy(std::move(wide));
 }
 
 nb::object distances_of(std::vector<std::uint64_t>&& whole, std::vector<float>&& real) {
-  return real.empty() ? nb::cast(to_numpy(std::move(whole))) : nb::cast(to_numpy(std::move(real)));
+  return real.empty() ? nb::cast(to_int64(std::move(whole), "distance")) : nb::cast(to_numpy(std::move(real)));
 }
 
 std::string said(char const* what, std::uint64_t n, double ms) {
@@ -171,9 +185,8 @@ std::string said(char const* what, std::uint64_t n, double ms) {
 }  // namespace
 
 void add_jobs(nb::module_& m) {
-  m.attr("UNREACHED") = unreached;
-  m.attr("NO_VERTEX") = no_vertex;
-  m.attr("UNREACHED_DISTANCE") = unreached_distance;
+  // What is not there is -1 in all whole numbers, and infinity in floats.
+  for (char const* name : {"UNREACHED", "NO_VERTEX", "UNREACHED_DISTANCE"}) m.attr(name) = -1;
 
   nb::class_<traffic>(m, "Traffic", "What crosses the link: simulated: counted; device: the same model in closed form; host: nothing.")
       .def_prop_ro(
@@ -205,26 +218,28 @@ void add_jobs(nb::module_& m) {
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
   nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &bfs_out::run)
-      .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.uint32]")),
-              "shape (vertices,); UNREACHED where the source does not lead")
-      .def_ro("parent", &bfs_out::parent, nb::for_getter(nb::sig("def parent(self) -> numpy.typing.NDArray[numpy.uint64]")),
-              "shape (vertices,); a vertex before it on some shortest path, the source its own, NO_VERTEX where unreached");
+      .def_ro("depth", &bfs_out::depth, nb::for_getter(nb::sig("def depth(self) -> numpy.typing.NDArray[numpy.int64]")),
+              "shape (vertices,); -1 (UNREACHED) where the source does not lead")
+      .def_ro("parent", &bfs_out::parent, nb::for_getter(nb::sig("def parent(self) -> numpy.typing.NDArray[numpy.int64]")),
+              "shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached");
   m.def(
       "bfs",
-      [](py_graph const& g, std::uint64_t source, nb::kwargs options) {
+      [](py_graph const& g, nb::object from, nb::kwargs options) {
+        std::uint64_t const source = id_of(from, "source");
         bfs_options const o = bfs_options_of("bfs", std::move(options));
         auto const held = g.use();
         bfs_result r = released([&] { return bfs(*held, source, o); });
-        return bfs_out{std::move(r.run), nb::cast(to_numpy(std::move(r.depth))), nb::cast(to_numpy(std::move(r.parent)))};
+        return bfs_out{std::move(r.run), nb::cast(depths_of(r.depth)), nb::cast(to_int64(std::move(r.parent), "id"))};
       },
       nb::arg("graph"), nb::arg("source"), nb::arg("options"),
       nb::sig("def bfs(graph: Graph, source: int, *, " BFS_OPTIONS ") -> BfsResult"),
       "Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.\n"
       "\n" BFS_TOLD);
   search_class<bfs_search>(m, "BfsSearch", "Breadth-first search from many sources: the state is made once. Holds the graph.",
-                           bfs_options_of, nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD)
+                           bfs_options_of, nb::sig("def __init__(self, graph: Graph, *, " BFS_OPTIONS ") -> None"), BFS_TOLD,
+                           nb::sig("def run(self, source: int) -> BfsRun"))
       .def(
-          "depths", [](held_search<bfs_search>& s) { return to_numpy(s.of_last_run([](bfs_search& b) { return b.depths(); })); },
+          "depths", [](held_search<bfs_search>& s) { return depths_of(s.of_last_run([](bfs_search& b) { return b.depths(); })); },
           "Of the last run: as BfsResult.depth.")
       .def("parents", &held_search<bfs_search>::parents, "Of the last run: as BfsResult.parent.");
 
@@ -248,14 +263,16 @@ void add_jobs(nb::module_& m) {
       .def_ro("verified", &sssp_run::verified)
       .def_ro("rounds", &sssp_run::rounds)
       .def("__repr__", [](sssp_run const& r) { return said("<garner.SsspRun reached", r.reached, r.ms); });
-#define DISTANCE_TYPE "numpy.typing.NDArray[numpy.uint64] | numpy.typing.NDArray[numpy.float32]"
+#define DISTANCE_TYPE "numpy.typing.NDArray[numpy.int64] | numpy.typing.NDArray[numpy.float32]"
   nb::class_<sssp_out>(m, "SsspResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &sssp_out::run)
-      .def_ro("distance", &sssp_out::distance, nb::for_getter(nb::sig("def distance(self) -> " DISTANCE_TYPE)),
-              "shape (vertices,); u32 weights: uint64, UNREACHED_DISTANCE where the source does not lead; f32 weights: float32, infinity");
+      .def_ro(
+          "distance", &sssp_out::distance, nb::for_getter(nb::sig("def distance(self) -> " DISTANCE_TYPE)),
+          "shape (vertices,); u32 weights: int64, -1 (UNREACHED_DISTANCE) where the source does not lead; f32 weights: float32, infinity");
   m.def(
       "sssp",
-      [](py_graph const& g, std::uint64_t source, nb::kwargs options) {
+      [](py_graph const& g, nb::object from, nb::kwargs options) {
+        std::uint64_t const source = id_of(from, "source");
         sssp_options const o = sssp_options_of("sssp", std::move(options));
         auto const held = g.use();
         sssp_result r = released([&] { return sssp(*held, source, o); });
@@ -268,7 +285,8 @@ void add_jobs(nb::module_& m) {
       "edge whose weight is negative or no number.\n"
       "\n" SSSP_TOLD);
   search_class<sssp_search>(m, "SsspSearch", "Shortest paths from many sources: the state is made once. Holds the graph.", sssp_options_of,
-                            nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD)
+                            nb::sig("def __init__(self, graph: Graph, *, " SSSP_OPTIONS ") -> None"), SSSP_TOLD,
+                            nb::sig("def run(self, source: int) -> SsspRun"))
       .def(
           "distances",
           [](held_search<sssp_search>& s) {
@@ -300,7 +318,7 @@ void add_jobs(nb::module_& m) {
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
   nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
-      .def_ro("label", &components_out::label, nb::for_getter(nb::sig("def label(self) -> numpy.typing.NDArray[numpy.uint64]")),
+      .def_ro("label", &components_out::label, nb::for_getter(nb::sig("def label(self) -> numpy.typing.NDArray[numpy.int64]")),
               "shape (vertices,); the smallest id of its component");
   m.def(
       "components",
@@ -316,7 +334,7 @@ void add_jobs(nb::module_& m) {
         given.done();
         auto const held = g.use();
         components_result r = released([&] { return components(*held, o); });
-        return components_out{std::move(r.run), nb::cast(to_numpy(std::move(r.label)))};
+        return components_out{std::move(r.run), nb::cast(to_int64(std::move(r.label), "id"))};
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, " COMMON_OPTIONS

@@ -34,6 +34,9 @@ nb::dict info() {
 NB_MODULE(_garner, m) {
   using namespace garner::python;
   m.doc() = "Garner's binding; import garner instead.";
+  // Without a look at the devices: CUDA begun by an import would not work in a child by fork.
+  m.def("_version", [] { return garner::version(); });
+  nb::set_leak_warnings(false);  // a process of a loader ends while its tables are in use, and that is no leak of anybody's
   add_errors();
   m.def(
       "info", &info, nb::sig("def info() -> dict[str, object]"),
@@ -55,5 +58,6 @@ NB_MODULE(_garner, m) {
   add_graphs(m);
   add_jobs(m);
   add_features(m);
+  add_scores(m);
   add_shared(m);
 }

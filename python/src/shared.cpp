@@ -106,9 +106,10 @@ void add_shared(nb::module_& m) {
       "last process that holds it; here it is held until its last owner lets go (this object, and all that was made of it:\n"
       "arrays, tables of garner.tiered and garner.unified). Section 3.3 of Min's dissertation.")
       .def_prop_ro(
-          "array", [](nb::handle self) { return array_of(self); }, nb::sig("def array(self) -> numpy.typing.NDArray"),
+          "array", [](nb::handle self) { return array_of(self); }, nb::sig("def array(self) -> numpy.typing.NDArray[typing.Any]"),
           "the table itself, for NumPy; only its creator may write")
-      .def_prop_ro("shape", [](py_shared const& s) { return nb::tuple(nb::cast(s.shape)); })
+      .def_prop_ro(
+          "shape", [](py_shared const& s) { return nb::tuple(nb::cast(s.shape)); }, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("dtype", &dtype_of, nb::sig("def dtype(self) -> object"), "of NumPy; 'bfloat16' where NumPy has none")
       .def_prop_ro("name", [](py_shared const& s) { return s.table.name(); })
       .def_prop_ro("nbytes", [](py_shared const& s) { return s.table.bytes(); })
@@ -142,7 +143,7 @@ void add_shared(nb::module_& m) {
             return nb::make_tuple(nb::module_::import_("garner.tables").attr("_attach"),
                                   nb::make_tuple(s.table.name(), code_and_bits(s.type.code, s.type.bits), nb::tuple(nb::cast(s.shape))));
           },
-          nb::sig("def __reduce__(self) -> tuple"), "Pickled, it is its name: who unpickles it attaches.")
+          nb::sig("def __reduce__(self) -> tuple[object, ...]"), "Pickled, it is its name: who unpickles it attaches.")
       .def("__repr__", [](py_shared const& s) {
         return "<garner.Shared '" + s.table.name() + "' " + nb::str(nb::tuple(nb::cast(s.shape))).c_str() + " " + kind_of(s.type) +
                (s.table.created_here() ? s.table.published() ? ", created here>" : ", not published yet>" : ", attached>");

@@ -128,12 +128,151 @@ class Graphs(unittest.TestCase):
         self.assertEqual(garner.open(self.folder / "s.gnr").info.order, "score")
 
     def test_sparse_ids(self):
-        g = garner.build([10**12, 5], [7, 10**12])
+        g = garner.build([10**12, 5], [7, 10**12], numbering="automatic")
         np.testing.assert_array_equal(g.ids(), [5, 7, 10**12])
         np.testing.assert_array_equal(garner.bfs(g, 5).depth, [0, 2, 1])
         np.testing.assert_array_equal(garner.bfs(g, 5).parent, [5, 10**12, 5])
-        with self.assertRaises(garner.InputError):
-            g.position(6)
+        for wrong in (6, -1):
+            with self.assertRaises(garner.IdError):
+                g.position(wrong)
+        with self.assertRaisesRegex(garner.InputError, "say numbering='compact' if most ids are unused"):
+            garner.build([10**12, 5], [7, 10**12])
+        with self.assertRaisesRegex(garner.InputError, "is more than int64 holds"):
+            garner.build(np.array([2**63, 5], "u8"), [7, 8], numbering="compact").ids()
+
+    def test_nothing_is_compacted_unasked(self):
+        far = 3_000_000  # few of these ids have edges
+        g = garner.build([far], [0])
+        self.assertEqual((len(g), g.report.compacted), (far + 1, False))
+        self.assertEqual(len(garner.build([far], [0], numbering="compact")), 2)
+
+    def test_vertices_are_a_bound(self):
+        self.assertEqual(len(garner.build([0, 1], [1, 2], vertices=3)), 3)
+        self.assertEqual(len(garner.build([0, 1], [1, 2], vertices=9)), 9)
+        for vertices in (2, 0):
+            with self.assertRaisesRegex(garner.IdError, "edge [01]: . -> .: of ."):
+                garner.build([0, 1], [1, 2], vertices=vertices)
+        for wrong, kind in ((-1, garner.UsageError), ("x", TypeError), (1.5, TypeError)):
+            with self.assertRaisesRegex(kind, "vertices"):
+                garner.build([0], [1], vertices=wrong)
+
+    def test_build_takes_an_edge_index(self):
+        edges = np.array([[0, 1, 2], [1, 2, 3]])
+        for given in (edges, edges.astype("i4"), np.asfortranarray(edges), edges.tolist()):
+            np.testing.assert_array_equal(garner.bfs(garner.build(given), 0).depth, [0, 1, 2, 3])
+        g = garner.build(edges, weights=[3, 4, 5], vertices=6)
+        np.testing.assert_array_equal(garner.sssp(g, 0).distance, [0, 3, 7, 12, -1, -1])
+        for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5):
+            with self.assertRaisesRegex(garner.UsageError, "edge_index"):
+                garner.build(wrong)
+
+    def test_build_takes_matrices_of_scipy_and_csr_gives_them(self):
+        try:
+            import scipy.sparse
+            import scipy.sparse.csgraph
+        except ImportError:
+            self.skipTest("needs SciPy")
+        draw = np.random.default_rng(3)
+        for kind in (np.float32, np.float64, np.int32, bool):
+            dense = (draw.random((60, 60)) < 0.05) * draw.integers(1, 50, (60, 60))
+            np.fill_diagonal(dense, 0)
+            dense = dense.astype(kind)
+            for make in (scipy.sparse.csr_array, scipy.sparse.coo_matrix, scipy.sparse.csc_array):
+                g = garner.build(make(dense))
+                twin = scipy.sparse.csgraph.dijkstra(dense.astype(float), indices=3)
+                found = garner.sssp(g, 3).distance.astype(float)
+                np.testing.assert_allclose(np.where(found < 0, np.inf, found), twin)
+                offsets, targets, weights = g.csr()
+                back = scipy.sparse.csr_array((weights, targets, offsets), shape=(60, 60))
+                np.testing.assert_array_equal(back.toarray(), dense.astype(back.dtype))
+        self.assertEqual(garner.build(scipy.sparse.csr_array(dense), weights=False).info.weights, "none")
+        self.assertEqual(len(garner.build(scipy.sparse.csr_array((7, 7)))), 7)
+        twice = scipy.sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))  # SciPy means 3
+        self.assertEqual(garner.sssp(garner.build(twice), 0).distance[1], 3)
+        for wrong in (lambda: garner.build(scipy.sparse.csr_array((3, 4))), lambda: garner.build(scipy.sparse.csr_array((3, 3)), vertices=5)):
+            self.assertRaises(garner.UsageError, wrong)
+
+    def test_build_takes_graphs_of_networkx(self):
+        try:
+            import networkx
+        except ImportError:
+            self.skipTest("needs NetworkX")
+        drawn = networkx.gnp_random_graph(80, 0.05, seed=4)
+        for graph in (drawn, drawn.to_directed(), networkx.MultiDiGraph(drawn)):
+            g = garner.build(graph)
+            self.assertEqual((len(g), g.info.directed, g.info.weights), (80, graph.is_directed(), "none"))
+            depth = networkx.single_source_shortest_path_length(graph, 0)
+            np.testing.assert_array_equal(garner.bfs(g, 0).depth, [depth.get(v, -1) for v in range(80)])
+        for k, (u, v) in enumerate(drawn.edges):
+            drawn[u][v]["weight"], drawn[u][v]["length"] = 1 + k % 7, 1 / (1 + k)
+        for name, options in (("weight", {}), ("length", {"weights": "length"})):
+            found = garner.sssp(garner.build(drawn, **options), 0).distance
+            twin = networkx.single_source_dijkstra_path_length(drawn, 0, weight=name)
+            np.testing.assert_allclose([found[v] for v in twin], list(twin.values()), rtol=1e-5)
+        self.assertEqual(garner.build(drawn, weights=False).info.weights, "none")
+        self.assertEqual(len(garner.build(networkx.empty_graph(4))), 4)
+        drawn.add_edge(0, 79)
+        for wrong, words in ((lambda: garner.build(networkx.path_graph(["a", "b"])), "convert_node_labels_to_integers"),
+                             (lambda: garner.build(networkx.path_graph([-1, 1])), "convert_node_labels_to_integers"),
+                             (lambda: garner.build(drawn, weights="none of them"), "no 'none of them'"),
+                             (lambda: garner.build(drawn, weights="length"), "1 of .* edges have no 'length'")):
+            with self.assertRaisesRegex(ValueError, words):
+                wrong()
+
+    def test_csr(self):
+        draw = np.random.default_rng(5)
+        source, target, weights = draw.integers(0, 50, 400), draw.integers(0, 50, 400), draw.integers(1, 9, 400)
+        least = {}
+        for u, v, w in zip(source.tolist(), target.tolist(), weights.tolist()):
+            if u != v:
+                least[u, v] = min(w, least.get((u, v), w))
+        edges = sorted(least)
+        for options, kind in (({}, np.int32), ({"id_bytes": 8}, np.int64)):
+            g = garner.build(source, target, weights, vertices=50, **options)
+            for order in ("natural", "random", "degree"):
+                if order != "natural":
+                    g.reorder(order)
+                offsets, targets, found = g.csr()
+                self.assertEqual((offsets.dtype, targets.dtype, found.dtype, offsets.shape), (np.int64, kind, np.int32, (51,)))
+                np.testing.assert_array_equal(np.stack([np.repeat(np.arange(50), np.diff(offsets)), targets], 1), edges)
+                np.testing.assert_array_equal(found, [least[e] for e in edges])
+                self.assertFalse(targets.flags.writeable)
+                again = g.csr()
+                self.assertEqual(again[1].ctypes.data == targets.ctypes.data, order == "natural")  # not copied where they lie plain
+                del again
+                if order == "natural":
+                    self.assertRaisesRegex(garner.UsageError, "in use", g.reorder, "degree")
+                    copy = targets.copy()
+                del offsets, targets, found
+        g = garner.build(source, target, vertices=50)
+        targets = g.csr()[1]
+        del g
+        np.testing.assert_array_equal(targets, copy)  # it outlives the graph
+        self.assertIsNone(garner.build([0], [1]).csr()[2])
+        self.assertEqual([len(part) for part in garner.build([], [], vertices=3).csr()[:2]], [4, 0])
+        self.assertEqual(garner.build([0, 1], [1, 2], [2**31, 1]).csr()[2].tolist(), [2**31, 1])
+        np.testing.assert_array_equal(garner.build([10**9, 5], [7, 10**9], numbering="compact").csr()[1], [2, 1])
+
+    @unittest.skipUnless(garner_program, "needs the program garner")
+    def test_csr_of_packed_lists(self):
+        file, packed = self.folder / "plain.gnr", self.folder / "packed.gnr"
+        garner.generate("web", 9, draw_weights=(1, 255)).save(file)
+        subprocess.run([garner_program, "convert", file, packed, "--compress"], check=True, stdout=subprocess.DEVNULL)
+        opened = garner.open(packed)
+        self.assertTrue(opened.info.packed)
+        for part, twin in zip(opened.csr(), garner.open(file).csr()):
+            np.testing.assert_array_equal(part, twin)
+        held = opened.csr()[0]
+        self.assertEqual(held[0], 0)
+
+    def test_sizes_mean_what_they_say(self):
+        for size, most in (("2GB", 2 * 10**9), ("2 GiB", 2 << 30), ("2GiB", 2 << 30), ("1.5 kB", 1500), ("1.5KiB", 1536), ("1 MB", 10**6), ("0.001 TB", 10**9),
+                           ("1e-3GB", 10**6), ("1e3 kb", 10**6), ("512M", 512 << 20), ("4096", 4096), (4096, 4096)):
+            with self.subTest(size=size), self.assertRaisesRegex(garner.OutOfMemory, f" {most} are allowed"):
+                garner.build([0], [1], vertices=4_000_000_000, host_budget=size)
+        for wrong in ("8 apples", "GB", "", "8 G B", "-1GB", "GB8", "8 GiBB"):
+            with self.subTest(size=wrong), self.assertRaisesRegex(garner.UsageError, "8GiB"):
+                garner.limit_host_memory(wrong)
 
     def test_sources_are_a_pure_function(self):
         g = garner.generate("uniform", 8)

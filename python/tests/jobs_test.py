@@ -26,24 +26,24 @@ def lists_of(source, target, weights, undirected):
 
 
 def depths(lists, source, vertices):
-    depth = np.full(vertices, garner.UNREACHED, np.uint32)
+    depth = np.full(vertices, -1, np.int64)
     depth[source] = 0
     queue = collections.deque([source])
     while queue:
         v = queue.popleft()
         for t, _ in lists[v]:
-            if depth[t] == garner.UNREACHED:
+            if depth[t] < 0:
                 depth[t] = depth[v] + 1
                 queue.append(t)
     return depth
 
 
 def distances(lists, source, vertices):
-    distance = np.full(vertices, garner.UNREACHED_DISTANCE, np.uint64)
+    distance = np.full(vertices, -1, np.int64)
     heap = [(0, source)]
     while heap:
         d, v = heapq.heappop(heap)
-        if distance[v] <= d:
+        if distance[v] >= 0:
             continue
         distance[v] = d
         for t, w in lists[v]:
@@ -65,13 +65,14 @@ class Jobs(unittest.TestCase):
                     with self.subTest(undirected=undirected, where=where, access=access):
                         r = garner.bfs(self.graph(where, undirected=undirected), 5, place=where, access=access, verify=True)
                         np.testing.assert_array_equal(r.depth, twin)
-                        self.assertEqual((r.depth.dtype, r.parent.dtype), (np.uint32, np.uint64))
-                        reached = twin != garner.UNREACHED
-                        np.testing.assert_array_equal(r.parent == garner.NO_VERTEX, ~reached)
+                        self.assertEqual((r.depth.dtype, r.parent.dtype), (np.int64, np.int64))
+                        reached = twin >= 0
+                        np.testing.assert_array_equal(r.parent == -1, ~reached)
+                        self.assertEqual({garner.UNREACHED, garner.NO_VERTEX, garner.UNREACHED_DISTANCE}, {-1})
                         self.assertEqual(r.parent[5], 5)
                         others = reached.copy()
                         others[5] = False
-                        np.testing.assert_array_equal(twin[r.parent[others].astype(int)] + 1, twin[others])
+                        np.testing.assert_array_equal(twin[r.parent[others]] + 1, twin[others])
                         self.assertEqual(r.run.reached, reached.sum())
                         self.assertEqual(r.run.depth_max, twin[reached].max())
                         self.assertTrue(r.run.verified)
@@ -85,7 +86,7 @@ class Jobs(unittest.TestCase):
             for variant in ("near_far", "emogi"):
                 with self.subTest(where=where, variant=variant):
                     r = garner.sssp(g, 5, place=where, variant=variant, verify=True)
-                    self.assertEqual(r.distance.dtype, np.uint64)
+                    self.assertEqual(r.distance.dtype, np.int64)
                     np.testing.assert_array_equal(r.distance, twin)
 
     def test_sssp_of_real_weights(self):
@@ -99,6 +100,7 @@ class Jobs(unittest.TestCase):
             g = garner.build([1, 2, 7, 9], [2, 3, 8, 9], vertices=10, undirected=True)
             r = garner.components(g.to(where) if where == "device" else g, place=where, verify=True)
             np.testing.assert_array_equal(r.label, [0, 1, 1, 1, 4, 5, 6, 7, 7, 9])
+            self.assertEqual(r.label.dtype, np.int64)
             self.assertEqual((r.run.components, r.run.largest), (7, 3))
 
     def test_pagerank(self):
@@ -156,9 +158,24 @@ class Jobs(unittest.TestCase):
                 (lambda: garner.bfs(g, 0, speed=1), TypeError, "no option 'speed'"),
                 (lambda: garner.bfs(g, 0, slice="x"), TypeError, "slice='x' is of the wrong type"),
                 (lambda: garner.bfs(g, 0, slice=33), garner.UsageError, "33"),
-                (lambda: garner.bfs(g, -1), TypeError, ""),
-                (lambda: garner.pagerank(g), garner.InputError, "in-lists"),
-                (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, "no weights"),
+                (lambda: garner.bfs(g, 300), IndexError, "300 does not exist"),
+                (lambda: garner.bfs(g, -1), garner.IdError, "source -1 does not exist"),
+                (lambda: garner.BfsSearch(g).run(-1), IndexError, "source -1 does not exist"),
+                (lambda: garner.bfs(g, 0.5), TypeError, "source=0.5 is no id"),
+                (lambda: garner.bfs(g), TypeError, r"^bfs\(\): source is missing; help\(garner.bfs\) tells more$"),
+                (lambda: garner.bfs("g", 0), TypeError, "graph='g' is no Graph; make one with garner.build"),
+                (lambda: garner.bfs(g, 0, 1), TypeError, "takes 2 arguments and was given 3, options are said by name"),
+                (lambda: garner.bfs(g, 0, source=0), TypeError, "source was given twice"),
+                (lambda: garner.BfsSearch(1), TypeError, r"^BfsSearch\(\): give the graph"),
+                (lambda: garner.BfsSearch(), TypeError, r"^BfsSearch\(\): give the graph"),
+                (lambda: garner.BfsSearch(g, 1), TypeError, r"^BfsSearch\(\): give the graph"),
+                (lambda: garner.BfsSearch(graph=g).depths(), garner.UsageError, "call run"),
+                (lambda: g.pick_sources(-1), TypeError, r"^Graph.pick_sources\(\): count=-1: say 0 or more"),
+                (lambda: g.pick_sources(), TypeError, "count is missing"),
+                (lambda: g.save(), TypeError, "file is missing"),
+                (lambda: garner.generate("kron", "x"), TypeError, "scale='x' is no int"),
+                (lambda: garner.pagerank(g), garner.InputError, "build or read it with in_lists=True"),
+                (lambda: garner.sssp(garner.build([0], [1]), 0), garner.InputError, r"no weights.*draw_weights=\(1, 255\)"),
                 (lambda: garner.pagerank(g, personal=[1]), TypeError, "personal"),
                 (lambda: garner.components(g, variant="x"), garner.UsageError, "afforest, emogi")]:
             with self.assertRaisesRegex(kind, words):

@@ -90,7 +90,7 @@ class Tables(unittest.TestCase):
             t = garner.tiered(features)
             np.testing.assert_array_equal(t[[[3, 1], [4, 4]]], features[[[3, 1], [4, 4]]])
             np.testing.assert_array_equal(t[7], features[7])
-            np.testing.assert_array_equal(np.asarray(t), features)
+            np.testing.assert_array_equal(t.numpy(), features)
         self.assertEqual([list(row) for row in garner.tiered(np.arange(6).reshape(3, 2))], [[0, 1], [2, 3], [4, 5]])
 
     def test_all_ways_and_orders(self):
@@ -156,14 +156,52 @@ class Tables(unittest.TestCase):
             self.assertRaisesRegex(garner.UsageError, "rows of float64, held as raw bytes, cannot be written as f32",
                                    garner.tiered(table("f8"), device=where).gather, ids, dtype="f32")
 
+    def test_answers_what_an_array_of_rows_answers(self):
+        features = rng.standard_normal((200, 3, 2)).astype("f4")
+        t = garner.tiered(features)
+        self.assertEqual((t.shape, t.ndim, t.dim(), t.size(0), t.numel(), t.nbytes, len(t)), ((200, 3, 2), 3, 3, 200, 1200, 4800, 200))
+        self.assertIn(str(t.device), ("cpu", "cuda:0"))
+        np.testing.assert_array_equal(t.index_select(0, [5, 7]), features[[5, 7]])
+        np.testing.assert_array_equal(t.numpy(), features)
+        self.assertIs(t.to(t.device), t)
+        for wrong in (lambda: np.asarray(t), lambda: np.add(t, 1), lambda: np.from_dlpack(t), lambda: t.index_select(1, [0]), lambda: t.to("f16"),
+                      lambda: t.__setitem__(0, 1), lambda: np.linalg.norm(t)):
+            with self.assertRaisesRegex(garner.UsageError, "gather|whole|written"):
+                wrong()
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+            np.testing.assert_array_equal(np.array(t, copy=True), features)
+
+    def test_a_file_is_mapped_where_the_host_reads_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.npy"
+            np.save(file, np.zeros((16384, 1024), "f4"))  # 64 MiB
+            code = f"""
+import garner, resource
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+before = resident()
+t = garner.tiered({str(file)!r}, device="host")
+assert t[[5, 16383]].shape == (2, 1024)
+assert resident() - before < 32 << 20, resident() - before
+assert {str(file)!r} in open("/proc/self/maps").read()
+del t
+assert {str(file)!r} not in open("/proc/self/maps").read()
+"""
+            Lazy.run_python(self, code)
+            t = garner.tiered(file, device="host")
+            file.unlink()  # the mapping keeps it
+            self.assertEqual(t[[7]].sum(), 0)
+            np.save(file, np.zeros((0, 4), "f4"))
+            self.assertEqual(garner.tiered(file, device="host").shape, (0, 4))
+
     def test_ids_that_cannot_be(self):
         features = table("f4")
         for where in places:
             t = garner.tiered(features, device=where)
             for wrong, kind, words in [
-                    ([3, -1], garner.InputError, "-1 at position 1"), ([0, 5, 200], garner.InputError, "200 at position 2"),
+                    ([3, -1], garner.IdError, "-1 at position 1"), ([0, 5, 200], IndexError, "200 at position 2"),
                     (np.array([2**40]), garner.InputError, "at position 0"), (np.array([-5], "i4"), garner.InputError, "-5 at position 0"),
-                    (200, IndexError, "row 200 of 200"), (-201, IndexError, "row -201"), (0.5, garner.UsageError, "float64"),
+                    (200, garner.IdError, "row 200 of 200"), (-201, IndexError, "row -201"), (0.5, garner.UsageError, "float64"),
                     ([0.5], garner.UsageError, "float64"), ("a", garner.UsageError, "whole numbers"), (None, garner.UsageError, "object"),
                     (np.ones(7, bool), garner.UsageError, "200 rows"), (np.ones((200, 7), bool), garner.UsageError, "mask"),
                     ((slice(None), 1), garner.UsageError, "whole rows"), (..., garner.UsageError, "")]:
@@ -192,8 +230,9 @@ class Tables(unittest.TestCase):
             np.save(file, table("f4"))
             garner.limit_host_memory(1000)
             try:
+                garner.tiered(file, device="host")  # its pages are the file's
                 with self.assertRaisesRegex(garner.OutOfMemory, r"raise the host budget \(garner\.limit_host_memory\)") as said:
-                    garner.tiered(file)
+                    garner.generate("kron", 8)
                 self.assertNotIn("--", str(said.exception))
             finally:
                 garner.limit_host_memory(None)
@@ -213,7 +252,7 @@ class Tables(unittest.TestCase):
         t = garner.tiered(room[begin:begin + 100 * 512].view("f4").reshape(100, 128), device="simulated", device_budget=0)
         t.window([[1, 2, 3], [3, 2, 1], [1, 1]])
         self.assertEqual((t.last.order, t.last.link.bytes_link), ("sorted", 3 * 512))
-        ids, rows_of = np.arange(200) % 50, np.asarray(t)
+        ids, rows_of = np.arange(200) % 50, t.numpy()
         for order in ("none", "sorted", "bucketed"):
             for duplicates, rows in (("automatic", 50), ("once", 50), ("repeat", 200)):
                 np.testing.assert_array_equal(t.gather(ids, order=order, duplicates=duplicates), rows_of[ids])

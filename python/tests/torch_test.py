@@ -77,11 +77,78 @@ class Torch(unittest.TestCase):
                         t[wrong.to(device)]
                 self.assertEqual(t[torch.tensor([1], device=device)].shape, (1, 7))
 
-    def test_gradients_are_cut(self):
-        weights = torch.nn.Embedding(20, 3)
-        rows = garner.tiered(weights.weight)[torch.tensor([3])]
-        self.assertFalse(rows.requires_grad)
-        self.assertTrue(torch.equal(rows, weights.weight.detach()[3:4]))
+    def test_what_requires_gradients_is_refused(self):
+        weights = torch.nn.Embedding(20, 3).weight
+        for made in (garner.tiered, garner.unified, lambda t: garner.shared("test-gradients", t)):
+            with self.assertRaisesRegex(garner.UsageError, "requires gradients.*detach"):
+                made(weights)
+        self.same(garner.tiered(weights.detach())[torch.tensor([3])], weights.detach()[3:4], "cpu")
+
+    def test_answers_what_a_tensor_of_rows_answers(self):
+        plain = torch.randn(200, 3, 2)
+        scores = np.random.default_rng(1).random(200).astype("f4")
+        for where in self.places:
+            t = garner.tiered(plain, device=where, device_budget="2KiB", scores=scores)
+            self.assertIsInstance(t, torch.Tensor)
+            self.assertIsInstance(t, garner.Tiered)
+            self.assertEqual((t.size(), t.size(0), t.size(-1), t.dim(), t.ndim, t.numel(), t.nbytes, t.dtype, len(t), t.shape),
+                             (plain.size(), 200, 2, 3, 3, 1200, 4800, torch.float32, 200, plain.shape))
+            self.assertEqual((t.device, t.requires_grad, t.is_cuda, t.element_size()), (torch.device(where if where == "cuda:0" else "cpu"), False,
+                                                                                        where == "cuda:0", 4))
+            ids = torch.tensor([5, 199, 5])
+            for rows in (t.index_select(0, ids), torch.index_select(t, 0, ids), t.index_select(-3, ids), t[ids]):
+                self.same(rows, plain[ids], "cpu")
+            out = torch.empty(3, 3, 2)
+            self.assertIs(torch.index_select(t, 0, ids, out=out), out)
+            self.same(out, plain[ids], "cpu")
+            mask = torch.rand(200) < 0.3
+            self.same(t[mask], plain[mask], "cpu")
+            self.same(t.masked_select(mask.view(200, 1, 1)), plain.masked_select(mask.view(200, 1, 1)), "cpu")
+            self.same(t.narrow(0, 5, 10), plain[5:15], "cpu")
+            self.same(t[5:15:3], plain[5:15:3], "cpu")
+            self.assertIs(t.to(t.device), t)
+            self.assertIs(t.to(torch.float32), t)
+            self.assertIs(t.contiguous(), t)
+            self.assertEqual((t.is_floating_point(), torch.is_floating_point(t), t.is_complex()), (True, True, False))
+            np.testing.assert_array_equal(t.numpy(), plain.numpy())
+            self.assertIn("garner.Tiered", f"{t}")
+            for wrong in (lambda: t + 1, lambda: t.sum(), lambda: torch.as_tensor(t) + 0, lambda: torch.stack([t, t]), lambda: t.T,
+                          lambda: t.index_select(1, ids), lambda: t.to("meta"), lambda: t.half(), lambda: torch.from_dlpack(t), lambda: t.data_ptr(),
+                          lambda: t.clone(), lambda: t.add_(1), lambda: t.view(-1), lambda: t.requires_grad_(), lambda: np.asarray(t),
+                          lambda: torch.nn.functional.linear(t, torch.zeros(2, 2)), lambda: t.__setitem__(0, 1), lambda: t.untyped_storage().nbytes(),
+                          lambda: t.share_memory_(), lambda: t.tolist(), lambda: bool(t), lambda: 1 in t, lambda: garner.unified(t), lambda: garner.shared("test-tiered", t), lambda: t.numpy(force=True) and None):
+                self.assertRaises((garner.UsageError, TypeError), wrong)
+
+    def test_pyg_sees_the_rows(self):
+        try:
+            from torch_geometric.data import Data
+            from torch_geometric.loader.utils import index_select
+        except ImportError:
+            self.skipTest("needs PyG (torch_geometric)")
+        plain, edges = torch.randn(200, 7), torch.randint(0, 200, (2, 900))
+        for made_of in (plain, plain.numpy()):
+            for where in self.places:
+                data, twin = Data(x=garner.tiered(made_of, device=where), edge_index=edges), Data(x=plain, edge_index=edges)
+                self.assertEqual((data.num_features, data.num_nodes, str(data)), (7, 200, str(twin)))
+                ids, mask = torch.tensor([3, 9, 44]), torch.rand(200) < 0.2
+                for subset in (ids, mask):
+                    part, other = data.subgraph(subset), twin.subgraph(subset)
+                    self.same(part.x, other.x, "cpu")
+                    self.assertTrue(torch.equal(part.edge_index, other.edge_index))
+                self.assertTrue(torch.equal(index_select(data.x, ids).cpu(), plain[ids]))
+                if where != "cuda:0":
+                    self.assertIs(data.to("cpu").x.tiers.__class__, garner.TierRows)
+                    self.assertRaises(garner.UsageError, data.to, "meta")
+
+    def test_results_are_what_torch_takes(self):
+        g = garner.build(torch.tensor([[0, 1], [1, 2]]), None, torch.tensor([4, 5]), vertices=5)
+        found, paths = garner.bfs(g, 0), garner.sssp(g, 0)
+        for array, want in ((found.depth, [0, 1, 2, -1, -1]), (found.parent, [0, 0, 1, -1, -1]), (paths.distance, [0, 4, 9, -1, -1]),
+                            (garner.components(g).label, [0, 0, 0, 3, 4]), (g.ids(), [0, 1, 2, 3, 4])):
+            tensor = torch.from_numpy(array)
+            self.assertEqual((tensor.dtype, tensor.tolist(), (tensor + 0).max().item()), (torch.int64, want, max(want)))
+        for array in g.csr():
+            self.assertIn(torch.tensor(array).dtype, (torch.int32, torch.int64))
 
     def test_not_contiguous_is_said(self):
         features = torch.randn(7, 200).T

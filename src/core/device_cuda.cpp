@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,14 +15,29 @@
 namespace garner::device {
 
 namespace {
+// CUDA keeps its state in the process that began with it: a child by fork has none, and no call brings it there.
+std::atomic<bool> begun{false}, begun_by_parent{false};
+[[maybe_unused]] int const told_of_forks = ::pthread_atfork(nullptr, nullptr, [] { begun_by_parent = begun_by_parent || begun; });
+
+constexpr char const* forked =
+    "this process was forked from one that used the GPU already, and CUDA does not work in such a child; start processes by spawn or "
+    "forkserver, or say place host here";
+void require_own_state() {
+  if (begun_by_parent) fail(errc::device, "{}", forked);
+}
 void check(cudaError_t status, char const* call, errc code = errc::device) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // clears what is not sticky
+  require_own_state();
   fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 #define GARNER_CALL(call) check((call), #call)
 
-void use(int index) { GARNER_CALL(cudaSetDevice(index)); }
+void use(int index) {
+  require_own_state();
+  begun = true;
+  GARNER_CALL(cudaSetDevice(index));
+}
 cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
 
@@ -37,6 +53,7 @@ cudaError_t count_status(int& n) {
     cudaGetLastError();
     n = 0;
   }
+  begun = begun || n > 0;  // to count is to begin
   return status;
 }
 }  // namespace
@@ -66,10 +83,11 @@ int count() noexcept {
     count_status(devices);
     return devices;
   }();
-  return n;
+  return begun_by_parent ? 0 : n;
 }
 
 std::string why_none() {
+  if (begun_by_parent) return forked;
   int n;
   cudaError_t const status = count_status(n);
   return fmt::format("no usable GPU: {}; check nvidia-smi, or say place host or simulated", cudaGetErrorString(status));

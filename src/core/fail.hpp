@@ -15,4 +15,9 @@ template <class... Args>
   throw error(code, fmt::format(text, std::forward<Args>(args)...));
 }
 
+template <class... Args>
+[[noreturn]] void fail_id(fmt::format_string<Args...> text, Args&&... args) {
+  throw id_error(fmt::format(text, std::forward<Args>(args)...));
+}
+
 }  // namespace garner

@@ -1,6 +1,7 @@
 #include "core/npy.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,6 +136,14 @@ void npy_file::read(void* to, std::uint64_t n, std::uint64_t at) const {
     if (got == 0) fail(errc::input, "{}: ends at byte {} while it is read; was it cut just now?", name_, at + done);
     done += static_cast<std::uint64_t>(got);
   }
+}
+
+std::shared_ptr<void const> npy_file::map() const {
+  std::uint64_t const bytes = head_ + rows() * row_bytes_;
+  void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, 0);
+  if (at == MAP_FAILED) fail(errno == ENOMEM ? errc::memory : errc::io, "{}: cannot be mapped: {}", name_, std::strerror(errno));
+  ::madvise(at, bytes, MADV_RANDOM);  // rows are gathered from all over: what lies behind one is not wanted
+  return {at, [bytes](void const* mapped) { ::munmap(const_cast<void*>(mapped), bytes); }};
 }
 
 void npy_file::parse() {

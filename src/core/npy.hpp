@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class npy_file {
 
   // Bytes of the file from `at`; any thread may. errc::input where the file was cut meanwhile.
   void read(void* to, std::uint64_t n, std::uint64_t at) const;
+  // The whole file in memory, its pages read as they are asked for, until the last copy of the pointer is gone. Who cuts the file meanwhile
+  // ends the process that reads there (SIGBUS).
+  std::shared_ptr<void const> map() const;
 
  private:
   struct header;

@@ -1,5 +1,6 @@
 #include "core/thread_pool.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -122,9 +123,29 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
   if (s.failure) std::rethrow_exception(s.failure);
 }
 
-thread_pool& shared_pool() {
-  static thread_pool instance;
-  return instance;
-}
+namespace {
+// A child by fork has none of its parent's threads, and its mutexes as they happened to be: it leaves that pool as it is and makes its own.
+class process_pool {
+ public:
+  process_pool() {
+    ::pthread_atfork(nullptr, nullptr, [] { made_.store(nullptr, std::memory_order_relaxed); });
+  }
+  ~process_pool() { delete made_.exchange(nullptr); }
+
+  static thread_pool& get() {
+    if (thread_pool* const there = made_.load(std::memory_order_acquire)) return *there;
+    auto mine = std::make_unique<thread_pool>();
+    thread_pool* first = nullptr;
+    if (made_.compare_exchange_strong(first, mine.get(), std::memory_order_acq_rel)) return *mine.release();
+    return *first;  // another thread was quicker
+  }
+
+ private:
+  static inline std::atomic<thread_pool*> made_{nullptr};
+};
+process_pool const of_this_process;
+}  // namespace
+
+thread_pool& shared_pool() { return process_pool::get(); }
 
 }  // namespace garner

@@ -28,6 +28,7 @@ class thread_pool {
   std::unique_ptr<state> state_;
 };
 
-thread_pool& shared_pool();  // the process's own, made at first use; GARNER_THREADS sets its size
+// The process's own, made at first use, in a child by fork anew; GARNER_THREADS sets its size.
+thread_pool& shared_pool();
 
 }  // namespace garner

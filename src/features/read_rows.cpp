@@ -1,4 +1,6 @@
 // Tables of feature rows from .npy files.
+#include <algorithm>
+
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "core/progress.hpp"
@@ -38,8 +40,10 @@ row_array seen_as(row_array rows, element as) {
   return rows;
 }
 
-row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
-  npy_file const file(path);
+namespace {
+
+// What the file says of itself, without its rows.
+row_array described(npy_file const& file, std::optional<element> as) {
   row_array table;
   table.kind = element_of(file.type());
   table.rows = file.rows();
@@ -52,6 +56,24 @@ row_array read_rows(std::filesystem::path const& path, std::optional<element> as
     } catch (error const& e) {
       fail(e.code(), "{}: {}", file.name(), e.what());
     }
+  return table;
+}
+
+}  // namespace
+
+row_array map_rows(std::filesystem::path const& path, std::optional<element> as) {
+  npy_file const file(path);
+  row_array table = described(file, as);
+  if (file.head_bytes() % std::max<std::uint64_t>(bytes_of(table.kind), table.type_bytes))  // as no writer of NumPy's lays it
+    return read_rows(path, as);
+  table.owner = file.map();
+  table.data = static_cast<char const*>(table.owner.get()) + file.head_bytes();
+  return table;
+}
+
+row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
+  npy_file const file(path);
+  row_array table = described(file, as);
   std::uint64_t const bytes = table.rows * file.row_bytes(), at = file.head_bytes();
 
   auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");

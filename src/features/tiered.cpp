@@ -179,9 +179,8 @@ struct tiered_tensor::parts {
     std::int64_t const id =
         batches.id_bytes[b] == 4 ? x.read(reinterpret_cast<std::int32_t const*>(at)) : x.read(reinterpret_cast<std::int64_t const*>(at));
     bool const positive = batches.of_unsigned >> b & 1;
-    fail(errc::input, "id {} at position {}{}: this table has {}",
-         positive ? std::to_string(static_cast<std::uint64_t>(id)) : std::to_string(id), k,
-         many ? fmt::format(" of batch {}", before + b) : "", source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
+    fail_id("id {} at position {}{}: this table has {}", positive ? std::to_string(static_cast<std::uint64_t>(id)) : std::to_string(id), k,
+            many ? fmt::format(" of batch {}", before + b) : "", source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
   }
 
   // By the threads of the host. All ids are looked at before the first row is sent.

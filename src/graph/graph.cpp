@@ -19,7 +19,7 @@ memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint
 }
 
 std::uint64_t graph::rank_of(std::uint64_t user) const {
-  if (info.vertices == 0) fail(errc::input, "vertex {} does not exist in {}; the graph has no vertices", user, name);
+  if (info.vertices == 0) fail_id("vertex {} does not exist in {}; the graph has no vertices", user, name);
   if (!ids.empty()) {
     std::uint64_t low = 0, high = info.vertices;  // the rank is in [low, high)
     while (high - low > 1) {
@@ -28,11 +28,11 @@ std::uint64_t graph::rank_of(std::uint64_t user) const {
     }
     if (ids[at_rank(low)] == user) return low;
     std::uint64_t const first = ids[at_rank(0)], last = ids[at_rank(info.vertices - 1)];
-    fail(errc::input, "vertex {} does not exist in {}; its {} ids go from {} to {}{}", user, name, info.vertices, first, last,
-         last - first == info.vertices - 1 ? "" : " with gaps");
+    fail_id("vertex {} does not exist in {}; its {} ids go from {} to {}{}", user, name, info.vertices, first, last,
+            last - first == info.vertices - 1 ? "" : " with gaps");
   }
   if (user < info.id_base || user - info.id_base >= info.vertices)
-    fail(errc::input, "vertex {} does not exist in {}; ids go from {} to {}", user, name, info.id_base, info.id_base + (info.vertices - 1));
+    fail_id("vertex {} does not exist in {}; ids go from {} to {}", user, name, info.id_base, info.id_base + (info.vertices - 1));
   return user - info.id_base;
 }
 

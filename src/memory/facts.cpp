@@ -4,6 +4,8 @@
 
 namespace garner {
 
+char const* version() noexcept { return GARNER_VERSION; }
+
 build_info describe_build() {
   build_info all;
   all.version = GARNER_VERSION;

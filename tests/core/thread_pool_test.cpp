@@ -1,6 +1,8 @@
 #include "core/thread_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <stdexcept>
@@ -11,6 +13,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "sanitized.hpp"
 
 namespace garner {
 namespace {
@@ -28,6 +31,27 @@ TEST(thread_pool, visits_each_index_once) {
       for (auto const& v : visits) EXPECT_EQ(v, 1);
     }
   }
+}
+
+TEST(thread_pool, child_by_fork_makes_its_own) {
+#if GARNER_THREAD_SANITIZED
+  GTEST_SKIP() << "ThreadSanitizer starts no thread in a child by fork of a process with threads";
+#endif
+  auto const sum = [] {
+    std::atomic<std::uint64_t> all{0};
+    shared_pool().run(1000, 1, [&](std::uint64_t begin, std::uint64_t) { all += begin; });
+    return all.load();
+  };
+  ASSERT_EQ(sum(), 499500u);  // the parent's threads are there
+  ::pid_t const child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // one that waits for threads which are not there is ended
+    ::_exit(sum() == 499500 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(sum(), 499500u);
 }
 
 TEST(thread_pool, what_was_written_is_seen) {  // ThreadSanitizer watches this one

@@ -41,6 +41,25 @@ struct npy : ::testing::Test {
   }
 };
 
+TEST_F(npy, mapped_it_is_the_file) {
+  std::string const data = "12345678abcdefgh";
+  std::string head = header("<f4", "(2, 2)");
+  while ((10 + head.size() + 1) % 64) head += ' ';
+  for (std::string const& odd : {std::string(), std::string(" ")}) {  // with it rows do not begin where floats may
+    write(bytes(head + odd, data));
+    std::uint64_t const before = host_budget().used();
+    row_array t = map_rows(file);
+    EXPECT_EQ(host_budget().used() == before, odd.empty());  // the pages are the file's
+    EXPECT_EQ(std::memcmp(t.data, data.data(), data.size()), 0);
+    EXPECT_EQ(t.rows, 2u);
+    EXPECT_EQ(map_rows(file, element::u8).width, 8u);
+    std::filesystem::remove(file);
+    EXPECT_EQ(std::memcmp(t.data, data.data(), data.size()), 0);
+  }
+  write(bytes(head, data.substr(1)));
+  EXPECT_NE(error_of([&] { map_rows(file); }).find("shorter than its header says"), std::string::npos);
+}
+
 TEST_F(npy, every_element_and_version) {
   struct {
     char const* descr;

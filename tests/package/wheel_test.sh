@@ -9,11 +9,12 @@ mkdir -p "$at"
 rm -f "$at/ready"
 skip() { printf '[  SKIPPED ]\nSkipped\n%s\n' "$1"; exit 77; }
 [[ -z ${2:-} ]] || skip 'the Python module is not built with sanitizers'
-"$here/tools/python_env" "$build" > "$at/python" 2> "$at/why" || skip "$(tail -1 "$at/why")"
+"$here/tools/python_env" "$build" tests > "$at/python" 2> "$at/why" || skip "$(tail -1 "$at/why")"
 python=$(cat "$at/python")
 
 run() { "$@" > "$at/log" 2>&1 || { cat "$at/log"; exit 1; }; }
 run "$here/tools/wheel" "$build" "$at/dist"
 run "$python" -m pip install --no-index --no-deps --force-reinstall "$at"/dist/garner-*.whl
 ls -l "$at"/dist
+cat "$at/lacks"  # what the tests do without
 touch "$at/ready"

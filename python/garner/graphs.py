@@ -1,0 +1,88 @@
+"""garner.build: edges out of what Python has: two arrays, an edge_index, a matrix of SciPy, a graph of NetworkX."""
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import _garner
+from ._garner import Graph
+from .errors import InputError, UsageError
+
+
+def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int | None = None, undirected: bool | None = None,
+          keep_duplicates: bool = False, keep_loops: bool = False, in_lists: bool = False, numbering: str = "keep", id_bytes: int = 0,
+          draw_weights: tuple[float, float] | None = None, weight_seed: int = 1, host_budget: int | str | None = None) -> Graph:
+    """A graph of edges in memory.
+
+    source, target: shape (edges,), source[i] -> target[i]: whole numbers of 8 to 64 bits, NumPy, torch or anything with DLPack, strided or
+    not; an undirected edge stands once. Or one argument: an edge_index of shape (2, edges), as PyG has it; a square sparse matrix or array of
+    SciPy (entry [u, v] is the edge u -> v, its number the weight); a graph of NetworkX whose nodes are whole numbers (undirected as it is)
+    weights: shape (edges,); whole numbers become u32, floats f32; 0 or more, and finite. SciPy and NetworkX: False leaves theirs out;
+    NetworkX: the name of the attribute (default 'weight', taken where all edges have it)
+    vertices: ids 0 to vertices - 1 exist, with or without edges, and no others; None: up to the largest id, of a matrix its rows
+    undirected: each edge in both directions; None: directed, unless NetworkX says otherwise
+    keep_duplicates: else of equal edges the one with the smallest weight stays; keep_loops
+    in_lists: also the in-neighbours of a directed graph (pagerank and BFS 'direction' want them)
+    numbering: 'keep' (gaps become isolated vertices), 'compact' (ids without edges do not exist) or 'automatic' (compact where nearly all are
+    unused); id_bytes: 4, 8, or 0 for what fits
+    draw_weights: (low, high), whole numbers for u32 weights, else f32, drawn by weight_seed
+    host_budget: bytes of host memory that may be taken, as "8GiB"
+    The arrays are read once and not kept (16 to 20 bytes an edge are taken meanwhile).
+    Errors: IdError for an id that vertices excludes, InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, Interrupted.
+    """
+    if target is None:
+        source, target, weights, vertices, undirected = _edges_of(source, weights, vertices, undirected)
+    elif isinstance(weights, (str, bool)):
+        raise TypeError(f"build(): weights={weights!r}: give an array, one number an edge")
+    if vertices is not None:
+        try:
+            vertices = operator.index(vertices)
+        except TypeError:
+            raise TypeError(f"build(): vertices={vertices!r}: say how many there are, a whole number") from None
+        if vertices < 0:
+            raise UsageError(f"vertices {vertices}: say 0 or more")
+    return _garner._build(source, target, weights, vertices, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
+                          in_lists=in_lists, numbering=numbering, id_bytes=id_bytes, draw_weights=draw_weights, weight_seed=weight_seed,
+                          host_budget=host_budget)
+
+
+def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool | None) -> tuple[Any, Any, Any, int | None, bool | None]:
+    """Source, target, weights, vertices, undirected."""
+    if hasattr(given, "tocoo"):  # SciPy
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise UsageError(f"a matrix of shape {tuple(given.shape)} is no graph's; give a square one")
+        if vertices not in (None, given.shape[0]):
+            raise UsageError(f"vertices={vertices} of a matrix with {given.shape[0]} rows; leave it out")
+        entries = given.tocsr().tocoo()  # entries that stand twice are one, as SciPy means them
+        own = entries.data.astype(np.uint32) if entries.data.dtype.kind == "b" else entries.data
+        weights = own if weights is None or weights is True else None if weights is False else weights
+        return entries.row, entries.col, weights, given.shape[0], undirected
+    if hasattr(given, "adjacency") and hasattr(given, "is_directed"):  # NetworkX
+        nodes = list(given)
+        try:
+            ids = [operator.index(node) for node in nodes]
+        except TypeError:
+            raise UsageError("the nodes of this graph are not all whole numbers; say networkx.convert_node_labels_to_integers(graph) first") from None
+        if ids and min(ids) < 0:
+            raise InputError(f"node {min(ids)}: ids are 0 or more; say networkx.convert_node_labels_to_integers(graph) first")
+        name = weights if isinstance(weights, str) else "weight"
+        edges = list(given.edges(data=name))
+        if weights is None or weights is True or isinstance(weights, str):
+            have = [w for *_, w in edges if w is not None]
+            if have and len(have) < len(edges) or not have and edges and weights is not None:
+                raise InputError(f"{len(edges) - len(have)} of {len(edges)} edges have no '{name}'; give them one, or say weights=False")
+            weights = np.array(have) if have else None
+        elif weights is False:
+            weights = None
+        ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+        vertices = max(ids, default=-1) + 1 if vertices is None else vertices
+        return ends[:, 0], ends[:, 1], weights, vertices, (not given.is_directed()) if undirected is None else undirected
+    shape = tuple(getattr(given, "shape", None) or np.shape(given))
+    if len(shape) != 2 or shape[0] != 2:
+        raise UsageError(f"build: one argument of shape {shape}: give source and target, an edge_index of shape (2, edges), a sparse matrix of SciPy or "
+                         "a graph of NetworkX")
+    if not hasattr(given, "shape"):
+        given = np.asarray(given)
+    return given[0], given[1], weights, vertices, undirected

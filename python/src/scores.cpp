@@ -1,0 +1,85 @@
+// Which rows of a feature table a training will read: scores for garner.tiered and Graph.reorder.
+#include <nanobind/stl/vector.h>
+
+#include "garner/sample.hpp"
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+// A share of the vertices, or their ids.
+vertex_set training_of(graph_handle const& g, nb::handle said, std::uint64_t seed) {
+  if (PyFloat_Check(said.ptr())) return draw_training_set(g, nb::cast<double>(said), seed);
+  array const ids = whole_numbers(said, "train");
+  vertex_set train(ids.shape(0));
+  if (!train.empty()) write_ids(ids, "train", train.data());
+  return train;
+}
+
+nb::object score(py_graph const& g, nb::kwargs options) {
+  score_options o;
+  nb::object train = nb::none();
+  std::uint64_t train_seed = 1;
+  std::string text = "expected";
+  keywords given("score", std::move(options));
+  given.take("by", text);
+  o.by = parse_score(text);
+  given.take("train", train);
+  given.take("train_seed", train_seed);
+  given.take("fanouts", o.sampling.fanouts);
+  text = "all";
+  given.take("rule", text);
+  o.sampling.rule = parse_hop_rule(text);
+  given.take("batch", o.sampling.batch);
+  given.take("damping", o.damping);
+  given.take("tolerance", o.tolerance);
+  given.take("iterations", o.most_iterations);
+  given.take("presample", o.presample);
+  given.take("place", o.where);
+  given.take("access", o.access);
+  given.take("edges", o.edges);
+  given.done();
+  auto const held = g.use();
+  if (needs_training(o.by) && train.is_none())
+    refuse(errc::usage,
+           "score by='" + std::string(to_string(o.by)) +
+               "' predicts a training: say train=, the ids of its vertices or a share of all as 0.1; by='degree' and 'rpr' need none");
+  if (!train.is_none()) o.train = training_of(*held, train, train_seed);
+  score_result r = released([&] { return scores(*held, o); });
+  if (!r.converged)
+    warn("score: the scores had not come to rest after " + std::to_string(r.iterations) +
+         " iterations; say more iterations=, or a larger tolerance=");
+  return nb::cast(to_numpy(std::move(r.score)));
+}
+
+}  // namespace
+
+void add_scores(nb::module_& m) {
+  m.def(
+      "score", &score, nb::arg("graph"), nb::arg("options"),
+      nb::sig(
+          "def score(graph: Graph, *, by: str = 'expected', train: object = None, train_seed: int = 1, fanouts: "
+          "collections.abc.Sequence[int] = (12, 12, 12), rule: str = 'all', batch: int = 1000, damping: float = 0.85, tolerance: float = "
+          "1e-06, iterations: int = 1000, presample: int = 8, place: object = 'host', access: str = 'aligned', edges: str | None = None) "
+          "-> numpy.typing.NDArray[numpy.float32]"),
+      "Which rows of a feature table a GNN training with neighbour sampling will read most: garner.tiered(features, scores=...) keeps the\n"
+      "rows of the highest near, Graph.reorder('score', scores=...) lays the vertices so. Shape (vertices,), float32; entry k belongs to "
+      "the\n"
+      "vertex graph.ids()[k], so row k of the table shall be of that vertex. An edge u -> v says that sampling v may read u.\n"
+      "\n"
+      "by: 'expected' (accesses an epoch, predicted), 'sampled' (the same, corrected by mini-batches sampled beforehand), 'wrpr' "
+      "(weighted\n"
+      "reverse PageRank), 'rpr' (reverse PageRank), 'degree'; the first three want train\n"
+      "train: ids of the training vertices, or a share of all as 0.1, drawn by train_seed\n"
+      "fanouts, rule, batch: expected, sampled: neighbours drawn at each hop; 'all' (DGL) or 'last' (PyG) sample on; vertices a "
+      "mini-batch\n"
+      "presample: sampled: epochs beforehand; damping: rpr, wrpr; tolerance, iterations: rpr (a RuntimeWarning where it has not "
+      "converged)\n"
+      "place, access, edges: as of the jobs\n"
+      "Errors: UsageError, IdError for a training vertex that does not exist, InputError for an empty training set or, sampled, a "
+      "directed\n"
+      "graph without in-lists, OutOfMemory, DeviceError, Interrupted. Source: Data Tiering (KDD 2022; chapter 4 of Min's dissertation).");
+}
+
+}  // namespace garner::python

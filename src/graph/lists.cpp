@@ -1,0 +1,111 @@
+// The contract's lists as arrays: as they lie, or copied into the order of the user's ids.
+// Cost: nothing, or a pass over the lists and as much host memory as they take plain; a graph in another order is sorted list by list.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "graph/ranks.hpp"
+
+namespace garner {
+
+namespace {
+
+struct copies {
+  memory_block offsets, targets, weights;
+};
+
+bool by_host(memory_block const& b) { return b.bytes() == 0 || !in_device_memory(b.where()); }
+
+// An array of the edge list, plain and in host memory: where it is, or `spare`, which it is brought to.
+void const* plain(memory_block const& there, packed_array const& packed, std::uint64_t edges, std::uint32_t each, memory_block& spare) {
+  if (there.bytes() && by_host(there)) return there.data();
+  if (!there.bytes() && packed.empty()) return nullptr;
+  spare = memory_block(tier::host, edges * each, -1, "lists, as arrays");
+  auto const bring = [](memory_block const& from, void* to) {
+    executor x(in_device_memory(from.where()) ? place{place_kind::device, from.device()} : place{});
+    x.copy(to, from.data(), from.bytes());
+    x.wait();
+  };
+  if (there.bytes()) {
+    bring(there, spare.data());
+    return spare.data();
+  }
+  auto* const words = static_cast<std::uint32_t*>(spare.data());  // ids of packed lists are 4 bytes wide
+  if (by_host(packed.words)) {
+    unpack_values(packed, edges, words);
+    return words;
+  }
+  packed_array near;  // unpacked by the host
+  near.words = memory_block(tier::host, packed.words.bytes(), -1, "packed lists");
+  bring(packed.words, near.words.data());
+  near.blocks = buffer<std::uint32_t>(tier::host, packed.blocks.size(), -1, "directory of packed lists");
+  near.groups = buffer<std::uint64_t>(tier::host, packed.groups.size(), -1, "directory of packed lists");
+  std::copy_n(packed.blocks.data(), packed.blocks.size(), near.blocks.data());
+  std::copy_n(packed.groups.data(), packed.groups.size(), near.groups.data());
+  unpack_values(near, edges, words);
+  return words;
+}
+
+// From the order inside to that of the user's ids.
+template <class Id>
+void by_rank(graph const& g, Id const* targets, std::uint32_t const* weights, copies& to) {
+  std::vector<Id> const rank = ranks_inside<Id>(g);
+  auto* const offsets = static_cast<std::uint64_t*>(to.offsets.data());
+  std::uint64_t const n = g.info.vertices;
+  offsets[0] = 0;
+  for (std::uint64_t r = 0; r < n; ++r) {
+    std::uint64_t const v = g.at_rank(r);
+    offsets[r + 1] = offsets[r] + (g.out.offsets[v + 1] - g.out.offsets[v]);
+  }
+  shared_pool().run(n, 256, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::pair<Id, std::uint32_t>> list;
+    for (std::uint64_t r = begin; r < end; ++r) {
+      std::uint64_t const from = g.out.offsets[g.at_rank(r)], length = offsets[r + 1] - offsets[r];
+      list.clear();
+      for (std::uint64_t i = from; i < from + length; ++i) list.emplace_back(rank[targets[i]], weights ? weights[i] : 0);
+      std::sort(list.begin(), list.end());
+      for (std::uint64_t i = 0; i < length; ++i) {
+        static_cast<Id*>(to.targets.data())[offsets[r] + i] = list[i].first;
+        if (weights) static_cast<std::uint32_t*>(to.weights.data())[offsets[r] + i] = list[i].second;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+graph_lists lists_of(graph_handle const& handle) {
+  return as_error([&] {
+    graph const& g = graph_access::of(handle);
+    std::uint64_t const m = g.info.edges;
+    auto const made = std::make_shared<copies>();
+    graph_lists lists{g.out.offsets.data(),
+                      plain(g.out.targets, g.out.packed_targets, m, g.info.id_bytes, made->targets),
+                      plain(g.out.weights, g.out.packed_weights, m, 4, made->weights),
+                      false,
+                      made->targets.bytes() > 0,
+                      made->weights.bytes() > 0,
+                      made};
+    if (g.info.order == vertex_order::natural) return lists;
+    auto const there = std::make_shared<copies>();
+    there->offsets = memory_block(tier::host, (g.info.vertices + 1) * 8, -1, "lists, as arrays");
+    there->targets = memory_block(tier::host, m * g.info.id_bytes, -1, "lists, as arrays");
+    if (lists.weights) there->weights = memory_block(tier::host, m * 4, -1, "lists, as arrays");
+    with_id_type(g.info, [&](auto id) {
+      by_rank(g, static_cast<decltype(id) const*>(lists.targets), static_cast<std::uint32_t const*>(lists.weights), *there);
+    });
+    return graph_lists{static_cast<std::uint64_t const*>(there->offsets.data()),
+                       there->targets.data(),
+                       lists.weights ? there->weights.data() : nullptr,
+                       true,
+                       true,
+                       true,
+                       there};
+  });
+}
+
+}  // namespace garner

@@ -1,0 +1,94 @@
+// The lists as arrays: the graph's own where they lie plain in order, equal copies of them otherwise.
+#include <map>
+#include <vector>
+
+#include "garner/handle.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+using row = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+
+std::vector<row> rows_of(graph_handle const& g) {
+  graph_lists const lists = lists_of(g);
+  std::vector<row> rows(g.info().vertices);
+  for (std::uint64_t v = 0; v < rows.size(); ++v)
+    for (std::uint64_t i = lists.offsets[v]; i < lists.offsets[v + 1]; ++i) {
+      std::uint64_t const target = g.info().id_bytes == 8 ? static_cast<std::uint64_t const*>(lists.targets)[i]
+                                                          : static_cast<std::uint32_t const*>(lists.targets)[i];
+      rows[v].emplace_back(target, lists.weights ? static_cast<std::uint32_t const*>(lists.weights)[i] : 0);
+    }
+  return rows;
+}
+
+graph_handle make(std::uint32_t id_bytes, bool weights) {
+  generate_options o;
+  o.kind = generator::web;
+  o.scale = 8;
+  o.build.id_bytes = id_bytes;
+  if (weights) o.build.draw_weights.emplace();
+  return generate_graph(o);
+}
+
+TEST(lists_of, are_the_graphs_own_where_they_lie_plain) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (bool weights : {false, true}) {
+      graph_handle const h = make(id_bytes, weights);
+      graph const& g = graph_access::of(h);
+      graph_lists const lists = lists_of(h);
+      EXPECT_EQ(lists.offsets, g.out.offsets.data());
+      EXPECT_EQ(lists.targets, g.out.targets.data());
+      EXPECT_EQ(lists.weights, weights ? g.out.weights.data() : nullptr);
+      EXPECT_FALSE(lists.offsets_copied || lists.targets_copied || lists.weights_copied);
+    }
+}
+
+TEST(lists_of, are_the_same_in_every_order_and_packed) {
+  for (std::uint32_t id_bytes : {4u, 8u})
+    for (bool weights : {false, true}) {
+      std::vector<row> const plain = rows_of(make(id_bytes, weights));
+      for (vertex_order order : {vertex_order::natural, vertex_order::degree, vertex_order::random})
+        for (bool packed : {false, true}) {
+          graph_handle h = reorder_graph(make(id_bytes, weights), {order, 1, {}});
+          if (packed) {
+            graph g = graph_access::take(std::move(h));
+            pack(g);
+            h = graph_access::wrap(std::move(g));
+          }
+          EXPECT_EQ(rows_of(h), plain) << static_cast<int>(order) << packed;
+          EXPECT_EQ(lists_of(h).targets_copied, packed || order != vertex_order::natural);
+        }
+    }
+}
+
+TEST(lists_of, copies_outlive_the_graph) {
+  graph_lists lists;
+  {
+    graph_handle const h = reorder_graph(make(4, false), {vertex_order::random, 1, {}});
+    lists = lists_of(h);
+  }
+  EXPECT_EQ(lists.offsets[0], 0u);
+  EXPECT_EQ(lists.offsets[256], lists_of(make(4, false)).offsets[256]);
+}
+
+TEST(lists_of, device_edges_are_copied) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  std::vector<row> const plain = rows_of(make(4, true));
+  for (bool packed : {false, true}) {
+    graph_handle h = make(4, true);
+    if (packed) {
+      graph g = graph_access::take(std::move(h));
+      pack(g);
+      h = graph_access::wrap(std::move(g));
+    }
+    h = bring_to(std::move(h), {place_kind::device, 0}, tier::device);
+    EXPECT_TRUE(lists_of(h).targets_copied);
+    EXPECT_EQ(rows_of(h), plain);
+  }
+}
+
+}  // namespace
+}  // namespace garner::testing
