@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 namespace garner::device {
 
@@ -104,6 +105,20 @@ void wait(int index, void* stream);  // and throws what went wrong on it since t
 // A name for what happens until the other call, which profilers show (NVTX). Costs next to nothing where none listens.
 void push_range(char const* name) noexcept;
 void pop_range() noexcept;
+// The driver loads a kernel when it is first launched, which takes as long as many a search. A loader brings over what this program may
+// launch while something else is waited for, and stops when it ends.
+void register_kernel(void const* kernel);
+class kernel_loader {
+ public:
+  explicit kernel_loader(int index);
+  ~kernel_loader();
+  kernel_loader(kernel_loader const&) = delete;
+  kernel_loader& operator=(kernel_loader const&) = delete;
+
+ private:
+  std::jthread thread_;
+};
+
 struct named_range {
   explicit named_range(char const* name) { push_range(name); }
   ~named_range() { pop_range(); }

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -459,6 +461,32 @@ void wait(int index, void* stream) {
   use(index);
   GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
 }
+
+namespace {
+struct kernel_list {
+  std::mutex mutex;
+  std::vector<void const*> all;
+};
+kernel_list& kernels() {
+  static kernel_list list;
+  return list;
+}
+}  // namespace
+void register_kernel(void const* kernel) {
+  kernel_list& list = kernels();
+  std::lock_guard const hold(list.mutex);
+  list.all.push_back(kernel);
+}
+kernel_loader::kernel_loader(int index)
+    : thread_([index](std::stop_token const& stop) {
+        if (cudaSetDevice(index) != cudaSuccess) return;
+        for (void const* kernel : kernels().all) {  // all were registered before main()
+          if (stop.stop_requested()) return;
+          cudaFuncAttributes ignored;
+          if (cudaFuncGetAttributes(&ignored, kernel) != cudaSuccess) cudaGetLastError();
+        }
+      }) {}
+kernel_loader::~kernel_loader() = default;
 
 void wait_all(int index) noexcept {
   if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();

@@ -21,6 +21,7 @@
 #include "graph/check_csr.hpp"
 #include "graph/container_format.hpp"
 #include "graph/pack.hpp"
+#include "memory/self_test.hpp"
 
 namespace garner {
 
@@ -223,6 +224,8 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
          to_string(how.edges));
   if (in_device_memory(how.edges)) device::require(how.device);
   section_reader reader(file);
+  std::optional<device::kernel_loader> kernels;  // their first launch would wait for them
+  if (how.device >= 0) self_test(how.device), kernels.emplace(how.device);
   graph g;
   g.name = reader.file.name();
   g.info = reader.header.info;
@@ -243,6 +246,7 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
+  if (how.device >= 0) bring_offsets_near(g, how.device);
   return g;
 }
 

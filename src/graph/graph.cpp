@@ -2,6 +2,8 @@
 // width.
 #include "graph/graph.hpp"
 
+#include "core/executor.hpp"
+
 #include <type_traits>
 
 #include "core/fail.hpp"
@@ -34,6 +36,17 @@ std::uint64_t graph::rank_of(std::uint64_t user) const {
   if (user < info.id_base || user - info.id_base >= info.vertices)
     fail_id("vertex {} does not exist in {}; ids go from {} to {}", user, name, info.id_base, info.id_base + (info.vertices - 1));
   return user - info.id_base;
+}
+
+void bring_offsets_near(graph& g, int device) {
+  for (edge_lists* lists : {&g.out, &g.in}) {
+    if (device < 0) lists->near_offsets = {};
+    if (device < 0 || lists->offsets.empty() || (!lists->near_offsets.empty() && lists->near_offsets.device() == device)) continue;
+    executor x({place_kind::device, device});
+    lists->near_offsets = buffer<std::uint64_t>(tier::device, lists->offsets.size(), device, "offsets");
+    x.copy(lists->near_offsets.data(), lists->offsets.data(), lists->offsets.bytes());
+    x.wait();
+  }
 }
 
 }  // namespace garner

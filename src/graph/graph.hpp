@@ -57,6 +57,7 @@ struct edge_lists {
   memory_block targets;           // edges x id_bytes; empty where they are packed
   memory_block weights;           // edges x 4 bytes, or empty
   packed_array packed_targets, packed_weights;
+  buffer<std::uint64_t> near_offsets;  // a copy on the device that will run the jobs, or empty: then each job makes its own
 };
 
 struct graph {
@@ -98,6 +99,9 @@ struct graph {
 inline std::uint64_t bytes_of_ids(graph_info const& info) {
   return (info.id_map ? info.vertices * 8 : 0) + (info.order != vertex_order::natural ? info.vertices * info.id_bytes : 0);
 }
+
+// Copies the offsets to a device, once for all jobs that will run there; -1: drops the copies.
+void bring_offsets_near(graph& g, int device);
 
 // Internal ids of `had` bytes each (graph::by_id), written with `id_bytes` each.
 memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint32_t id_bytes);

@@ -176,6 +176,7 @@ graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edge
       lists->weights = moved(x, std::move(lists->weights), to, "weights");
       for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) p->words = moved(x, std::move(p->words), to, "packed lists");
     }
+    bring_offsets_near(g, x.on_device() ? x.device() : -1);
     return graph_access::wrap(std::move(g));
   });
 }

@@ -14,11 +14,13 @@ class placed_lists {
  public:
   placed_lists() = default;
   placed_lists(executor& x, graph const& g, edge_lists const& lists, char const* what) : g_(&g), lists_(&lists) {
-    if (x.on_device()) copy(x, offsets_, lists.offsets, what);
+    if (!x.on_device()) return;
+    if (!lists.near_offsets.empty() && lists.near_offsets.device() == x.device()) near_ = lists.near_offsets.data();
+    else copy(x, offsets_, lists.offsets, what), near_ = offsets_.data();
   }
   explicit operator bool() const { return g_ != nullptr; }
 
-  std::uint64_t const* offsets() const { return offsets_.empty() ? lists_->offsets.data() : offsets_.data(); }
+  std::uint64_t const* offsets() const { return near_ ? near_ : lists_->offsets.data(); }
   std::uint64_t const* home_offsets() const { return lists_->offsets.data(); }
 
   // Bytes of a directory that is not near yet; 0 where there is none, or it is.
@@ -97,7 +99,8 @@ class placed_lists {
 
   graph const* g_ = nullptr;
   edge_lists const* lists_ = nullptr;
-  buffer<std::uint64_t> offsets_;
+  buffer<std::uint64_t> offsets_;  // where the graph has no copy there
+  std::uint64_t const* near_ = nullptr;
   directory target_blocks_, weight_blocks_;
   std::uint64_t first_arcs_ = 0;
   memory_block first_targets_, first_weights_;

@@ -240,7 +240,7 @@ struct search_parents {
       span<Id> const list = known<Packed>(in.list(v));
       if (list.begin == list.end) continue;
       found<Id> const hit = t.find(
-          list, [&](Id u) { return has_bit(current, u); }, each);
+          list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
       if (counts) {
         std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
         asked = asked + detail::steps_in_turn(list.begin * sizeof(Id), end * sizeof(Id), step * sizeof(Id));
@@ -403,8 +403,9 @@ struct bfs_job::impl::over : bfs_job::impl {
       if (!current.empty())
         bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
-      if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
-        double const top_down = top_down_ms(size);
+      if (!current.empty() && x.where().kind != place_kind::host) {
+        bool const far = job.edges == tier::host;
+        double const top_down = far ? top_down_ms(size) : 0;
         if (bottom_up || top_down > long_ms) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
           each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);

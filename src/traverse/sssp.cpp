@@ -57,7 +57,6 @@ struct relax {
   std::uint64_t const* offsets;
   typename Measure::word *distance, below;
   std::uint32_t *near, *far;
-  std::uint32_t const* settled;     // bit v: nothing lowers v any more, and its distance need not be looked up: a bitmap stays in the L2
   typename Measure::word from = 0;  // of the one vertex that the item belongs to, as it was when the item was begun
   bool one = false;
   GARNER_HD_INLINE void enter(frontier_item<Id> const& at) {
@@ -67,7 +66,6 @@ struct relax {
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
-    if (has_bit(settled, u)) return;
     auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);
@@ -76,7 +74,7 @@ struct relax {
 
 // Of the near pile those whose lists are read. `undirected`: a vertex of one neighbour was lowered by that one, and has nothing to tell it.
 struct near_pile {
-  std::uint32_t *near, *walked;  // walked: since the threshold moved, and before
+  std::uint32_t* near;
   std::uint64_t const* offsets;
   std::uint64_t source;
   bool undirected;
@@ -89,10 +87,7 @@ struct near_pile {
     }
     return read;
   }
-  GARNER_HD void take(std::uint64_t w, std::uint32_t bits) const {
-    walked[w] |= bits;
-    near[w] = 0;
-  }
+  GARNER_HD void take(std::uint64_t w, std::uint32_t) const { near[w] = 0; }
 };
 
 // Moves from the far pile to the near one who is below the threshold now.
@@ -279,11 +274,12 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
 // How far beyond the least open distance is near. Too little and there are many rounds of a few arcs each, too much and arcs are relaxed
 // again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
 // given, delta starts small and follows the arcs that a threshold brought: half as much again where they were few, half where many.
-// Less than the least weight never helps: within it nobody near can lower another.
+// Less than the least weight never helps: within it nobody near can lower another. Few are a fortieth of all: a round over scattered lists
+// passes over all of their pages, which takes the link as long as so many arcs (Kronecker 26: 8 ms a round, of 7 M arcs or 40 M).
 class near_width {
  public:
   near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given)
-      : fixed_(given.has_value()), few_(info.edges / 256), many_(info.edges / 32), late_(info.edges / 4 * 3) {
+      : fixed_(given.has_value()), few_(info.edges / 40), many_(info.edges / 8), late_(info.edges / 4 * 3) {
     double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
     least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
     start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
@@ -328,7 +324,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   job_setting job;
   executor& x = job.x;
   std::uint64_t source = 0;
-  buffer<std::uint32_t> near, far, walked, settled;
+  buffer<std::uint32_t> near, far;
   buffer<word> distance, nearest;
   buffer<tally> of_block;
   csr_view<Id> out;
@@ -340,8 +336,6 @@ struct sssp_job::impl::over : sssp_job::impl {
         job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
-        walked(x.near(), near.size(), x.device(), "vertices whose lists were read"),
-        settled(x.near(), near.size(), x.device(), "vertices that nothing lowers"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
         nearest(x.near(), 1, x.device(), "counters"),
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
@@ -371,13 +365,12 @@ struct sssp_job::impl::over : sssp_job::impl {
     if (least_open >= Measure::infinity) return false;
     below = Measure::beyond(least_open, width.now());
     for_each_item<1>(x, far.size(), bring_near<word>{far.data(), near.data(), distance.data(), below});
-    x.copy(settled.data(), walked.data(), walked.bytes());  // all of these are below the last threshold, and nobody near was left
     front.gather(pile());
     return true;
   }
   near_pile pile() const {
     bool const leaves = !job.g.info.directed && options.variant != sssp_variant::emogi;
-    return {near.data(), walked.data(), job.offsets(), source, leaves};
+    return {near.data(), job.offsets(), source, leaves};
   }
 
   sssp_run run(std::uint64_t user_source) override {
@@ -388,8 +381,6 @@ struct sssp_job::impl::over : sssp_job::impl {
     r.source = user_source;
     x.fill(near.data(), 0, near.bytes());
     x.fill(far.data(), 0, far.bytes());
-    x.fill(walked.data(), 0, walked.bytes());
-    x.fill(settled.data(), 0, settled.bytes());
     set_infinite();
     job.start_afresh();
 
@@ -404,7 +395,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data(), settled.data()});
+      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
       front.gather(pile());
       arcs += size.edges;
       if (front.size().vertices == 0 && below < Measure::infinity) {
@@ -522,7 +513,7 @@ std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& 
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });
   std::uint64_t const block = tally_distances<whole_distance>::block;
-  return offsets + (info.vertices + 31) / 32 * 16 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
+  return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
          (info.vertices + block - 1) / block * sizeof(tally) + 8 + frontier_bytes;
 }
 

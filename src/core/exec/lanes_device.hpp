@@ -185,7 +185,7 @@ struct device {
     }
   }
   template <class T, class P>
-  __device__ found<T> find(span<T> r, std::uint64_t first, unsigned each, P pred) const {
+  __device__ found<T> find(span<T> r, std::uint64_t first, unsigned each, std::uint64_t readable, P pred) const {
     if constexpr (span<T>::may_be_packed) {
       if (r.is_packed()) {
         if constexpr (Width == 1) return first_of(r, pred);
@@ -193,22 +193,23 @@ struct device {
       }
     }
     if constexpr (Width > 1 && sizeof(T) <= 4) {
-      if (each == 4) return find_in_steps<4>(r, first, pred);
+      if (each == 4) return find_in_steps<4>(r, first, readable, pred);
     }
     if constexpr (Width > 1 && sizeof(T) <= 8) {
-      if (each == 2) return find_in_steps<2>(r, first, pred);
+      if (each == 2) return find_in_steps<2>(r, first, readable, pred);
     }
-    return find_in_steps<1>(r, first, pred);
+    return find_in_steps<1>(r, first, readable, pred);
   }
   template <int Each, class T, class P>
-  __device__ found<T> find_in_steps(span<T> const& r, std::uint64_t first, P pred) const {
+  __device__ found<T> find_in_steps(span<T> const& r, std::uint64_t first, std::uint64_t readable, P pred) const {
     for (std::uint64_t s = first; s < r.end; s += Width * Each) {
       std::uint64_t const j = s + lane() * Each;
       struct alignas(sizeof(T) * Each) several {
         T at[Each];
       };
       several mine{};
-      if (j >= r.begin && j + Each <= r.end) {
+      // In one piece where the array has it: of a short list nearly every lane's elements lie partly outside.
+      if (j < r.end && j + Each > r.begin && j + Each <= readable) {
         mine = load_several<several>(r.data + j);
       } else {
 #pragma unroll

@@ -23,7 +23,7 @@ struct host {
     both_ahead(r, beside, f, look);
   }
   template <class T, class P>
-  found<T> find(span<T> r, std::uint64_t, unsigned, P pred) const {
+  found<T> find(span<T> r, std::uint64_t, unsigned, std::uint64_t, P pred) const {
     return first_of(r, pred);
   }
   template <class T, class F, class Done>

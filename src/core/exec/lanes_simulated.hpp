@@ -74,7 +74,7 @@ struct simulated {
     }
   }
   template <class T, class P>
-  found<T> find(span<T> r, std::uint64_t first, unsigned each, P pred) const {
+  found<T> find(span<T> r, std::uint64_t first, unsigned each, std::uint64_t, P pred) const {
     if (r.is_packed()) {
       found<T> const hit = first_of(r, pred);
       ask_packed(r, r.begin, hit ? hit.index + 1 : r.end);

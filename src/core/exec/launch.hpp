@@ -52,6 +52,11 @@ constexpr auto kernel() {
   if constexpr (requires { typename Body::full_blocks; }) return run_full_teams<Width, Body>;
   else return run_teams<Width, Body>;
 }
+// Every kernel that is launched somewhere is known from the start.
+template <int Width, class Body>
+struct known_kernel {
+  static inline bool const known = (device::register_kernel(reinterpret_cast<void const*>(kernel<Width, Body>())), true);
+};
 // Shared memory of a block: where each warp decodes packed lists.
 constexpr std::size_t stage_bytes(int width, unsigned threads) {
   return width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
@@ -115,6 +120,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
 #if defined(__CUDACC__)
   unsigned const threads = x.threads_a_block();
   auto* const kernel = detail::kernel<Width, Body>();
+  (void)&detail::known_kernel<Width, Body>::known;
   cudaSetDevice(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()

@@ -53,12 +53,13 @@ class team {
     return static_cast<bool>(find(r, pred));
   }
   // The same, and which one: some of the step in which any was found. A step has `each` elements a lane (1, 2 or 4, of at most 16 bytes
-  // together): of a plain span it is one request, begun at a multiple of its size.
+  // together): of a plain span it is one request, begun at a multiple of its size. `readable`: where the array ends at the soonest; a lane
+  // whose elements lie only partly in the span reads them at once up to there.
   template <class T, class P>
-  GARNER_HD found<T> find(span<T> r, P pred, unsigned each = 1) const {
-    if (r.is_packed()) return lanes_.find(r, r.begin / 32 * 32, 1, pred);
+  GARNER_HD found<T> find(span<T> r, P pred, unsigned each = 1, std::uint64_t readable = 0) const {
+    if (r.is_packed()) return lanes_.find(r, r.begin / 32 * 32, 1, r.end, pred);
     std::uint64_t const step = static_cast<std::uint64_t>(width == 1 ? 1 : width) * each;
-    return lanes_.find(r, lanes_.aligns() ? r.begin / step * step : r.begin, lanes_.aligns() ? each : 1, pred);
+    return lanes_.find(r, lanes_.aligns() ? r.begin / step * step : r.begin, lanes_.aligns() ? each : 1, larger(readable, r.end), pred);
   }
   // The k elements (k <= 32) of smallest key(element, index) among those behind `after`: done(j, index) by one lane for the j-th of them. A
   // key of candidate::none leaves an element out, and the first call takes after = {0, none}. The same answers at every place.
