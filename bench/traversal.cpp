@@ -55,7 +55,8 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   copy.cached_per_vertex = g.cached_per_vertex;
   auto const plain = [](auto const& from, auto& to) {
     if (from.empty()) return;
-    to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), -1, "a copied graph");
+    // Pinned as it was, so that a first run of the copy takes no longer for it.
+    to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), from.device(), "a copied graph");
     std::memcpy(to.data(), from.data(), from.bytes());
   };
   plain(g.ids, copy.ids);
