@@ -358,9 +358,9 @@ class traversal {
     row.tier = to_string(edges);
     row.data_bytes = bytes_of_lists(g, job == "sssp");
     if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
-    row.modelled = on_device || (paged && !host);
+    row.modelled = (on_device && !w.near) || (paged && !host);
     bool const model_pages = paged && !host;
-    if (!host) row.link.emplace();
+    if (!host && !w.near) row.link.emplace();  // nothing of near edges crosses
     try {
       if (!refused_.empty()) fail(errc::memory, "{}", refused_);
       if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");

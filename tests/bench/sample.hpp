@@ -30,7 +30,8 @@ inline bench::run_file sample_run() {
   // The default again, with edges in the device's memory.
   job_row near = r.jobs.back();
   near.way = "near", near.label = "Garner, near", near.tier = "device";
-  near.ms = {0.25, 0.5}, near.ms_statistic = 0.375, near.prepare_ms = 1.25, near.link = traffic{}, near.predicted = {{12.3, 0}, {51, 0}};
+  near.ms = {0.25, 0.5}, near.ms_statistic = 0.375, near.prepare_ms = 1.25, near.link.reset(), near.predicted.clear(),
+  near.modelled = false;
   r.jobs.push_back(near);
   return r;
 }
