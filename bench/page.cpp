@@ -47,6 +47,7 @@ class pages {
   figure jobs_over_uvm() const;
   figure id_width() const;
   figure links() const;
+  figure far_over_near() const;
   std::vector<figure> all_times() const;
   figure not_measured() const;
 
@@ -56,11 +57,11 @@ class pages {
       if (j.graph == graph && j.job == job && j.way == way && j.id_bytes == id_bytes && j.drawn()) return &j;
     return nullptr;
   }
-  // Rows of one job on one graph that may be drawn.
-  std::vector<job_row const*> rows(std::string const& graph, std::string const& job, bool both_widths = false) const {
+  // Rows of one job on one graph that may be drawn: of the paper's width and far edges, or all.
+  std::vector<job_row const*> rows(std::string const& graph, std::string const& job, bool every = false) const {
     std::vector<job_row const*> all;
     for (job_row const& j : r_.jobs)
-      if (j.graph == graph && j.job == job && (both_widths || j.id_bytes == 4) && j.drawn()) all.push_back(&j);
+      if (j.graph == graph && j.job == job && (every || (j.id_bytes == 4 && !j.near())) && j.drawn()) all.push_back(&j);
     std::stable_partition(all.begin(), all.end(), [](job_row const* j) { return j->way == "uvm"; });  // the baseline first
     return all;
   }
@@ -69,6 +70,11 @@ class pages {
   static std::optional<double> ms_of(job_row const& j) {
     if (!j.ms_statistic || !(*j.ms_statistic > 1e-9)) return std::nullopt;  // no clock tells less
     return *j.ms_statistic / per(j);
+  }
+  // The whole first run, with all that came before its clock.
+  static std::optional<double> first_of(job_row const& j) {
+    if (!j.prepare_ms || j.ms.empty()) return std::nullopt;
+    return *j.prepare_ms + j.ms.front();
   }
   static std::optional<double> bytes_of(job_row const& j) {  // a run
     if (!j.link || j.link->bytes_link() == 0) return std::nullopt;
@@ -88,7 +94,7 @@ class pages {
   }
   // The floor: one read of the data at the rate that aligned reads reach.
   std::optional<double> floor_ms(job_row const& j) const {
-    if (!r_.machine.link || !(r_.machine.link->zero_copy_gbs > 0) || !crosses_) return std::nullopt;
+    if (!r_.machine.link || !(r_.machine.link->zero_copy_gbs > 0) || !crosses_ || j.near()) return std::nullopt;
     return static_cast<double>(j.data_bytes) / r_.machine.link->zero_copy_gbs / 1e6;
   }
   std::string why_not() const {
@@ -564,6 +570,44 @@ figure pages::links() const {
   return f;
 }
 
+figure pages::far_over_near() const {
+  figure f{"", "Far over near: Garner with edges in host memory and in the device's", "", "", "", "", {}, ""};
+  f.numbers.head = {"<job", "<graph", "ids", "far, ms", "near, ms", "far / near", "first far, ms", "first near, ms"};
+  bar_chart c{f.title, "time with edges in host memory divided by time with edges in device memory", {}, {}, {{1, "as near edges: 1"}}, 2};
+  auto const text = [](std::optional<double> ms) { return ms ? short_number(*ms) : "-"; };
+  std::string finding;
+  for (std::string const& job : jobs_) {
+    bar_group group{job, {}};
+    by_graph quotients;
+    for (graph_row const& g : r_.graphs)
+      for (std::uint32_t const id_bytes : {4u, 8u}) {
+        job_row const *far = find(g.name, job, "default", id_bytes), *near = find(g.name, job, "near", id_bytes);
+        if (!far || !near) continue;
+        auto const a = ms_of(*far), b = ms_of(*near);
+        if (!a || !b) continue;
+        double const quotient = *a / *b;
+        group.bars.push_back({g.name, {quotient}, times(quotient), true});
+        f.numbers.rows.push_back({job + (job == "pagerank" ? " (an iteration)" : ""), g.name, fmt::format("{} B", id_bytes),
+                                  short_number(*a), short_number(*b), times(quotient), text(first_of(*far)), text(first_of(*near))});
+        quotients.add(g.name, times(quotient));
+      }
+    if (!quotients.empty()) finding += fmt::format("{}{} {}", finding.empty() ? "" : "; ", job, quotients.named());
+    c.groups.push_back(std::move(group));
+  }
+  c.unit = "time with far edges / time with near edges";
+  f.charts = draw(c);
+  f.said =
+      "The same job on the same graph in the same run, with the same defaults. First: a whole run with all that comes before its clock "
+      "(state, and what is kept near); neither holds the way of the edges to where they lie.";
+  if (!finding.empty()) f.finding = "How many times as long with far edges as with near ones: " + finding + ".";
+  if (!f.charts.empty()) return f;
+  auto const skipped = std::find_if(r_.jobs.begin(), r_.jobs.end(), [](job_row const& j) { return j.way == "near" && !j.skipped.empty(); });
+  f.absent = r_.machine.place.rfind("device", 0) != 0 ? "Only a device has memory of its own; measure at place device."
+             : skipped != r_.jobs.end()               ? skipped->skipped
+                                                      : "No job was measured with both ways; measure with the ways default and near.";
+  return f;
+}
+
 std::vector<figure> pages::all_times() const {
   std::vector<figure> all;
   for (std::string const& job : jobs_) {
@@ -571,7 +615,8 @@ std::vector<figure> pages::all_times() const {
     bool const predicted = !timed_;
     figure f{"", fmt::format("Garner beside the paper: {}", job), "", "", "", paper_key, {}, ""};
     bar_chart c{fmt::format("{}: {} of every way", job, unit), unit + ", smaller is better", {}, {}, {}, 0};
-    f.numbers.head = {"<graph", "<way", "ids", "runs", unit, "least - most", "% of the floor", "amplification", "state", "once, ms"};
+    f.numbers.head = {"<graph",       "<way",           "ids",           "runs", "first, ms", predicted ? unit : "each after, " + unit,
+                      "least - most", "% of the floor", "amplification", "state"};
     by_graph of_own, of_aligned, of_floor;
     for (graph_row const& g : r_.graphs) {
       bar_group group{g.name, {}};
@@ -582,13 +627,14 @@ std::vector<figure> pages::all_times() const {
         if (predicted) ms = j.predicted.empty() ? std::nullopt : std::optional(j.predicted.front().ms / per(j));
         if (!ms) continue;
         auto const floor = floor_ms(j);
-        auto const bytes = bytes_of(j);
+        auto const bytes = bytes_of(j), first = first_of(j);
         auto const [least, most] = std::minmax_element(j.ms.begin(), j.ms.end());
-        f.numbers.rows.push_back({g.name, j.label, fmt::format("{} B", j.id_bytes), std::to_string(j.ms.size()), short_number(*ms),
+        f.numbers.rows.push_back({g.name, j.label, fmt::format("{} B", j.id_bytes), std::to_string(j.ms.size()),
+                                  first && !predicted ? short_number(*first) : "-", short_number(*ms),
                                   predicted ? "-" : short_number(*least / per(j)) + " - " + short_number(*most / per(j)),
                                   floor ? short_number(100 * *floor / *ms) : "-",
                                   bytes && j.data_bytes ? short_number(*bytes / per(j) / static_cast<double>(j.data_bytes)) : "-",
-                                  format_bytes(j.state_bytes), j.prepare_ms && !predicted ? short_number(*j.prepare_ms) : "-"});
+                                  format_bytes(j.state_bytes)});
         if (j.id_bytes != 4) continue;
         if (j.way == "aligned") aligned = ms;
         if (j.way == "default") {
@@ -729,8 +775,8 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
     pages const p(runs[i].run);
     std::string const heading = (runs.size() > 1 ? fmt::format("Run {}: ", i + 1) : std::string()) + p.setting();
     out += fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n<section class=\"figures\">\n", escaped(heading), facts_of(runs[i]));
-    std::vector<figure> all{p.patterns(), p.request_sizes(), p.degrees(),       p.request_counts(), p.bandwidth(),
-                            p.over_uvm(), p.amplification(), p.jobs_over_uvm(), p.id_width(),       p.links()};
+    std::vector<figure> all{p.patterns(),      p.request_sizes(), p.degrees(),  p.request_counts(), p.bandwidth(),    p.over_uvm(),
+                            p.amplification(), p.jobs_over_uvm(), p.id_width(), p.links(),          p.far_over_near()};
     for (figure& f : p.all_times()) all.push_back(std::move(f));
     figure left = p.not_measured();
     for (figure const& f : all)

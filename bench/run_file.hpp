@@ -62,7 +62,7 @@ struct job_row {
   std::optional<std::uint64_t> device_budget;     // bytes of copies of far data that were kept on the device
   std::vector<double> ms;                         // of each run
   std::optional<double> ms_statistic;             // as the protocol says; absent where time was simulated
-  std::optional<double> prepare_ms;               // made once a graph, not part of ms
+  std::optional<double> prepare_ms;               // what came before the first run's clock; absent where time was simulated
   std::uint64_t iterations = 0;                   // PageRank: of one run; 0 elsewhere
   std::optional<traffic> link;                    // all runs together; absent where nothing crosses a link
   bool modelled = false;                          // link: in closed form, not counted
@@ -72,6 +72,7 @@ struct job_row {
 
   bool drawn() const { return verified && skipped.empty() && !ms.empty(); }
   double runs() const { return static_cast<double>(ms.size()); }
+  bool near() const { return tier == "device"; }  // the edges lay in device memory
 };
 
 struct run_file {

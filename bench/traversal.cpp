@@ -1,5 +1,7 @@
 #include "bench/traversal.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,6 +23,7 @@
 #include "graph/build.hpp"
 #include "graph/container.hpp"
 #include "graph/generate.hpp"
+#include "graph/pack.hpp"
 #include "graph/source.hpp"
 #include "graph/summary.hpp"
 #include "memory/budget.hpp"
@@ -41,21 +44,46 @@ std::optional<std::uint64_t> limited(std::uint64_t bytes) { return bytes == budg
 
 // --- graphs ---
 
-// A copy with its far arrays in `where` for `device`, and ids of `id_bytes`. errc::memory where a budget refuses.
+// A copy with its far arrays in `where` for `device`, and ids of `id_bytes`: in device memory and of packed lists those that it has.
+// errc::memory where a budget refuses.
 graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
   graph copy;
   copy.info = g.info;
   copy.info.id_bytes = id_bytes;
   copy.name = g.name;
+  copy.checked = g.checked;
+  copy.cached_per_vertex = g.cached_per_vertex;
   auto const plain = [](auto const& from, auto& to) {
     if (from.empty()) return;
-    to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), -1, "a copied graph");
+    // Pinned as it was, so that a first run of the copy takes no longer for it.
+    to = std::remove_cvref_t<decltype(to)>(from.where(), from.size(), from.device(), "a copied graph");
     std::memcpy(to.data(), from.data(), from.bytes());
   };
   plain(g.ids, copy.ids);
+  plain(g.cached_neighbours, copy.cached_neighbours);
+  if (g.by_id.bytes()) copy.by_id = ids_of_width(g.by_id, g.info.id_bytes, id_bytes);
+  auto const far = [&](memory_block const& from, memory_block& to, char const* what) {
+    if (from.bytes() == 0) return;
+    to = memory_block(where, from.bytes(), device, what);
+    if (!in_device_memory(where)) {
+      std::memcpy(to.data(), from.data(), from.bytes());
+      return;
+    }
+    executor x({place_kind::device, device});
+    x.copy(to.data(), from.data(), from.bytes());
+    x.wait();
+  };
   auto const lists = [&](edge_lists const& from, edge_lists& to) {
     if (from.offsets.empty()) return;
     plain(from.offsets, to.offsets);
+    far(from.weights, to.weights, "copied weights");
+    for (packed_array edge_lists::*array : {&edge_lists::packed_targets, &edge_lists::packed_weights}) {
+      far((from.*array).words, (to.*array).words, "copied packed lists");
+      plain((from.*array).blocks, (to.*array).blocks);
+      plain((from.*array).groups, (to.*array).groups);
+    }
+    if (g.info.packed) return;
+    if (in_device_memory(where)) return far(from.targets, to.targets, "a copied edge list");
     to.targets = memory_block(where, g.info.edges * id_bytes, device, "a copied edge list");
     auto const copy_ids = [&]<class From, class To>(From const* a, To* b) {
       shared_pool().run(g.info.edges, 1u << 20, [=](std::uint64_t i, std::uint64_t end) {
@@ -67,22 +95,29 @@ graph copy_of(graph const& g, tier where, int device, std::uint32_t id_bytes) {
         copy_ids(static_cast<decltype(a) const*>(from.targets.data()), static_cast<decltype(b)*>(to.targets.data()));
       });
     });
-    if (from.weights.bytes() == 0) return;
-    to.weights = memory_block(where, from.weights.bytes(), device, "copied weights");
-    std::memcpy(to.weights.data(), from.weights.data(), from.weights.bytes());
   };
   lists(g.out, copy.out);
   lists(g.in, copy.in);
   return copy;
 }
 
-// Pages of 4 KiB that hold the lists of the vertices that `taken` says: what UVM moves, once each, where nothing is moved twice.
+// Bytes of all out-lists: what one read of them takes, without directories.
+std::uint64_t bytes_of_lists(graph const& g, bool weights) {
+  if (g.info.packed) return g.out.packed_targets.words.bytes() + (weights ? g.out.packed_weights.words.bytes() : 0);
+  return g.info.edges * (g.info.id_bytes + (weights ? 4 : 0));
+}
+
+// Pages of 4 KiB that hold the lists of the vertices that `taken` says: what UVM moves, once each, where nothing is moved twice. Of an
+// array with `element_bytes` an arc or, where it is packed, of the blocks that its lists meet.
 template <class F>
-std::uint64_t pages_touched(graph const& g, std::uint64_t element_bytes, F taken) {
+std::uint64_t pages_touched(graph const& g, packed_array const& packed, std::uint64_t element_bytes, F taken) {
+  packed_directory const at = packed.view().at;
   std::uint64_t pages = 0, next = 0;  // lists lie in order, so no page below `next` is new
   for (std::uint64_t v = 0; v < g.info.vertices; ++v) {
-    std::uint64_t const first = g.out.offsets[v] * element_bytes, last = g.out.offsets[v + 1] * element_bytes;
+    std::uint64_t first = g.out.offsets[v], last = g.out.offsets[v + 1];
     if (first == last || !taken(v)) continue;
+    if (packed.empty()) first *= element_bytes, last *= element_bytes;
+    else first = at.word_of(first / 32) * 4, last = at.word_of((last - 1) / 32 + 1) * 4;
     std::uint64_t const begin = std::max(first / page, next), end = (last - 1) / page + 1;
     if (begin < end) pages += end - begin;
     next = std::max(next, end);
@@ -166,22 +201,23 @@ struct setting {
     return o.way_seconds && !row.ms.empty() && passed.count() >= *o.way_seconds;
   }
 
-  void add(double ms, traffic const& link, bool verified) const {
-    row.ms.push_back(ms);
+  template <class Run>
+  void add(Run const& r, traffic const& link) const {
+    if (row.ms.empty() && o.where.kind != place_kind::simulated) row.prepare_ms = r.prepare_ms;
+    row.ms.push_back(r.ms);
     if (row.link) *row.link += link;
-    row.verified = (row.ms.size() == 1 || row.verified) && verified;
+    row.verified = (row.ms.size() == 1 || row.verified) && r.verified;
   }
-  // What is kept near, out of the job's device budget, and what it took to make.
+  // What is kept near, out of the job's device budget.
   void note_device_cache(job_setting const& job) const {
     row.device_budget = 0;
-    for (cached_part const& c : job.device_cache)
-      row.device_budget = *row.device_budget + c.bytes, row.prepare_ms = row.prepare_ms.value_or(0) + c.ms;
+    for (cached_part const& c : job.device_cache) *row.device_budget += c.bytes;
   }
   template <class F>
   traffic pages(F taken) const {
     traffic t;
-    t.pages = pages_touched(g, g.info.id_bytes, taken);
-    if (row.job == "sssp") t.pages += pages_touched(g, 4, taken);
+    t.pages = pages_touched(g, g.out.packed_targets, g.info.id_bytes, taken);
+    if (row.job == "sssp") t.pages += pages_touched(g, g.out.packed_weights, 4, taken);
     return t;
   }
 };
@@ -198,7 +234,7 @@ void run_job(setting const& s, bfs_options const& how) {
       auto const depths = job.depths();
       link = s.pages([&](std::uint64_t v) { return depths[v] != unreached; });
     }
-    s.add(r.ms, link, r.verified);
+    s.add(r, link);
   }
 }
 
@@ -219,7 +255,7 @@ void run_job(setting const& s, sssp_options const& how) {
         link = s.pages([&](std::uint64_t v) { return d[v] < std::numeric_limits<float>::infinity(); });
       }
     }
-    s.add(r.ms, link, r.verified);
+    s.add(r, link);
   }
 }
 
@@ -230,7 +266,7 @@ void run_job(setting const& s, components_options const& how) {
   traffic const all = s.model_pages ? s.pages([](std::uint64_t) { return true; }) : traffic{};
   for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     components_run const r = job.run();
-    s.add(r.ms, s.model_pages ? all : r.link, r.verified);
+    s.add(r, s.model_pages ? all : r.link);
   }
 }
 
@@ -243,8 +279,22 @@ void run_job(setting const& s, pagerank_options how) {
   for (std::uint64_t i = 0; i < s.o.trials && !s.enough(); ++i) {
     pagerank_run const r = job.run();
     s.row.iterations = r.iterations;
-    s.add(r.ms, s.model_pages ? all : r.link, r.verified);
+    s.add(r, s.model_pages ? all : r.link);
   }
+}
+
+// Where the edges of a way lie.
+enum class lies { far, near, paged };
+template <class Options>
+lies lists_of(way<Options> const& w) {
+  return w.near ? lies::near : w.access == access_mode::paged ? lies::paged : lies::far;
+}
+template <class Options>
+bool goes(traversal_options const& o, way<Options> const& w) {
+  if (!o.ways.empty() && std::find(o.ways.begin(), o.ways.end(), w.name) == o.ways.end()) return false;
+  if (w.near && o.where.kind != place_kind::device) return false;
+  // A team of one thread reads a list in the same way whatever the access.
+  return !(o.where.kind == place_kind::host && w.paper && w.access != access_mode::aligned);
 }
 
 class traversal {
@@ -255,10 +305,19 @@ class traversal {
     to.graphs.push_back(describe(g, name));
     sources_ = pick_sources(g, o_.sources, o_.seed);
     bool const weights = std::count(o_.jobs.begin(), o_.jobs.end(), "sssp") != 0;
-    if (weights && g.info.weights == weight_kind::none) draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as the paper
+    if (weights && g.info.weights == weight_kind::none) {
+      bool const packed = g.info.packed;
+      unpack(g);
+      draw_weights(g, {weight_kind::u32, 8, 72, o_.seed});  // as the paper
+      if (packed) pack(g);
+    }
     std::uint32_t const given = g.info.id_bytes;
     for (std::uint32_t const id_bytes : {given, given == 4 ? 8u : 4u}) {
-      if (id_bytes == 4 && given == 8 && g.info.vertices > 0xffffffffull) continue;
+      if (id_bytes != given && (g.info.packed || (id_bytes == 4 && g.info.vertices > 0xffffffffull))) continue;
+      auto const asked = [&](auto const& w) { return goes(o_, w) && (w.near ? given : w.id_bytes) == id_bytes; };
+      bool any = false;
+      for (std::string const& job : o_.jobs) each_way(job, [&](auto const& w) { any = any || asked(w); });
+      if (!any) continue;
       refused_.clear();
       if (id_bytes != g.info.id_bytes) try {
           g = copy_of(g, tier::host, device(), id_bytes);
@@ -266,15 +325,13 @@ class traversal {
           if (e.code() != errc::memory) throw;
           refused_ = e.what();
         }
-      // What lies in host memory first, then UVM's copy, so that the two meet only while it is made.
-      for (bool const paged : {false, true}) {
-        std::optional<graph> pages;
-        for (std::string const& job : o_.jobs) {
-          if (job == "bfs") all_ways(bfs_ways(), job, name, g, pages, paged, id_bytes, to);
-          if (job == "sssp") all_ways(sssp_ways(), job, name, g, pages, paged, id_bytes, to);
-          if (job == "components") all_ways(components_ways(), job, name, g, pages, paged, id_bytes, to);
-          if (job == "pagerank") all_ways(pagerank_ways(), job, name, g, pages, paged, id_bytes, to);
-        }
+      // What lies in host memory first, then the copy in device memory, then UVM's: one of them at a time, made where a way asks for it.
+      for (lies const now : {lies::far, lies::near, lies::paged}) {
+        std::optional<graph> copy;
+        for (std::string const& job : o_.jobs)
+          each_way(job, [&](auto const& w) {
+            if (asked(w) && lists_of(w) == now) one(w, job, name, g, copy, to);
+          });
       }
     }
   }
@@ -282,56 +339,52 @@ class traversal {
  private:
   int device() const { return o_.where.kind == place_kind::device ? o_.where.index : -1; }
 
+  // `copy`: of g, on a device where the way's lists do not lie in host memory.
   template <class Options>
-  void all_ways(std::span<way<Options> const> ways, std::string const& job, std::string const& name, graph const& g,
-                std::optional<graph>& pages, bool paged, std::uint32_t id_bytes, run_file& to) {
-    bool const host = o_.where.kind == place_kind::host, on_device = device() >= 0;
-    for (way<Options> const& w : ways) {
-      if ((w.access == access_mode::paged) != paged || w.id_bytes != id_bytes) continue;
-      // A team of one thread reads a list in the same way whatever the access.
-      if (host && w.paper && w.access != access_mode::aligned) continue;
-      check_interrupted();
-      job_row row;
-      row.graph = name;
-      row.job = job;
-      row.way = w.name;
-      row.label = w.label;
-      row.paper = w.paper;
-      row.place = to_string(o_.where);
-      row.access = to_string(w.access);
-      row.id_bytes = id_bytes;
-      tier const edges = default_tier(o_.where, w.access);
-      row.tier = to_string(edges);
-      row.data_bytes = g.info.edges * (id_bytes + (job == "sssp" ? 4 : 0));
-      if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
-      row.modelled = on_device || (paged && !host);
-      bool const model_pages = paged && !host;
-      if (!host) row.link.emplace();
-      try {
-        if (!refused_.empty()) fail(errc::memory, "{}", refused_);
-        if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");
-        if (paged && on_device && !pages) pages.emplace(copy_of(g, tier::managed, device(), id_bytes));
-        Options how;
-        how.where = o_.where;
-        how.access = w.access;
-        how.edges = edges;
-        how.check_certificate = true;
-        w.set(how);
-        run_job({o_, pages ? *pages : g, sources_, row, model_pages}, how);
-        bool const timed = o_.where.kind != place_kind::simulated;
-        if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
-        if (row.link)
-          for (double const gbs : o_.links)
-            row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
-      } catch (error const& e) {
-        // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
-        if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
-        row.verified = false;
-        row.skipped = e.what();
-      }
-      if (told_) told_(row);
-      to.jobs.push_back(std::move(row));
+  void one(way<Options> const& w, std::string const& job, std::string const& name, graph const& g, std::optional<graph>& copy,
+           run_file& to) {
+    check_interrupted();
+    bool const host = o_.where.kind == place_kind::host, on_device = device() >= 0, paged = w.access == access_mode::paged;
+    job_row row;
+    row.graph = name;
+    row.job = job;
+    row.way = w.name;
+    row.label = w.label;
+    row.paper = w.paper;
+    row.place = to_string(o_.where);
+    row.access = to_string(w.access);
+    row.id_bytes = w.near ? g.info.id_bytes : w.id_bytes;
+    tier const edges = w.near ? tier::device : default_tier(o_.where, w.access);
+    row.tier = to_string(edges);
+    row.data_bytes = bytes_of_lists(g, job == "sssp");
+    if (on_device) row.device_budget = std::min(device_budget(o_.where.index).limit(), device::memory(o_.where.index).free_bytes);
+    row.modelled = (on_device && !w.near) || (paged && !host);
+    bool const model_pages = paged && !host;
+    if (!host && !w.near) row.link.emplace();  // nothing of near edges crosses
+    try {
+      if (!refused_.empty()) fail(errc::memory, "{}", refused_);
+      if (sources_.empty() && (job == "bfs" || job == "sssp")) fail(errc::input, "no vertex has edges, so there is no source");
+      if (on_device && edges != tier::host && !copy) copy.emplace(copy_of(g, edges, device(), row.id_bytes));
+      Options how;
+      how.where = o_.where;
+      how.access = w.access;
+      how.edges = edges;
+      how.check_certificate = true;
+      w.set(how);
+      run_job({o_, copy ? *copy : g, sources_, row, model_pages}, how);
+      bool const timed = o_.where.kind != place_kind::simulated;
+      if (timed) row.ms_statistic = statistic(row.ms, o_.paper_protocol);
+      if (row.link)
+        for (double const gbs : o_.links)
+          row.predicted.push_back({gbs, garner::predicted_ms(*row.link, garner::link_rates::of(gbs)) / row.runs()});
+    } catch (error const& e) {
+      // The device may be lost after a fault, and who interrupts means it; the rest is told of this row alone.
+      if (e.code() == errc::device || e.code() == errc::interrupted || e.code() == errc::io) throw;
+      row.verified = false;
+      row.skipped = e.what();
     }
+    if (told_) told_(row);
+    to.jobs.push_back(std::move(row));
   }
 
   traversal_options const& o_;
@@ -350,6 +403,19 @@ void check(traversal_options const& o) {
   for (std::string const& job : o.jobs)
     if (job != "bfs" && job != "sssp" && job != "components" && job != "pagerank")
       fail(errc::usage, "'{}' is no job; say some of bfs, sssp, components, pagerank", job);
+  std::vector<std::string> names;
+  for (char const* const job : {"bfs", "sssp", "components", "pagerank"})
+    each_way(job, [&](auto const& w) {
+      if (std::find(names.begin(), names.end(), w.name) == names.end()) names.emplace_back(w.name);
+    });
+  for (std::string const& way : o.ways)
+    if (std::find(names.begin(), names.end(), way) == names.end())
+      fail(errc::usage, "'{}' is no way; say some of {}", way, fmt::join(names, ", "));
+  bool any = false;
+  for (std::string const& job : o.jobs) each_way(job, [&](auto const& w) { any = any || goes(o, w); });
+  if (!any)
+    fail(errc::usage, "of the ways {} none is measured with {} at place {}; say default too, or another place", fmt::join(o.ways, ", "),
+         fmt::join(o.jobs, ", "), to_string(o.where));
   if (o.kinds.empty() && o.files.empty()) fail(errc::usage, "no graph is asked for; say some of kron, uniform, web, or a file");
   for (std::size_t i = 0; i < o.files.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

@@ -1,7 +1,8 @@
 // One run that measures what the figures of chapter 2.3 to 2.5 show: patterns of reading host memory, then every job in every way of
 // ways.hpp on every graph. Each run of a job is verified by its certificate after its clock has stopped; a way that fails, does not fit or
-// does not go with the place becomes a row that says why. Invariant: the same graph and the same sources for all ways of a job; nothing is
-// written here. Memory: the graph with 4-byte ids, beside it one with 8-byte ids or its UVM copy, never both.
+// does not go with the place becomes a row that says why (ways `near` at a place without device memory: none). Invariant: the same graph
+// and the same sources for all ways of a job; nothing is written here. Memory: the graph as given, beside it one of its copies at a time:
+// on the device for the ways `near`, UVM's, or the one with ids of the other width (of packed lists there is none).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,6 +24,7 @@ struct traversal_options {
   int scale = 20;
   std::uint64_t edge_factor = 16, seed = 1;
   std::vector<std::string> jobs{"bfs", "sssp", "components", "pagerank"};
+  std::vector<std::string> ways;               // by name (ways.hpp), of all jobs alike; empty: all
   bool paper_protocol = false;                 // the mean of all; else the median
   std::uint64_t sources = 8, trials = 3;       // of bfs and sssp; runs of components and pagerank
   std::uint64_t iterations = 5;                // of PageRank

@@ -33,6 +33,7 @@ constexpr way<bfs_options> of_bfs[] = {
     {"default", "Garner", false, aligned, 4, direction_cached_neighbours},
     {"aligned", "aligned", true, aligned, 8, paper_bfs},
     {"default", "Garner", false, aligned, 8, direction_cached_neighbours},
+    {"near", "Garner, near", false, aligned, 4, direction_cached_neighbours, true},
 };
 constexpr way<sssp_options> of_sssp[] = {
     {"uvm", "UVM", true, paged, 4, paper_sssp},
@@ -43,6 +44,7 @@ constexpr way<sssp_options> of_sssp[] = {
     {"default", "Garner", false, aligned, 4, near_far},
     {"aligned", "aligned", true, aligned, 8, paper_sssp},
     {"default", "Garner", false, aligned, 8, near_far},
+    {"near", "Garner, near", false, aligned, 4, near_far, true},
 };
 constexpr way<components_options> of_components[] = {
     {"uvm", "UVM", true, paged, 4, paper_components},
@@ -53,6 +55,7 @@ constexpr way<components_options> of_components[] = {
     {"default", "Garner", false, aligned, 4, afforest},
     {"aligned", "aligned", true, aligned, 8, paper_components},
     {"default", "Garner", false, aligned, 8, afforest},
+    {"near", "Garner, near", false, aligned, 4, afforest, true},
 };
 constexpr way<pagerank_options> of_pagerank[] = {
     {"uvm", "UVM", true, paged, 4, paper_pagerank},
@@ -63,6 +66,7 @@ constexpr way<pagerank_options> of_pagerank[] = {
     {"default", "Garner", false, aligned, 4, pull},
     {"aligned", "aligned", true, aligned, 8, paper_pagerank},
     {"default", "Garner", false, aligned, 8, pull},
+    {"near", "Garner, near", false, aligned, 4, pull, true},
 };
 
 }  // namespace

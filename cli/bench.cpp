@@ -24,7 +24,7 @@ using cli::grouped;
 
 struct bench_arguments {
   std::string what, out, place, protocol = "short";
-  std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"};
+  std::vector<std::string> kinds, files, jobs{"bfs", "sssp", "components", "pagerank"}, ways;
   std::optional<std::uint64_t> sources, trials, iterations;
   bench::traversal_options how;
   std::string pattern_bytes = "256MiB";
@@ -151,12 +151,13 @@ void measure(bench_arguments& a) {
   if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.jobs = a.jobs;
+  o.ways = a.ways;
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(o.where);
 
-  cli::say("place {}, {} protocol: {} of {} sources; edges in host memory, each run verified\n", to_string(o.where), a.protocol,
-           o.paper_protocol ? "mean" : "median", o.sources);
+  cli::say("place {}, {} protocol: {} of {} sources; edges in host memory{}, each run verified\n", to_string(o.where), a.protocol,
+           o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == place_kind::device ? " (\"near\": in the device's)" : "");
   cli::flush_out();
   bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
   pending_file out(a.out);
@@ -181,6 +182,7 @@ void add_bench(cli::program& p) {
   v.add("--kinds", a->kinds);
   v.add("--graph", a->files).repeats();
   v.add("--jobs", a->jobs);
+  v.add("--ways", a->ways);
   v.add("--protocol", a->protocol);
   v.add("--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
   v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");

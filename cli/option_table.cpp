@@ -132,6 +132,9 @@ constexpr option_row table[] = {
     {"--kinds", "LIST", basic, "some of kron,uniform,web; or none (default: all; tiering: kron,web)"},
     {"--graph", "FILE", basic, "a container to measure too; may be said again"},
     {"--jobs", "LIST", basic, "some of bfs,sssp,components,pagerank"},
+    {"--ways", "LIST", basic,
+     "of traversal: some of uvm,strided,merged,aligned,copied,aligned-x8,levels,direction,default,near; near: the default with edges in "
+     "device memory (default: all)"},
     {"--protocol", "NAME", basic, "paper: the mean of 64 sources; short: the median of 8"},
     {"--way-seconds", "S", advanced, "begin no further run of a way after so long (default: all runs of all ways)"},
     {"--link", "LIST", advanced, "GB/s of links for which times are predicted"},

@@ -30,6 +30,45 @@ TEST(page, shows_every_figure_with_the_papers_value) {
   EXPECT_TRUE(holds(page, "<td>0.105</td>"));
 }
 
+// Far 1.0 ms, near 0.375: 2.67 times; the first runs take what came before their clocks too: 0.5 + 1.5 and 0.25 + 1.25.
+TEST(page, divides_far_by_near) {
+  std::string page = page_of({{"run.json", sample_run()}});
+  EXPECT_TRUE(holds(page, "How many times as long with far edges as with near ones: bfs 2.67 on kron 10.</p>"));
+  EXPECT_TRUE(holds(page,
+                    "<td class=\"name\">bfs</td><td class=\"name\">kron 10</td><td>4 B</td><td>1.00</td><td>0.375</td><td>2.67</td>"
+                    "<td>2.00</td><td>1.50</td></tr>"));
+  EXPECT_TRUE(holds(page, "<th scope=\"col\">first, ms</th><th scope=\"col\">each after, ms</th>"));
+  // Near edges are no way over the link: they stand with the times alone.
+  std::size_t rows = 0;
+  for (std::size_t at = 0; (at = page.find(">Garner, near</td>", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, 1u);
+
+  bench::run_file r = sample_run();
+  for (auto& j : r.jobs) j.job = "pagerank", j.iterations = 2;
+  EXPECT_TRUE(holds(page_of({{"run.json", r}}),
+                    "<td class=\"name\">pagerank (an iteration)</td><td class=\"name\">kron 10</td><td>4 B</td><td>0.500</td>"
+                    "<td>0.188</td><td>2.67</td><td>2.00</td><td>1.50</td></tr>"));
+}
+
+TEST(page, says_why_far_over_near_is_absent) {
+  auto const absent = [](bench::run_file const& r, std::string const& why) {
+    std::string const page = page_of({{"run.json", r}});
+    EXPECT_FALSE(holds(page, "with far edges as with near ones"));
+    EXPECT_TRUE(holds(page, "and in the device&#39;s</td><td class=\"name\">" + why)) << page;
+  };
+  bench::run_file r = sample_run();
+  r.jobs[5].skipped = "no room on the device", r.jobs[5].verified = false;
+  absent(r, "no room on the device</td>");
+  r = sample_run();
+  r.jobs[4].verified = false;  // no far one to divide
+  absent(r, "No job was measured with both ways");
+  r = sample_run();
+  r.jobs.pop_back();
+  absent(r, "No job was measured with both ways");
+  r.machine.place = "host";
+  absent(r, "Only a device has memory of its own");
+}
+
 TEST(page, is_self_contained) {
   std::string const page = page_of({{"a.json", sample_run()}, {"b.json", sample_run()}});  // the same graph twice: two runs
   for (char const* no : {"<script", "http://", "https://", "src=", "@import", "url("}) EXPECT_FALSE(holds(page, no)) << no;

@@ -26,10 +26,12 @@ TEST(run_file, comes_back_as_it_was_written) {
   std::string const text = to_json(sample_run());
   EXPECT_EQ(to_json(parse_run(text, "run.json")), text);
   bench::run_file const r = parse_run(text, "run.json");
-  ASSERT_EQ(r.jobs.size(), 5u);
+  ASSERT_EQ(r.jobs.size(), 6u);
   EXPECT_EQ(r.jobs[1].link->requests[3], 1000u);
   EXPECT_EQ(r.jobs[4].prepare_ms, 1.5);
   EXPECT_FALSE(r.jobs[0].prepare_ms);
+  EXPECT_TRUE(r.jobs[5].near());
+  EXPECT_FALSE(r.jobs[4].near());
   EXPECT_FALSE(r.machine.host_budget);
   EXPECT_EQ(r.patterns[1].skipped, "no time");
 }

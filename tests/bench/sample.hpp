@@ -27,6 +27,12 @@ inline bench::run_file sample_run() {
     r.jobs.push_back(j);
     ms /= 2;
   }
+  // The default again, with edges in the device's memory.
+  job_row near = r.jobs.back();
+  near.way = "near", near.label = "Garner, near", near.tier = "device";
+  near.ms = {0.25, 0.5}, near.ms_statistic = 0.375, near.prepare_ms = 1.25, near.link.reset(), near.predicted.clear(),
+  near.modelled = false;
+  r.jobs.push_back(near);
   return r;
 }
 

@@ -6,8 +6,11 @@
 #include <set>
 
 #include "access/traffic.hpp"
+#include "core/device.hpp"
 #include "graph/container.hpp"
 #include "graph/generate.hpp"
+#include "graph/pack.hpp"
+#include "graph/reorder.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "support.hpp"
@@ -39,13 +42,22 @@ TEST_P(traversal_at, measures_and_verifies_everything) {
   EXPECT_EQ(r.graphs.size(), 3u);
   bool const host = GetParam() == place_kind::host, simulated = GetParam() == place_kind::simulated;
   std::set<std::string> seen;
+  std::map<std::string, std::size_t> near_rows;
   for (job_row const& j : r.jobs) {
     SCOPED_TRACE(j.graph + " " + j.job + " " + j.way + " " + std::to_string(j.id_bytes));
     EXPECT_EQ(j.skipped, "");
     EXPECT_TRUE(j.verified);
     EXPECT_EQ(j.ms.size(), j.job == "bfs" || j.job == "sssp" ? 3u : 2u);
     EXPECT_EQ(j.ms_statistic.has_value(), !simulated);
-    EXPECT_EQ(j.link.has_value(), !host);
+    EXPECT_EQ(j.link.has_value(), !host && !j.near());
+    EXPECT_EQ(j.prepare_ms.has_value(), !simulated);
+    EXPECT_EQ(j.near(), j.way == "near");
+    if (j.near()) {
+      EXPECT_EQ(j.id_bytes, 4u);
+      EXPECT_GT(*j.prepare_ms, 0);
+      ++near_rows[j.job];
+      continue;
+    }
     EXPECT_GT(j.state_bytes, 0u);
     if (j.link) {
       EXPECT_EQ(j.access == "paged", j.link->pages > 0);
@@ -58,6 +70,7 @@ TEST_P(traversal_at, measures_and_verifies_everything) {
     for (std::string const way : {"aligned", "default"})
       for (std::string const id : {"4", "8"}) EXPECT_TRUE(seen.count("kron 8|" + job + "|" + way + "|" + id)) << job << way << id;
   EXPECT_EQ(seen.count("kron 8|bfs|uvm|4"), host ? 0u : 1u);
+  for (std::string const& job : o.jobs) EXPECT_EQ(near_rows[job], host || simulated ? 0u : 3u) << job;
   EXPECT_EQ(parse_run(to_json(r), "r").jobs.size(), r.jobs.size());
 }
 GARNER_AT_EVERY_PLACE(traversal_at);
@@ -78,6 +91,100 @@ TEST(traversal, patterns_send_what_figure_2_5_says) {
   EXPECT_NE(by_name.at("UVM, cold").skipped, "");
   run_traffic const off = traffic_of_run(8, 8 + 1024, 4, access_mode::merged);
   for (std::size_t k : {0, 2, 3}) EXPECT_EQ(off.requests[k], 16u);  // of four lines: 96 32 | 96 128 128 32
+}
+
+// A device with room for the state but not for the lists: rows that say so, and what follows is measured all the same.
+TEST(traversal, near_edges_that_do_not_fit_are_told) {
+  if (!device::count()) GTEST_SKIP() << "near edges need a device";
+  traversal_options o = small(place_kind::device);
+  o.kinds = {generator::uniform};
+  o.scale = 14;
+  o.edge_factor = 128;  // some 16 MiB of lists, beside some 3 of state
+  o.jobs = {"bfs", "components"};
+  o.ways = {"default", "near", "uvm"};
+  budget& room = device_budget(0);
+  std::uint64_t const limit = room.limit();
+  std::uint64_t list_bytes = 0;
+  for (bool const tight : {false, true}) {
+    SCOPED_TRACE(tight);
+    if (tight) room.set_limit(room.used() + list_bytes / 2);
+    run_file const r = measure_traversal(o, {}, {});
+    room.set_limit(limit);
+    EXPECT_EQ(r.jobs.size(), 8u);
+    for (job_row const& j : r.jobs) EXPECT_EQ(j.skipped.empty(), !(tight && j.near())) << j.job << j.way << j.skipped;
+    list_bytes = r.jobs[0].data_bytes;
+  }
+}
+
+// Of packed lists every way is measured, with their own width alone; files in another order keep their sources.
+TEST(traversal, measures_packed_lists_and_other_orders) {
+  executor x(place{place_kind::host, 0});
+  generate_options how;
+  how.scale = 9;
+  how.edge_factor = 8;
+  auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
+  for (bool const packed : {true, false})
+    for (bool const weights : {true, false}) {
+      if (weights) how.build.draw_weights.emplace();
+      else how.build.draw_weights.reset();
+      build_report report;
+      graph g = reorder(generate(x, how, report), {}, {place_kind::host, 0});
+      if (packed) pack(g);
+      save_graph(g, file);
+      for (place_kind const kind : {place_kind::host, place_kind::simulated, place_kind::device}) {
+        if (kind == place_kind::device && !device::count()) continue;
+        SCOPED_TRACE(std::to_string(packed) + std::to_string(weights) + std::to_string(static_cast<int>(kind)));
+        traversal_options o = small(kind);
+        o.kinds.clear();
+        o.files = {file};
+        run_file const r = measure_traversal(o, {}, {});
+        std::set<std::string> paged;
+        std::size_t wide = 0;
+        for (job_row const& j : r.jobs) {
+          EXPECT_TRUE(j.verified) << j.job << j.way << j.skipped;
+          wide += j.id_bytes == 8;
+          EXPECT_EQ(packed, j.data_bytes < g.info.edges * (j.job == "sssp" ? 8 : 4));
+          if (j.way != "uvm") continue;
+          paged.insert(j.job);
+          if (j.job != "bfs" || kind != place_kind::simulated) continue;
+          std::uint64_t pages = 0;  // as a trace counts them, from blocks where they are packed
+          for (std::uint64_t const source : pick_sources(g, o.sources, o.seed)) {
+            bfs_options b;
+            b.where = o.where;
+            b.access = access_mode::paged;
+            b.variant = bfs_variant::emogi;
+            pages += bfs_job(g, b).run(source).link.pages;
+          }
+          EXPECT_EQ(j.link->pages, pages);
+        }
+        EXPECT_EQ(paged.size(), kind == place_kind::host ? 0u : 4u);
+        EXPECT_EQ(wide, packed ? 0u : 8u);
+      }
+    }
+  std::filesystem::remove(file);
+}
+
+TEST(traversal, measures_the_ways_that_are_asked_for) {
+  traversal_options o = small(place_kind::simulated);
+  o.kinds = {generator::kron};
+  o.ways = {"default", "near", "strided"};
+  run_file const r = measure_traversal(o, {}, {});
+  std::multiset<std::string> ways;
+  for (job_row const& j : r.jobs) ways.insert(j.way + std::to_string(j.id_bytes));
+  EXPECT_EQ(ways, (std::multiset<std::string>{"default4", "default4", "default4", "default4", "default8", "default8", "default8",
+                                              "default8", "strided4", "strided4", "strided4", "strided4"}));
+  errc code{};
+  o.ways = {"default", "sideways"};
+  std::string const wrong = error_of([&] { measure_traversal(o, {}, {}); }, &code);
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_EQ(wrong, "'sideways' is no way; say some of uvm, strided, merged, aligned, copied, aligned-x8, levels, direction, default, near");
+  // Nothing would be measured: near edges need a device, and only bfs has levels.
+  o.ways = {"near"};
+  EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("at place simulated"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o.ways = {"levels"}, o.jobs = {"sssp"};
+  EXPECT_NE(error_of([&] { measure_traversal(o, {}, {}); }, &code).find("levels"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
 }
 
 TEST(traversal, pages_are_those_of_a_fresh_trace) {

@@ -108,6 +108,10 @@ TEST(bench_program, takes_graphs_jobs_and_kinds_as_told) {
   EXPECT_EQ(run.at("graphs").size(), 1u);
   EXPECT_EQ(run.at("graphs").at(0).at("name"), "w.gnr");
   for (json const& j : run.at("jobs")) EXPECT_TRUE(j.at("job") == "bfs" || j.at("job") == "components");
+  ASSERT_EQ(at.shell("garner bench traversal " + quick + "--place simulated --kinds kron --ways default,near --out w.json").code, 0);
+  json const few = json::parse(read_text(at / "w.json"));
+  EXPECT_EQ(few.at("jobs").size(), 8u);
+  for (json const& j : few.at("jobs")) EXPECT_EQ(j.at("way"), "default");
 }
 
 TEST(bench_program, refuses_with_one_line_and_writes_nothing) {
@@ -122,6 +126,8 @@ TEST(bench_program, refuses_with_one_line_and_writes_nothing) {
            {"garner bench traversal --place moon --out r.json", 2},
            {"garner bench traversal --place host --kinds ring --out r.json", 2},
            {"garner bench traversal --place host --jobs sleep --out r.json", 2},
+           {"garner bench traversal --place host --ways default,sideways --out r.json", 2},
+           {"garner bench traversal --place host --ways near --out r.json", 2},
            {"garner bench traversal --place host --scale 40 --out r.json", 2},
            {"garner bench traversal --place host --protocol long --out r.json", 2},
            {"garner bench traversal --place host --link 0 --out r.json", 2},
