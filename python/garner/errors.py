@@ -46,6 +46,12 @@ for _name in __all__:
 
 # What the library says to the users of the program and of C++, and what that is here. The first that fits; the rest of a message stays.
 _here = [(_re.compile(there), here) for there, here in [
+    (r"; --columns picks them", r"; a file with more is converted first, by the program's `convert`"),
+    (r"--columns is for text in columns", r"columns are of text"),
+    (r", or say --allow-empty for a graph of nothing", r""),
+    (r"make the graph by `garner generate --weights 1:255`", r"generate it with draw_weights=(1, 255)"),
+    (r"make it so with --undirected, or write an \.mtx", r"build it with undirected=True, or write an .mtx"),
+    (r"convert without --keep-loops, or write an \.mtx", r"build it without keep_loops, or write an .mtx"),
     (r"say --compact if", r"say numbering='compact' if"),
     (r"add them with `garner convert --in-lists`", r"build or read it with in_lists=True"),
     (r"convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`",

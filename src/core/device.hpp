@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -110,7 +111,7 @@ void pop_range() noexcept;
 void register_kernel(void const* kernel);
 class kernel_loader {
  public:
-  explicit kernel_loader(int index);
+  explicit kernel_loader(int index, std::function<void()> first = {});  // `first`: what a library launches itself, tried out
   ~kernel_loader();
   kernel_loader(kernel_loader const&) = delete;
   kernel_loader& operator=(kernel_loader const&) = delete;

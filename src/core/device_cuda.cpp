@@ -477,9 +477,13 @@ void register_kernel(void const* kernel) {
   std::lock_guard const hold(list.mutex);
   list.all.push_back(kernel);
 }
-kernel_loader::kernel_loader(int index)
-    : thread_([index](std::stop_token const& stop) {
-        if (cudaSetDevice(index) != cudaSuccess) return;
+kernel_loader::kernel_loader(int index, std::function<void()> first)
+    : thread_([index, first = std::move(first)](std::stop_token const& stop) {
+        try {
+          use(index);
+          if (first) first();
+        } catch (error const&) {  // who needs it will be told
+        }
         for (void const* kernel : kernels().all) {  // all were registered before main()
           if (stop.stop_requested()) return;
           cudaFuncAttributes ignored;

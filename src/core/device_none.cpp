@@ -49,7 +49,7 @@ void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
 void fill(int, void*, void*, int, std::size_t) { refuse(); }
 void wait_all(int) noexcept {}
 void register_kernel(void const*) {}
-kernel_loader::kernel_loader(int) {}
+kernel_loader::kernel_loader(int, std::function<void()>) {}
 kernel_loader::~kernel_loader() = default;
 void wait(int, void*) { refuse(); }
 void push_range(char const*) noexcept {}

@@ -12,7 +12,9 @@
 #include <optional>
 
 #include "core/device.hpp"
+#include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
 #include "core/stats.hpp"
@@ -225,7 +227,17 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   if (in_device_memory(how.edges)) device::require(how.device);
   section_reader reader(file);
   std::optional<device::kernel_loader> kernels;  // their first launch would wait for them
-  if (how.device >= 0) self_test(how.device), kernels.emplace(how.device);
+  if (how.device >= 0) {
+    self_test(how.device);
+    kernels.emplace(how.device, [device = how.device] {  // a scan's kernels, and the pool of memory that it takes its own from
+      executor x({place_kind::device, device});
+      buffer<std::uint32_t> counts(tier::device, 1u << 16, device, "a first scan");
+      buffer<std::uint64_t> sums(tier::device, counts.size() + 1, device, "a first scan");
+      x.fill(counts.data(), 0, counts.bytes());
+      scan(x, counts.data(), sums.data(), counts.size());
+      x.wait();
+    });
+  }
   graph g;
   g.name = reader.file.name();
   g.info = reader.header.info;

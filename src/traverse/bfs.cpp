@@ -192,7 +192,8 @@ struct foresee_search {
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    std::uint64_t const w = i * part_of;
+    // Somewhere in each part: ids at equal distances may be alike (multiples of a power of two, in a Kronecker graph, are its hubs).
+    std::uint64_t const w = smaller(i * part_of + mix(i) % part_of, words - 1);
     std::uint32_t const reached = visited[w];
     pair const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
       std::uint64_t const begin = in.offsets[v], end = in.offsets[v + 1];
@@ -403,9 +404,8 @@ struct bfs_job::impl::over : bfs_job::impl {
       if (!current.empty())
         bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
-      if (!current.empty() && x.where().kind != place_kind::host) {
-        bool const far = job.edges == tier::host;
-        double const top_down = far ? top_down_ms(size) : 0;
+      if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
+        double const top_down = top_down_ms(size);
         if (bottom_up || top_down > long_ms) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
           each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
