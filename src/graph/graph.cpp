@@ -11,12 +11,17 @@
 namespace garner {
 
 memory_block ids_of_width(memory_block const& from, std::uint32_t had, std::uint32_t id_bytes) {
-  memory_block to(tier::host, from.bytes() / had * id_bytes, -1, "ids");
+  std::uint64_t const n = from.bytes() / had;
+  memory_block to(tier::host, n * id_bytes, -1, "ids");
   auto const copy = [&](auto const* a, auto* b) {
-    for (std::uint64_t i = 0; i < from.bytes() / sizeof *a; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
+    for (std::uint64_t i = 0; i < n; ++i) b[i] = static_cast<std::remove_pointer_t<decltype(b)>>(a[i]);
   };
-  if (id_bytes == 8) copy(static_cast<std::uint32_t const*>(from.data()), static_cast<std::uint64_t*>(to.data()));
-  else copy(static_cast<std::uint64_t const*>(from.data()), static_cast<std::uint32_t*>(to.data()));
+  auto const into = [&](auto const* a) {
+    if (id_bytes == 8) copy(a, static_cast<std::uint64_t*>(to.data()));
+    else copy(a, static_cast<std::uint32_t*>(to.data()));
+  };
+  if (had == 8) into(static_cast<std::uint64_t const*>(from.data()));
+  else into(static_cast<std::uint32_t const*>(from.data()));
   return to;
 }
 

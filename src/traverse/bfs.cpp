@@ -184,34 +184,37 @@ struct foresee_search {
   std::uint64_t words, part_of;
   cached_neighbours_view cached_neighbours;
   std::uint32_t arcs_a_step, most_steps;  // most_steps: expected, where a list is long enough
-  std::uint64_t* sums;                    // open vertices, their steps
+  std::uint64_t* sums;                    // open vertices, their steps, and the sectors that these ask for
 
-  struct pair {
-    std::uint64_t open, steps;
-    GARNER_HD friend pair operator+(pair a, pair b) { return {a.open + b.open, a.steps + b.steps}; }
+  struct search {
+    std::uint64_t open, steps, sectors;
+    GARNER_HD friend search operator+(search a, search b) { return {a.open + b.open, a.steps + b.steps, a.sectors + b.sectors}; }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     // Somewhere in each part: ids at equal distances may be alike (multiples of a power of two, in a Kronecker graph, are its hubs).
     std::uint64_t const w = smaller(i * part_of + mix(i) % part_of, words - 1);
     std::uint32_t const reached = visited[w];
-    pair const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
+    search const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
       std::uint64_t const begin = in.offsets[v], end = in.offsets[v + 1];
-      if (reached >> v % 32 & 1) return pair{};
+      if (reached >> v % 32 & 1) return search{};
       std::uint32_t asked = 0;
       for (std::uint32_t k = 0; k < cached_neighbours.per_vertex && asked < end - begin; ++k) {
         std::uint32_t const u = cached_neighbours.at(v, k);
         if (u == cached_neighbours_view::none) continue;
-        if (has_bit(current, u)) return pair{};
+        if (has_bit(current, u)) return search{};
         ++asked;
       }
-      if (end - begin <= asked) return pair{};
-      return pair{1, smaller((end - 1) / arcs_a_step - begin / arcs_a_step + 1, std::uint64_t{most_steps})};
+      if (end - begin <= asked) return search{};
+      constexpr std::uint64_t sector = 32 / sizeof(Id);
+      std::uint64_t const steps = smaller((end - 1) / arcs_a_step - begin / arcs_a_step + 1, std::uint64_t{most_steps});
+      return search{1, steps, smaller((end - 1) / sector - begin / sector + 1, steps * (arcs_a_step / sector))};
     });
     t.once([&] {
       if (!all.open) return;
       atomic_add(sums, all.open);
       atomic_add(sums + 1, all.steps);
+      atomic_add(sums + 2, all.sectors);
     });
   }
 };
@@ -327,7 +330,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         parent(x.near(), g.info.vertices, x.device(), "parents"),
         cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
         counts(x.near(), 1, x.device(), "counters"),
-        foreseen(x.near(), 2, x.device(), "counters"),
+        foreseen(x.near(), 3, x.device(), "counters"),
         rates(rates_here(x)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
@@ -465,13 +468,14 @@ struct bfs_job::impl::over : bfs_job::impl {
         x, (words + part - 1) / part,
         body{job.in_view<Id>(), current.data(), visited.data(), words, part,
              cached_neighbours_view(cached_neighbours.data(), info.vertices, cached_per_vertex), arcs_a_step, most, foreseen.data()});
-    std::uint64_t sums[2];
+    std::uint64_t sums[3];
     x.copy(sums, foreseen.data(), sizeof sums);
     x.wait();
     traffic asked;
-    asked.requests[std::min<std::size_t>(3, each * sizeof(Id) / 4 - 1)] = sums[1] * part;
+    // Of lists that are shorter than a step it asks for less than a whole one.
+    asked.requests[std::clamp<std::uint64_t>((sums[2] + sums[1] / 2) / std::max<std::uint64_t>(1, sums[1]), 1, 4) - 1] = sums[1] * part;
     double const all = std::max(1.0, static_cast<double>(info.edges));
-    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.3 + 2.2 * static_cast<double>(unexplored) / all);
+    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.3 + 4 * static_cast<double>(unexplored) / all);
     return near + std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(sums[0] * part), list_bytes()));
   }
   // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.

@@ -160,6 +160,22 @@ std::vector<vertex_order> const orders = {vertex_order::degree, vertex_order::bf
 
 graph ordered(graph const& g, vertex_order by, std::uint64_t seed = 1) { return reorder(copy_of(g), {by, seed}); }
 
+TEST(ids_of_width, keeps_every_id_from_any_width_to_any) {
+  for (std::uint32_t had : {4u, 8u})
+    for (std::uint32_t wanted : {4u, 8u}) {
+      memory_block from(tier::host, 100 * had, -1, "a test");
+      for (std::uint64_t i = 0; i < 100; ++i) {
+        if (had == 8) static_cast<std::uint64_t*>(from.data())[i] = 1000 - i;
+        else static_cast<std::uint32_t*>(from.data())[i] = static_cast<std::uint32_t>(1000 - i);
+      }
+      memory_block const to = ids_of_width(from, had, wanted);
+      ASSERT_EQ(to.bytes(), 100 * wanted);
+      for (std::uint64_t i = 0; i < 100; ++i)
+        EXPECT_EQ(wanted == 8 ? static_cast<std::uint64_t const*>(to.data())[i] : static_cast<std::uint32_t const*>(to.data())[i], 1000 - i)
+            << had << " to " << wanted;
+    }
+}
+
 TEST(reorder, keeps_the_graph_by_the_users_ids) {
   for (shape const& s : shapes) {
     graph const plain = make(s);
