@@ -24,6 +24,7 @@ class graph_handle {
   graph_handle(graph_handle&&) noexcept;
   graph_handle& operator=(graph_handle&&) noexcept;
 
+  explicit operator bool() const noexcept { return holder_ != nullptr; }  // false once moved elsewhere
   graph_info const& info() const;
   std::string const& name() const;  // of its file, as messages call it
   // Entry k of every result belongs to the vertex ids()[k]: all of them, ascending. Unless info().id_map that is k + info().id_base.
@@ -72,8 +73,8 @@ graph_handle build_graph(edge_array const& edges, build_options const& options =
 graph_handle generate_graph(generate_options const& options, place where = {}, build_report* report = nullptr);
 
 // Makes the graph readable for a device in a tier (of the table in docs/cli.md; unset: as open_options), or for the host again. What lies
-// there already stays.
-graph_handle bring_to(graph_handle g, place where, std::optional<tier> edges = {});
+// there already stays. Takes what it moves a second time meanwhile; where it throws, `g` is as it was.
+graph_handle bring_to(graph_handle&& g, place where, std::optional<tier> edges = {});
 
 // See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no
 // device. Fewer than 2^32 vertices. `where` a device (any order but bfs): its edges are read from where they lie and lie in its memory

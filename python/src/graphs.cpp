@@ -238,13 +238,18 @@ std::shared_ptr<graph_handle> py_graph::use() const {
   return handle_;
 }
 
-void py_graph::replace(char const* what, std::function<graph_handle(graph_handle)> const& work) {
+void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
   if (use().use_count() > 2)  // this one and the graph's own
     refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
   graph_handle taken = std::move(*handle_);
   handle_.reset();  // whoever looks at it meanwhile is told
-  graph_handle done = released([&] { return work(std::move(taken)); });
-  handle_ = std::make_shared<graph_handle>(std::move(done));
+  try {
+    graph_handle done = released([&] { return work(std::move(taken)); });
+    handle_ = std::make_shared<graph_handle>(std::move(done));
+  } catch (...) {
+    if (taken) handle_ = std::make_shared<graph_handle>(std::move(taken));
+    throw;
+  }
 }
 
 #define BUILD_OPTIONS                                                                                                        \
@@ -331,12 +336,12 @@ void add_graphs(nb::module_& m) {
           [](nb::object self, nb::object where, std::optional<std::string> edges) {
             place const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
-            nb::cast<py_graph&>(self).replace("to()", [&](graph_handle g) { return bring_to(std::move(g), to, t); });
+            nb::cast<py_graph&>(self).replace("to()", [&](graph_handle&& g) { return bring_to(std::move(g), to, t); });
             return self;
           },
           nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
-          "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: host memory, mapped), or for 'host' again.\n"
-          "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph is lost.")
+          "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'host' again.\n"
+          "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph stays as it was.")
       .def(
           "reorder",
           [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {
@@ -346,7 +351,7 @@ void add_graphs(nb::module_& m) {
               refuse(errc::usage, "reorder: by='score' and scores=, one a vertex as garner.score gives them, are said together");
             array kept;
             std::span<float const> const given = floats(scores, "scores", kept);
-            nb::cast<py_graph&>(self).replace("reorder()", [&](graph_handle g) {
+            nb::cast<py_graph&>(self).replace("reorder()", [&](graph_handle&& g) {
               return reorder_graph(std::move(g), {found->second, seed, given});
             });
             return self;

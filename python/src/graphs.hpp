@@ -12,8 +12,8 @@ class py_graph {
   explicit py_graph(graph_handle&& g) : handle_(std::make_shared<graph_handle>(std::move(g))) {}
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
-  // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws it is lost.
-  void replace(char const* what, std::function<graph_handle(graph_handle)> const& work);
+  // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws, it is what work() left of it.
+  void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
 
   std::optional<build_report> report;
 

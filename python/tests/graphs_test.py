@@ -20,6 +20,12 @@ class Graphs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def test_a_graph_that_cannot_be_moved_stays(self):
+        g = garner.build([0, 1], [1, 2])
+        with self.assertRaises(garner.DeviceError):
+            g.to("device:63")
+        self.assertEqual(list(garner.bfs(g, 0).depth), [0, 1, 2])
+
     def test_sizes_are_parsed_alike_everywhere(self):
         for text, size in (("8 GiB", 8 << 30), ("8GB", 8 * 10**9), ("512 MB", 512 * 10**6), ("1.5 GiB", 3 << 29), ("8G", 8 << 30), (4096, 4096)):
             self.assertEqual(garner.parse_bytes(text), size)

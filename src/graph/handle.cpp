@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/device.hpp"
 #include "core/executor.hpp"
@@ -32,6 +34,10 @@ graph_handle graph_access::wrap(graph&& g) {
 }
 graph const& graph_access::of(graph_handle const& h) {
   if (!h.holder_) fail(errc::usage, "this graph was moved elsewhere; use the handle that it was moved to");
+  return h.holder_->g;
+}
+graph& graph_access::change(graph_handle& h) {
+  of(h);
   return h.holder_->g;
 }
 graph graph_access::take(graph_handle&& h) {
@@ -77,21 +83,18 @@ std::uint64_t bytes_of(edge_lists const& lists) {
   return lists.targets.bytes() + lists.weights.bytes() + lists.packed_targets.words.bytes() + lists.packed_weights.words.bytes();
 }
 
-memory_block moved(executor& x, memory_block from, tier to, char const* what) {
+// A copy in `to`, or nothing where it can be read as it lies.
+std::optional<memory_block> copied(executor& x, memory_block const& from, tier to, char const* what) {
   bool const readable = x.on_device() ? from.where() == to && from.device() == x.device() : !in_device_memory(from.where());
-  if (from.bytes() == 0 || readable) return from;
+  if (from.bytes() == 0 || readable) return {};
   if (in_device_memory(from.where()) && from.device() != x.device() && x.on_device())
     fail(errc::usage, "edges go from device {} to device {} by way of the host; bring the graph to place host first", from.device(),
          x.device());
   memory_block there(to, from.bytes(), x.device(), what);
-  if (in_device_memory(from.where()) && !x.on_device()) {
-    executor source({place_kind::device, from.device()});
-    source.copy(there.data(), from.data(), from.bytes());
-    source.wait();
-  } else {
-    x.copy(there.data(), from.data(), from.bytes());
-    x.wait();
-  }
+  bool const home = in_device_memory(from.where()) && !x.on_device();
+  executor source(home ? place{place_kind::device, from.device()} : x.where());
+  source.copy(there.data(), from.data(), from.bytes());
+  source.wait();
   return there;
 }
 
@@ -165,19 +168,23 @@ graph_handle generate_graph(generate_options const& options, place where, build_
   });
 }
 
-graph_handle bring_to(graph_handle handle, place where, std::optional<tier> edges) {
+graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> edges) {
   return as_error([&] {
-    graph const& now = graph_access::of(handle);
-    tier const to = tier_for(where, edges, now.info, bytes_of(now.out) + bytes_of(now.in));
+    graph& g = graph_access::change(handle);
+    tier const to = tier_for(where, edges, g.info, bytes_of(g.out) + bytes_of(g.in));
     executor x(where);
-    graph g = graph_access::take(std::move(handle));
+    std::vector<std::pair<memory_block*, memory_block>> there;  // taken when all of them are there
+    auto const bring = [&](memory_block& from, char const* what) {
+      if (auto block = copied(x, from, to, what)) there.emplace_back(&from, std::move(*block));
+    };
     for (edge_lists* lists : {&g.out, &g.in}) {
-      lists->targets = moved(x, std::move(lists->targets), to, "edge list");
-      lists->weights = moved(x, std::move(lists->weights), to, "weights");
-      for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) p->words = moved(x, std::move(p->words), to, "packed lists");
+      bring(lists->targets, "edge list");
+      bring(lists->weights, "weights");
+      for (packed_array* p : {&lists->packed_targets, &lists->packed_weights}) bring(p->words, "packed lists");
     }
     bring_offsets_near(g, x.on_device() ? x.device() : -1);
-    return graph_access::wrap(std::move(g));
+    for (auto& [from, block] : there) *from = std::move(block);
+    return std::move(handle);
   });
 }
 

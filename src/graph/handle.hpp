@@ -13,6 +13,7 @@ namespace garner {
 struct graph_access {
   static graph_handle wrap(graph&& g);
   static graph const& of(graph_handle const& h);  // errc::usage once moved from
+  static graph& change(graph_handle& h);
   static graph take(graph_handle&& h);
 };
 

@@ -329,6 +329,18 @@ TEST(contract, a_job_reads_where_the_edges_lie_or_says_so) {
   EXPECT_EQ(code, errc::usage);
 }
 
+TEST(contract, a_graph_that_cannot_be_brought_stays_as_it_was) {
+  graph_handle g = make(shapes[0]);
+  std::uint64_t const edges = g.info().edges;
+  errc code{};
+  error_of([&] { bring_to(std::move(g), {place_kind::device, 63}); }, &code);
+  EXPECT_EQ(code, errc::device);
+  ASSERT_TRUE(g);
+  EXPECT_EQ(g.info().edges, edges);
+  EXPECT_TRUE(bring_to(std::move(g), {}));
+  EXPECT_FALSE(g);
+}
+
 // Edges on another GPU: loaded there, or brought; every job and a score as at the host. And there is no such tier without a fast link.
 TEST(contract, edges_lie_on_a_peer_of_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
