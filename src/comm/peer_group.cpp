@@ -12,14 +12,14 @@
 #include <mutex>
 #include <thread>
 
+#include "comm/segment_file.hpp"
+#include "comm/shared.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 #include "memory/page.hpp"
-#include "comm/segment_file.hpp"
-#include "comm/shared.hpp"
 
 namespace garner {
 

@@ -15,13 +15,13 @@
 #include <mutex>
 #include <thread>
 
+#include "comm/segment_file.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "memory/budget.hpp"
 #include "memory/page.hpp"
 #include "memory/pin.hpp"
-#include "comm/segment_file.hpp"
 
 namespace garner {
 

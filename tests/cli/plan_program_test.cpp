@@ -30,9 +30,9 @@ TEST(plan_program, its_json_has_these_keys) {
       SCOPED_TRACE(job + " " + place);
       json const j = run(at, "plan k.gnr --job " + job + " --place " + place);
       for (char const* key :
-           {"file",   "graph",  "vertices",   "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
-            "access", "memory", "device_cache",     "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
-            "per",    "bound",  "bytes_link", "ms",         "fits",         "why_not",      "levels_at_most"})
+           {"file",   "graph",  "vertices",     "edges",      "id_bytes",     "job",          "variant",        "place",     "tier",
+            "access", "memory", "device_cache", "host_bytes", "host_allowed", "device_bytes", "device_allowed", "crossings", "from_offsets",
+            "per",    "bound",  "bytes_link",   "ms",         "fits",         "why_not",      "levels_at_most"})
         EXPECT_TRUE(j.contains(key)) << key;
       std::map<std::string, std::uint64_t> by_tier;
       for (json const& r : j.at("memory")) by_tier[r.at("tier")] += r.at("bytes").get<std::uint64_t>();

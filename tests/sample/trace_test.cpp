@@ -1,6 +1,6 @@
 // Traces: counted as the sampler gives them, the same at every place, kept in a file that is checked when read.
-#include "graph/handle.hpp"
 #include "sample/trace.hpp"
+#include "graph/handle.hpp"
 
 #include <unistd.h>
 
