@@ -125,7 +125,7 @@ TEST(traversal, measures_packed_lists_and_other_orders) {
   auto const file = std::filesystem::temp_directory_path() / ("garner-bench-" + std::to_string(::getpid()) + ".gnr");
   for (bool const packed : {true, false})
     for (bool const weights : {true, false}) {
-      if (weights) how.build.draw_weights.emplace();
+      if (weights) how.build.draw_weights = build_options::random_weights{};
       else how.build.draw_weights.reset();
       build_report report;
       graph g = reorder(generate(x, how, report), {}, {place_kind::host, 0});

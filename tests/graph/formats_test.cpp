@@ -949,7 +949,7 @@ TEST_F(formats, a_file_that_changes_while_it_is_read_is_an_error) {
       else std::ofstream(path, std::ios::app) << std::string("1 2\n");
       read_options small;
       small.block_bytes = 1000;
-      EXPECT_THAT(message(errc::io, [&] { read_edges(in, format, small); }), HasSubstr("changed while it was read"))
+      EXPECT_THAT(message(errc::io, [&, how = format] { read_edges(in, how, small); }), HasSubstr("changed while it was read"))
           << to_string(format) << " by " << by;
     }
 }

@@ -29,7 +29,7 @@ graph_handle make(std::uint32_t id_bytes, bool weights) {
   o.kind = generator::web;
   o.scale = 8;
   o.build.id_bytes = id_bytes;
-  if (weights) o.build.draw_weights.emplace();
+  if (weights) o.build.draw_weights = build_options::random_weights{};
   return generate_graph(o);
 }
 
