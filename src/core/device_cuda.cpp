@@ -165,19 +165,23 @@ std::uint64_t most_taken(int index) noexcept {
   return index >= 0 && index < devices_watched ? watched[index].first.load() - watched[index].least.load() : 0;
 }
 
+namespace {
+[[noreturn]] void refused(int index, std::size_t bytes, cudaError_t status) {
+  cudaGetLastError();
+  std::size_t free_bytes = 0, total = 0;
+  cudaMemGetInfo(&free_bytes, &total);
+  fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
+       index, bytes, cudaGetErrorString(status), free_bytes, total);
+}
+}  // namespace
+
 void* allocate(int index, std::size_t bytes) {
   require(index);
   use(index);
   watch_first(index);
   void* p = nullptr;
   cudaError_t const status = cudaMalloc(&p, bytes);
-  if (status != cudaSuccess) {
-    cudaGetLastError();
-    std::size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
-    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
-         index, bytes, cudaGetErrorString(status), free_bytes, total);
-  }
+  if (status != cudaSuccess) refused(index, bytes, status);
   watch_least(index);
   return p;
 }
@@ -212,13 +216,7 @@ void* allocate_ordered(int index, void* stream, std::size_t bytes) {
     cudaMemPoolTrimTo(pool, 0);
     status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
   }
-  if (status != cudaSuccess) {
-    cudaGetLastError();
-    std::size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
-    fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
-         index, bytes, cudaGetErrorString(status), free_bytes, total);
-  }
+  if (status != cudaSuccess) refused(index, bytes, status);
   watch_least(index);
   return p;
 }

@@ -38,9 +38,9 @@ struct job_setting {
   std::vector<cached_part> device_cache;
   std::optional<bool> spreads_cached_neighbours;  // once somebody asked (cached_neighbours.hpp)
 
-  // errc::usage where access, tier and place do not go together.
+  // errc::usage where access, tier and place do not go together. `weighted`: the job reads weights; else those that are loaded stay far.
   job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
-              std::optional<std::uint64_t> device_budget)
+              std::optional<std::uint64_t> device_budget, bool weighted = false)
       : g(graph_), access(how), edges(edges_in.value_or(default_tier(where, how))), model(how, l2_bytes), x(where, &model) {
     require_combination(where, edges, how);
     // Copied: what is sent each round is all that comes near. Lists in device memory are looked through faster with neighbours at hand too.
@@ -51,9 +51,9 @@ struct job_setting {
     if (g.info.in_lists) in_ = {x, g, g.in, "offsets of in-lists"};
     if (!x.on_device()) return;
     cache_directory(out_, false, "directory of packed lists");
-    cache_directory(out_, true, "directory of packed weights");
+    if (weighted) cache_directory(out_, true, "directory of packed weights");
     if (in_) cache_directory(in_, false, "directory of packed in-lists");
-    if (in_) cache_directory(in_, true, "directory of packed weights of in-lists");
+    if (in_ && weighted) cache_directory(in_, true, "directory of packed weights of in-lists");
     x.wait();
   }
 

@@ -333,7 +333,7 @@ struct sssp_job::impl::over : sssp_job::impl {
 
   over(graph const& g, sssp_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget),
+        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == sssp_variant::emogi ? std::uint64_t{0} : o.device_budget, true),
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
