@@ -60,4 +60,5 @@ NB_MODULE(_garner, m) {
   add_features(m);
   add_scores(m);
   add_shared(m);
+  add_blocks(m);
 }
