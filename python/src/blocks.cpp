@@ -1,6 +1,8 @@
 // Mini-batches: block_sampler and what it draws. Arrays are not copied: each keeps the Blocks that it is of.
 #include "garner/blocks.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <memory>
 
 #include "graphs.hpp"
@@ -293,6 +295,22 @@ void add_blocks(nb::module_& m) {
           "Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in\n"
           "any order; one that stands twice is there twice. times: shape (seeds,): of a temporal sampling; None: of the seeds' own.\n"
           "Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.")
+      .def(
+          "sample_types",
+          [](py_sampler& s, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds, std::uint64_t number) {
+            place const where = s.sampler->where();
+            std::vector<int64s> kept;
+            std::vector<typed_seeds> all;
+            for (auto const& [ids, type, times] : seeds) {
+              int64s const from = int64s_of(ids, "seeds", where), at = int64s_of(times, "times", where);
+              kept.insert(kept.end(), {from, at});
+              all.push_back({type, from.seen, at.seen});
+            }
+            return py_blocks{released([&] { return s.sampler->sample_types(number, all); }), s.types, s.relations};
+          },
+          nb::arg("seeds"), nb::arg("number") = 0,
+          nb::sig("def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> Blocks"),
+          "The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.")
       .def_prop_ro(
           "device", [](py_sampler const& s) { return s.sampler->where().kind == place_kind::device ? s.sampler->where().index : -1; },
           "that samples; -1: the host")
