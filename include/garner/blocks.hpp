@@ -70,7 +70,8 @@ class blocks {
   };
   struct edges {
     std::int64_t const* row = nullptr;   // local numbers: the neighbour, among the vertices of type `from` ...
-    std::int64_t const* col = nullptr;   // ... and who drew it, among those of type `to`; in the order of hops, then of `col`
+    std::int64_t const* col = nullptr;   // ... and who drew it, among those of type `to`; in the order of hops, then of `col`; in the same
+                                         // allocation, behind `row`
     std::int64_t const* edge = nullptr;  // with edge_ids: where it stands in its lists
     std::uint64_t count = 0;
     std::vector<std::uint64_t> by_hop;

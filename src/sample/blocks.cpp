@@ -410,15 +410,17 @@ struct end_relation : hop_of_relation {
 
 // --- all edges among what was drawn
 // --------------------------------------------------------------------------------------------------------
+struct is_known {  // no lambda: nvcc 13.0 ends with an internal error
+  std::uint32_t const* place;
+  GARNER_HD std::uint64_t operator()(std::uint64_t u) const { return place[u] != none ? 1 : 0; }
+};
 template <class Id, bool Packed>
 struct tally_induced : hop_of_relation {
   csr_view<Id> lists;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     auto const v = static_cast<std::uint64_t>(to_ids[i]);
-    std::uint32_t const* const place = places.place;
-    std::uint64_t const n =
-        t.sum(known<Packed>(lists.arcs({offsets[v], offsets[v + 1]})), [=](Id u) { return std::uint64_t{place[u] != none}; });
+    std::uint64_t const n = t.sum(known<Packed>(lists.list(v)), is_known{places.place});
     t.once([&] { drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(n, none)); });
   }
 };
@@ -433,7 +435,8 @@ struct list_induced : hop_of_relation {
     if (c[map.items] == 0) return;
     auto const v = static_cast<std::uint64_t>(to_ids[i]);
     std::uint64_t const begin = offsets[v];
-    t.each(known<Packed>(lists.arcs({begin, offsets[v + 1]})), [&](Id u, std::uint64_t e) {
+    span<Id> const list = known<Packed>(lists.list(v));
+    t.each(list, [&](Id u, std::uint64_t e) {
       if (places.place[u] != none) keys[atomic_add(cursor + i, std::uint64_t{1})] = i << 32 | (e - begin);
     });
   }
@@ -627,18 +630,16 @@ struct block_sampler::parts::impl {
   }
   void make_rooms(blocks::parts& b) {
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end());
-    std::uint64_t const wanted_edges = o.edges ? *std::max_element(room.edges.begin(), room.edges.end()) : 0;
     bool const small = drawn.size() < most || at.size() < most + 1 || first.size() < room.items || rank.size() < room.items + 1 ||
                        b.types.size() != map.types || b.relations.size() != map.relations;
     bool const small_blocks = [&] {
       for (std::size_t t = 0; t < b.types.size(); ++t)
         if (b.types[t].ids.size() < room.vertices[t]) return true;
       for (std::size_t r = 0; r < b.relations.size(); ++r)
-        if (o.edges && (b.relations[r].col.size() < room.edges[r])) return true;
+        if (o.edges && b.relations[r].pairs.size() < 2 * room.edges[r]) return true;
       return false;
     }();
     if (!small && !small_blocks) return;
-    (void)wanted_edges;
     x.wait();  // what is given may use what goes
     b.done.wait();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
@@ -658,7 +659,7 @@ struct block_sampler::parts::impl {
       if (o.disjoint) make(b.types[t].tree, room.vertices[t]);
     }
     for (std::size_t r = 0; r < relations.size() && o.edges; ++r) {
-      make(b.relations[r].row, room.edges[r]), make(b.relations[r].col, room.edges[r]);
+      make(b.relations[r].pairs, 2 * room.edges[r]);
       if (o.edge_ids) make(b.relations[r].edge, room.edges[r]);
     }
     if (b.counted.size() < map.all()) b.counted = {tier::host, map.all(), x.device(), "counters of a mini-batch"};
@@ -735,7 +736,7 @@ struct block_sampler::parts::impl {
     s.places = table_of(rel.of.from, b.seeds);
     s.drawn = drawn.data(), s.at = at.data();
     s.keeps = keeps, s.keeps_edge = keeps && o.edge_ids;
-    s.row = keeps ? into.row.data() : row.data(), s.col = keeps ? into.col.data() : col.data();
+    s.row = keeps ? into.rows() : row.data(), s.col = keeps ? into.cols() : col.data();
     s.edge = s.keeps_edge ? into.edge.data() : edge.data();
     s.first = first.data(), s.rank = rank.data();
     s.room_items = room.items, s.room_edges = room.edges[r], s.room_vertices = room.vertices[rel.of.from];
@@ -819,7 +820,7 @@ struct block_sampler::parts::impl {
     hop_of_relation s = shared(b, 0, r);
     blocks::parts::of_relation& into = b.relations[r];
     s.all = true, s.keeps = true, s.keeps_edge = o.edge_ids;
-    s.row = into.row.data(), s.col = into.col.data();
+    s.row = into.rows(), s.col = into.cols();
     if (o.edge_ids) s.edge = into.edge.data();
     csr_view<Id> const v = relations[r].lists.template view<Id>();
     if (!v.targets.packed) list_all<Id, false>(s, v);
@@ -931,7 +932,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
   }
   for (std::uint32_t r = 0; r < map.relations; ++r) {
     blocks::edges& e = b.relations[r].seen;
-    e.row = b.relations[r].row.data(), e.col = b.relations[r].col.data(), e.edge = b.relations[r].edge.data();
+    e.row = b.relations[r].rows(), e.col = b.relations[r].cols(), e.edge = b.relations[r].edge.data();
     e.count = c[map.edges(r)];
     e.by_hop.clear();
     for (std::uint32_t h = 0; h < map.hops; ++h) {

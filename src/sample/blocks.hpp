@@ -28,8 +28,10 @@ struct blocks::parts {
     blocks::vertices seen;
   };
   struct of_relation {
-    buffer<std::int64_t> row, col, edge;
+    buffer<std::int64_t> pairs, edge;  // of pairs the first half are rows, the second columns: one array of two dimensions
     blocks::edges seen;
+    std::int64_t* rows() const { return pairs.data(); }
+    std::int64_t* cols() const { return pairs.empty() ? nullptr : pairs.data() + pairs.size() / 2; }
   };
   std::vector<of_type> types;
   std::vector<of_relation> relations;
