@@ -54,6 +54,8 @@ _here = [(_re.compile(there), here) for there, here in [
     (r"convert without --keep-loops, or write an \.mtx", r"build it without keep_loops, or write an .mtx"),
     (r"say --compact if", r"say numbering='compact' if"),
     (r"add them with `garner convert --in-lists`", r"build or read it with in_lists=True"),
+    (r"open it with in_lists = true, which makes them", r"open, read or build it with in_lists=True, which makes them"),
+    (r", or say weighted = false", r", or leave weighted= out"),
     (r"convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`",
      r"build it with weights, or draw some: draw_weights=(1, 255) where it is built, read or generated"),
     (r"draw them with garner convert .* NEW\.gnr --weights 1:255", r"draw some: draw_weights=(1, 255) where it is built, read or generated"),

@@ -46,12 +46,14 @@ struct py_sampler {
   std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
   std::vector<int64s> times;
   std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
   std::optional<block_sampler> sampler;
 };
 
 struct py_blocks {
   blocks made;
   std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
 };
 // What one type or one relation drew; the Blocks stays alive with it.
 struct py_vertices {
@@ -64,15 +66,18 @@ struct py_edges {
 };
 
 template <class T>
-nb::object array_of(nb::object const& of, T const* data, std::uint64_t n) {
+nb::object array_of(nb::object const& of, T const* data, std::vector<std::size_t> const& shape, std::vector<std::int64_t> const& strides) {
   place const at = nb::cast<py_blocks const&>(of).made.where();
-  if (!data && n) return nb::none();
   static T none{};
-  T* const there = data ? const_cast<T*>(data) : &none;
-  std::size_t const shape[] = {n};
-  if (at.kind == place_kind::device)
-    return nb::cast(nb::ndarray<nb::array_api, T>(there, 1, shape, of, nullptr, nb::dtype<T>(), nb::device::cuda::value, at.index));
-  return nb::cast(nb::ndarray<nb::numpy, T>(there, 1, shape, of));
+  T* const there = data ? const_cast<T*>(data) : &none;  // of an empty array
+  std::size_t const n = shape.size();
+  if (at.kind != place_kind::device) return nb::cast(nb::ndarray<nb::numpy, T>(there, n, shape.data(), of, strides.data()));
+  return nb::cast(
+      nb::ndarray<nb::array_api, T>(there, n, shape.data(), of, strides.data(), nb::dtype<T>(), nb::device::cuda::value, at.index));
+}
+template <class T>
+nb::object array_of(nb::object const& of, T const* data, std::uint64_t n) {
+  return array_of(of, data, {n}, {1});
 }
 
 block_options options_of(keywords& given) {
@@ -115,7 +120,7 @@ py_relation relation(py_graph const& g, std::vector<std::int64_t> fanouts, std::
 
 void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
               block_options const& o) {
-  s.types = types.size(), s.relations = relations.size();
+  s.types = types.size(), s.relations = relations.size(), s.edge_ids = o.edge_ids;
   s.sampler.emplace(released([&] { return block_sampler(where, std::move(types), std::move(relations), o); }));
 }
 
@@ -123,13 +128,14 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
   "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | " \
   "None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = "     \
   "'aligned', lists: str | None = None, device_budget: int | str | None = None"
-#define SAMPLER_OPTIONS_TOLD                                                                                                          \
-  "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n" \
-  "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                  \
-  "replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement\n"                       \
-  "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                         \
-  "edges: False: the vertices alone; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn\n"        \
-  "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"            \
+#define SAMPLER_OPTIONS_TOLD                                                                                                            \
+  "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
+  "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
+  "replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement\n"                         \
+  "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
+  "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
+  "among what was drawn\n"                                                                                                              \
+  "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"              \
   "device_budget: bytes of lists kept on the device, those that are read most, as \"1GiB\""
 
 }  // namespace
@@ -151,6 +157,14 @@ void add_blocks(nb::module_& m) {
       .def("__len__", [](py_vertices const& v) { return v.seen->count; });
   nb::class_<py_edges>(m, "BlockEdges", "What a mini-batch drew of one relation. Its arrays keep the Blocks alive.")
       .def_prop_ro(
+          "edge_index",
+          [](py_edges const& e) {
+            blocks::edges const& seen = *e.seen;
+            return array_of(e.of, seen.row, {2, seen.count}, {seen.count ? seen.col - seen.row : 0, 1});
+          },
+          nb::sig("def edge_index(self) -> typing.Any"),
+          "Both as one array of shape (2, edges): row above col. int64: NumPy's, or of the device (DLPack).")
+      .def_prop_ro(
           "row", [](py_edges const& e) { return array_of(e.of, e.seen->row, e.seen->count); }, nb::sig("def row(self) -> typing.Any"),
           "The neighbour of each edge, by its number among the vertices of its type. int64.")
       .def_prop_ro(
@@ -159,7 +173,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "edge",
           [](py_edges const& e) -> nb::object {
-            if (!e.seen->edge && !e.seen->count) return nb::none();
+            if (!nb::cast<py_blocks const&>(e.of).edge_ids) return nb::none();
             return array_of(e.of, e.seen->edge, e.seen->count);
           },
           nb::sig("def edge(self) -> typing.Any"), "edge_ids: where it stands in its lists; else None")
@@ -269,7 +283,10 @@ void add_blocks(nb::module_& m) {
             }
             std::vector<sampled_relation> all;
             for (nb::handle one : relations) {
-              auto const& r = nb::cast<py_relation const&>(one);
+              py_relation const* given = nullptr;
+              if (!nb::try_cast(one, given) || !given)
+                throw nb::type_error("BlockSampler.of_relations(): relations are made by garner.Relation");
+              py_relation const& r = *given;
               made->graphs.push_back(r.graph);
               made->times.push_back(r.times);
               all.push_back(r.made);
@@ -287,7 +304,7 @@ void add_blocks(nb::module_& m) {
           [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
             place const where = s.sampler->where();
             int64s const from = int64s_of(seeds, "seeds", where), at = int64s_of(times, "times", where);
-            py_blocks b{released([&] { return s.sampler->sample(number, from.seen, type, at.seen); }), s.types, s.relations};
+            py_blocks b{released([&] { return s.sampler->sample(number, from.seen, type, at.seen); }), s.types, s.relations, s.edge_ids};
             return b;
           },
           nb::arg("seeds"), nb::arg("number") = 0, nb::arg("type") = 0, nb::arg("times") = nb::none(),
@@ -306,7 +323,7 @@ void add_blocks(nb::module_& m) {
               kept.insert(kept.end(), {from, at});
               all.push_back({type, from.seen, at.seen});
             }
-            return py_blocks{released([&] { return s.sampler->sample_types(number, all); }), s.types, s.relations};
+            return py_blocks{released([&] { return s.sampler->sample_types(number, all); }), s.types, s.relations, s.edge_ids};
           },
           nb::arg("seeds"), nb::arg("number") = 0,
           nb::sig("def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> Blocks"),
