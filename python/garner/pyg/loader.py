@@ -42,16 +42,18 @@ class _Input:
 
 
 class _Numbered:
-    """A sampler of mini-batches that numbers them: each epoch draws a seed where its iterator is made."""
+    """A sampler of mini-batches that numbers them. `epoch`: the seed of the one that begins now."""
 
-    def __init__(self, batches: Any, generator: torch.Generator | None) -> None:
-        self.batches, self.generator = batches, generator
+    def __init__(self, batches: Any, epoch: list[int]) -> None:
+        self.batches, self.epoch = batches, epoch
 
     def __len__(self) -> int:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[_Positions]:
-        seed = drawn_seed(self.generator)
+        return self._numbered(self.epoch[0])
+
+    def _numbered(self, seed: int) -> Iterator[_Positions]:
         for number, positions in enumerate(self.batches):
             numbered = _Positions(positions if hasattr(positions, "__iter__") else [positions])
             numbered.draw = mixed(seed, number)
@@ -71,13 +73,15 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     def __init__(self, dataset: Any, **kwargs: Any) -> None:
         if self.custom_cls is not None and isinstance(self.data, (Data, HeteroData)):
             raise UsageError("custom_cls: is made for (FeatureStore, GraphStore); Data and HeteroData give mini-batches of their own class")
+        self._epoch = [0]
         super().__init__(_Input(len(dataset)), **kwargs)
 
     @property
     def _index_sampler(self) -> Any:
-        return _Numbered(super()._index_sampler, self.generator)
+        return _Numbered(super()._index_sampler, self._epoch)
 
     def __iter__(self) -> Any:
+        self._epoch[0] = drawn_seed(self.generator)
         return super().__iter__()
 
     def __call__(self, index: Any) -> Any:

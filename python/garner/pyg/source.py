@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.graph_store import EdgeLayout
@@ -34,19 +35,19 @@ class Lists:
         return (self.times if self.perm is None else self.times[self.perm]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """A graph goes to another process by its lists: tensors, which torch shares."""
-        lists = [None if a is None else torch.tensor(a) for a in self.graph.csr()]
-        return {**self.__dict__, "graph": (lists, self.graph.info.directed)}
+        """A graph goes to another process by its lists, of which that makes a graph of its own."""
+        return {**self.__dict__, "graph": (self.graph.csr(), self.graph.info.directed)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         (offsets, targets, weights), directed = state.pop("graph")
         self.__dict__.update(state)
-        self.graph = _built(ptr2index(offsets), targets, weights, offsets.numel() - 1, directed and self.side == "in")
+        draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        self.graph = _built(draws, targets, weights, offsets.size - 1, directed and self.side == "in")
         if not directed:
             self.side = "out"  # both are the same
 
 
-def _built(draws: torch.Tensor, drawn: torch.Tensor, weights: torch.Tensor | None, vertices: int, in_lists: bool = False) -> Graph:
+def _built(draws: Any, drawn: Any, weights: Any, vertices: int, in_lists: bool = False) -> Graph:
     """Edges that stand in the order of lists, as a graph whose out-lists they are: nothing dropped, nothing renumbered."""
     return graphs.build(draws, drawn, weights, vertices=max(1, vertices), undirected=False, keep_duplicates=True, keep_loops=True,
                         in_lists=in_lists)
@@ -159,9 +160,9 @@ def _of_data(data: Any, time_attr: str | None, weight_attr: str | None, backward
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
     if time_attr is not None:
-        if data.is_node_attr(time_attr):
+        if time_attr in data and data.is_node_attr(time_attr):
             node_time[None] = _ints(data[time_attr], time_attr)
-        elif data.is_edge_attr(time_attr):
+        elif time_attr in data and data.is_edge_attr(time_attr):
             edge_time[None] = _ints(data[time_attr], time_attr)
         else:
             raise UsageError(f"time_attr '{time_attr}' is neither an attribute of the nodes nor of the edges")

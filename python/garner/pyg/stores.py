@@ -136,6 +136,10 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     def _remove_edge_index(self, edge_attr: Any) -> bool:
         return self._kept.pop(self._key(edge_attr), None) is not None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Of graphs of garner that one is there: to another process they go with a sampler."""
+        return {**self.__dict__, "_kept": {key: (None if isinstance(edges, Graph) else edges, attr) for key, (edges, attr) in self._kept.items()}}
+
     def get_all_edge_attrs(self) -> list[Any]:
         """One EdgeAttr each, made anew."""
         return [copy.copy(attr) for _, attr in self._kept.values()]
