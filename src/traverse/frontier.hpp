@@ -343,6 +343,8 @@ class frontier {
   void keep(short_lists_view<Id> const& near) { short_ = near; }
   // A word for each word of the bitmap, near and free for any use until the next gather.
   std::uint32_t* spare_words() { return items_of_word_.data(); }
+  // Room for an id a vertex, where the items are not walked any more.
+  Id* spare_ids() { return reinterpret_cast<Id*>(items_.data()); }
   frontier_item<Id> const* items() const { return items_.data(); }  // near
   // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
