@@ -212,6 +212,7 @@ struct pagerank_job::impl {
       r.converged = true;
       return r;
     }
+    device::small_fetches const small(job.all_near());
     job.start_afresh();
     {
       phase const timed{"pagerank.iterations"};
