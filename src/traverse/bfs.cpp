@@ -216,11 +216,12 @@ struct look_for_parent {
   std::uint32_t const* current;
   std::uint32_t each;  // elements a lane and step
   template <class Team>
-  GARNER_HD found<Id> operator()(Team t, std::uint64_t v, run_traffic& asked) const {
-    std::uint64_t const step = 8 * each;
+  GARNER_HD found<Id> operator()(Team t, std::uint64_t v, run_traffic& asked, bool counts = true) const {
     span<Id> const list = known<Packed>(in.list(v));
     found<Id> const hit = t.find(
         list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
+    if (!counts) return hit;
+    std::uint64_t const step = 8 * each;
     std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
     asked = asked + detail::steps_in_turn(list.begin * sizeof(Id), end * sizeof(Id), step * sizeof(Id));
     return hit;
@@ -276,13 +277,40 @@ struct search_parents {
     std::uint64_t const v = list[i];
     if (has_bit(visited, v)) return;  // a neighbour of those cached for another found it
     run_traffic asked;
-    found<Id> const hit = look(t, v, asked);
+    found<Id> const hit = look(t, v, asked, slots);
     t.once([&] {
       if (hit) {
         parent[v] = hit.element;
         atomic_or(visited + v / 32, 1u << v % 32);
       }
       if (slots) slots[i % asked_slots].add(asked);
+    });
+  }
+};
+
+// The same where nothing is cached and teams are threads of a pool, which nobody waits for: a word at a time, without a list.
+template <class Id, bool Packed>
+struct search_words {
+  look_for_parent<Id, Packed> look;
+  std::uint32_t* visited;
+  Id* parent;
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t w) const {
+    std::uint64_t const left = look.in.vertices - w * 32;
+    std::uint32_t const reached = visited[w];
+    std::uint32_t won = 0;
+    run_traffic nothing;
+    for (std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u); ask; ask &= ask - 1) {
+      std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(ask));
+      if (look.in.degree(v) == 0) continue;
+      found<Id> const hit = look(t, v, nothing, false);
+      if (!hit) continue;
+      t.once([&] { parent[v] = hit.element; });
+      won |= ask & (~ask + 1);
+    }
+    t.once([&] {
+      if (won) visited[w] = reached | won;
     });
   }
 };
@@ -522,6 +550,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each) {
+    if (x.where().kind == place_kind::host && !cached_per_vertex) return job.g.info.packed ? by_words<true>() : by_words<false>();
     clear_counts();
     cached_neighbours_view const near(cached_neighbours.data(), job.g.info.vertices, cached_per_vertex);
     // Who is still open has one neighbour more than cached neighbours.
@@ -544,6 +573,11 @@ struct bfs_job::impl::over : bfs_job::impl {
                                                    least, near, sample, counts.data()});
   }
   static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
+  template <bool Packed>
+  void by_words() {
+    if constexpr (!Packed || sizeof(Id) == 4)
+      for_each_item<8>(x, visited.size(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, visited.data(), parent.data()});
+  }
   template <bool Packed>
   void search_lists(std::uint64_t unreached, std::uint32_t each) {
     if constexpr (!Packed || sizeof(Id) == 4)
