@@ -342,8 +342,8 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
-    if constexpr (by_degree && sizeof(Id) == 4)
-      if (job.all_near() >= 0 && !g.info.packed && g.info.edges) gather_by_degree();
+    if constexpr (sizeof(Id) == 4)
+      if (by_degree && job.all_near() >= 0 && !g.info.packed && g.info.edges) gather_by_degree();
     x.wait();
   }
   void gather_by_degree() {
