@@ -36,7 +36,7 @@ struct loaded_table {
   std::optional<element> to = {};  // converted, as gather_options::to
 };
 
-struct load_options {
+struct loader_options {
   std::uint64_t batch = 1024;
   bool shuffle = true;
   bool drop_last = false;  // a mini-batch with fewer seeds than the others is left out
@@ -107,7 +107,7 @@ class loader {
  public:
   // `seeds`: positions of vertices of one type, each once. errc::usage for options out of range; errc::input for seeds that are no vertices
   // or stand twice, none, or a table with fewer rows than its type has vertices.
-  loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options = {},
+  loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options = {},
          std::vector<std::int64_t> times = {});
   ~loader();  // gives everything back; no thread is left
   loader(loader&&) noexcept;

@@ -129,7 +129,7 @@ void mini_batch::use_on(stream_ref stream) {
 struct loader::impl {
   block_sampler& sampler;
   std::vector<loaded_table> tables;
-  load_options o;
+  loader_options o;
   std::vector<std::int64_t> times;
   executor x;  // of gathers
   buffer<std::int64_t> seeds;
@@ -141,7 +141,7 @@ struct loader::impl {
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
   bool at_end = false;                      // of the epoch: next() begins another
 
-  impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, load_options const& options,
+  impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
     check(from);
@@ -530,7 +530,7 @@ struct loader::impl {
   }
 };
 
-loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options,
+loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options,
                std::vector<std::int64_t> times)
     : impl_(as_error([&] { return std::make_unique<impl>(sampler, std::move(tables), seeds, options, std::move(times)); })) {}
 loader::~loader() = default;
