@@ -40,8 +40,9 @@ constexpr option_row table[] = {
     {"--access", "ACCESS", advanced, "how a team reads a list: strided, merged, aligned, paged, copied"},
     {"--l2-bytes", "BYTES", advanced, "of a simulated run: the L2 before the link, as 50MiB (default: none)"},
     {"--device-budget", "BYTES", basic,
-     "bytes of far data cached on the device: directories of packed lists, best neighbours, first arcs, as 800MiB (default: a tenth of the "
-     "edge list, where there is room)"},
+     "bytes of far data cached on the device: directories of packed lists, best neighbours, short lists or first arcs, as 800MiB (default: "
+     "a "
+     "tenth of the edge list, where there is room)"},
     {"--host-budget", "BYTES", basic, "host memory that may be taken, as 8GiB (default: what the machine has)"},
     {"--device-memory", "BYTES", basic, "device memory that may be taken in all, as 8GiB (default: what is free)"},
 

@@ -124,6 +124,7 @@ class block_sampler {
   void work_on(stream_ref stream);  // a stream of the caller's, from here on; empty: its own
 
   place where() const;
+  std::uint64_t vertices(std::uint32_t type) const;
   std::uint64_t bytes() const;  // near memory of its own, now
   std::string about() const;    // one line: where the lists lie
   traffic take_traffic();       // simulated: since the last call

@@ -8,6 +8,7 @@
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
+#include "garner/load.hpp"        // loader, mini_batch: sampled ahead, rows gathered, handed over in time
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
 #include "garner/paper.hpp"       // walk_options: what repeats the paper
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)

@@ -32,6 +32,13 @@ class event {
   void before(executor& x) const {  // what is given to x from here on waits for it, the host goes on
     if (at_ && x.on_device()) device::order_after(x.device(), x.stream(), at_);
   }
+  void before(void* stream) const {  // of the same device
+    if (at_) device::order_after(device_, stream, at_);
+  }
+  void record(int device, void* stream) {
+    if (!at_) at_ = device::make_event(device), device_ = device;
+    device::record(device_, stream, at_);
+  }
   double ms_until(event const& later) const { return at_ && later.at_ ? device::elapsed_ms(at_, later.at_) : 0; }
 
  private:

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "core/exec.hpp"
@@ -683,6 +684,8 @@ struct block_sampler::parts::impl {
     check_interrupted();
     make_rooms(b);
     std::uint64_t* const c = counters.data();
+    auto const clock = std::chrono::steady_clock::now();
+    b.begun.record(x);
     for_each_item<1>(x, 1, begin_batch{c, map});
     if (o.disjoint)
       for (type_parts const& t : types) {
@@ -719,6 +722,7 @@ struct block_sampler::parts::impl {
     }
     x.copy(b.counted.data(), c, map.all() * sizeof *c);
     b.done.record(x);
+    if (!x.on_device()) b.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
   }
 
   hop_of_relation shared(blocks::parts& b, std::uint32_t h, std::uint32_t r) const {
@@ -847,6 +851,15 @@ block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::v
   block_options o = options;
   if (o.temporal) o.disjoint = true;
   graph const* const first = relations.empty() ? nullptr : relations.front().g;
+  auto const note = [&](std::uint64_t value) { fingerprint = mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1); };
+  for (std::uint64_t const k :
+       {o.seed, static_cast<std::uint64_t>(o.rule), std::uint64_t{o.replace}, std::uint64_t{o.disjoint}, std::uint64_t{o.weighted},
+        o.temporal ? 1 + static_cast<std::uint64_t>(*o.temporal) : 0, std::uint64_t{o.induced}})
+    note(k);
+  for (inner_relation const& r : relations) {
+    note(r.g->info.vertices), note(r.g->info.edges), note(r.from), note(r.to);
+    for (std::int64_t const f : r.fanouts) note(static_cast<std::uint64_t>(f));
+  }
   impl_ = std::make_unique<impl>(where, types, std::move(relations), o);
   if (renamed && first) impl_->rename(*first);
 }
@@ -860,6 +873,10 @@ block_sampler::parts::~parts() {
 executor& block_sampler::parts::at() { return impl_->x; }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }
 std::uint64_t block_sampler::parts::bytes() const { return impl_->bytes(); }
+std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {
+  if (type >= impl_->types.size()) fail(errc::usage, "vertices of type {}: there are {} types", type, impl_->types.size());
+  return impl_->types[type].vertices;
+}
 
 void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;
@@ -923,6 +940,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
   std::uint64_t const* const c = b.counted.data();
   counter_map const& map = s.map;
   b.drawn = c[counter_map::drawn];
+  if (s.x.on_device()) b.ms = b.begun.ms_until(b.done);
   for (std::uint32_t t = 0; t < map.types; ++t) {
     blocks::vertices& v = b.types[t].seen;
     v.ids = b.types[t].ids.data(), v.tree = s.o.disjoint ? b.types[t].tree.data() : nullptr;

@@ -46,7 +46,8 @@ struct blocks::parts {
   std::vector<group> groups;
   buffer<std::int64_t> seed_room, time_room;
   buffer<std::uint64_t> counted;
-  event done;
+  event begun, done;
+  double ms = 0;  // of the work, by the clock of where it ran
   bool pending = false;
 
   parts() = default;
@@ -75,10 +76,12 @@ struct block_sampler::parts {
   void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
   traffic take_traffic();
   std::uint64_t bytes() const;
+  std::uint64_t vertices(std::uint32_t type) const;  // errc::usage where there is no such type
 
   struct impl;
   std::unique_ptr<impl> impl_;
   std::string about;
+  std::uint64_t fingerprint = 0;  // of what decides the bits: options, fanouts, sizes of graphs
 };
 
 }  // namespace garner

@@ -129,6 +129,7 @@ void block_sampler::finish(blocks& of) {
 }
 void block_sampler::work_on(stream_ref stream) { parts_->at().work_on(stream.get()); }
 place block_sampler::where() const { return parts_->at().where(); }
+std::uint64_t block_sampler::vertices(std::uint32_t type) const { return parts_->vertices(type); }
 std::uint64_t block_sampler::bytes() const { return parts_->bytes(); }
 std::string block_sampler::about() const { return parts_->about; }
 traffic block_sampler::take_traffic() { return parts_->take_traffic(); }
