@@ -13,8 +13,9 @@ from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
 
 from .. import tables
 from .._garner import info
+from ..batches import drawn_seed, mixed
 from ..errors import IdError, UsageError
-from .sampler import NeighborSampler, drawn_seed, mixed
+from .sampler import NeighborSampler
 from .source import edge_attr_of
 from .stores import FeatureStore
 

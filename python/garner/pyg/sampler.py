@@ -15,21 +15,9 @@ from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType
 from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
 
 from .._garner import BlockSampler, Relation
+from ..batches import drawn_seed, tensor_of
 from ..errors import UsageError
 from . import source
-
-
-def mixed(seed: int, number: int) -> int:
-    """Of an epoch's seed the number of one of its mini-batches: 60 bits that look drawn (splitmix64)."""
-    z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & (1 << 64) - 1
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & (1 << 64) - 1
-    return (z ^ z >> 31) >> 4
-
-
-def drawn_seed(generator: torch.Generator | None = None) -> int:
-    """From torch's generator, so that torch.manual_seed repeats what follows."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
 
 
 @contextlib.contextmanager
@@ -41,11 +29,6 @@ def _drawing(number: int) -> Iterator[None]:
         yield
     finally:
         torch.default_generator.set_state(before)
-
-
-def _tensor(array: Any) -> torch.Tensor:
-    """The same memory, which stays as long as the tensor."""
-    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.from_dlpack(array)
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc]
@@ -243,12 +226,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                                           number)
             for k, t in enumerate(s.node_types):
                 found = blocks.of_type(k)
-                node[t], nodes[t] = _tensor(found.ids), list(found.by_hop)
+                node[t], nodes[t] = tensor_of(found.ids), list(found.by_hop)
                 if self.disjoint:
-                    batch[t] = _tensor(found.tree).to(torch.int64)
+                    batch[t] = tensor_of(found.tree).to(torch.int64)
             for k, t in enumerate(drawn):
                 got = blocks.of_relation(k)
-                row[t], col[t], edge[t] = _tensor(got.row), _tensor(got.col), _tensor(got.edge)
+                row[t], col[t], edge[t] = tensor_of(got.row), tensor_of(got.col), tensor_of(got.edge)
                 edges[t] = list(got.by_hop)
         if back:
             row, col = col, row

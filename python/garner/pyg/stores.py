@@ -14,6 +14,7 @@ from torch_geometric.data.graph_store import EdgeLayout
 
 from .. import tables
 from .._garner import Graph
+from ..batches import rows_of
 from ..errors import IdError, UsageError
 
 
@@ -76,17 +77,6 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self._kept)
-
-
-def rows_of(features: Any, index: Any) -> Any:
-    """Rows of a tensor, an array or a table; an array's and a table's as tensors, of the device of index."""
-    if isinstance(index, slice) and index == slice(None):
-        return features
-    if isinstance(index, torch.Tensor) and not isinstance(features, tables.Tiered):
-        if isinstance(features, np.ndarray):
-            return torch.from_numpy(features[index.cpu().numpy()])
-        return features[index.to(features.device)]
-    return features[index]
 
 
 class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
