@@ -120,7 +120,7 @@ void convert_file(convert_arguments& a) {
   std::string const in = a.in == "-" ? "/dev/stdin" : a.in;
   if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; say its format with --from");
   if (a.in == "-" && (*a.how.read.from == file_format::bel || *a.how.read.from == file_format::ldbc ||
-                      *a.how.read.from == file_format::npy || *a.how.read.from == file_format::gnr))
+                      *a.how.read.from == file_format::npy || *a.how.read.from == file_format::npz || *a.how.read.from == file_format::gnr))
     fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
   if (a.out == "-") {
     if (!a.how.to) fail(errc::usage, "-: standard output has no ending; say its format with --to");

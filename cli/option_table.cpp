@@ -15,9 +15,8 @@ constexpr option_row table[] = {
     // --- by position ---
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
-     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .gnr, all but .npy and .gnr also with .gz "
-     "or "
-     ".zst; or kron:20 and so on; - is standard input (say --from)"},
+     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
+     "also with .gz or .zst; a folder of a data set (then OUT is a .json); or kron:20 and so on; - is standard input (say --from)"},
     {"OUT", "", basic,
      "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; - is standard output (say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
@@ -82,7 +81,8 @@ constexpr option_row table[] = {
     // --- graphs made and changed ---
     {"--scale", "N", basic, "2^SCALE vertices"},
     {"--edge-factor", "N", basic, "edges drawn a vertex"},
-    {"--from", "FORMAT", basic, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr"},
+    {"--from", "FORMAT", basic,
+     "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr"},
     {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, metis, sg, wsg, bel"},
     {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
     {"--directed", "", basic, "each edge goes one way"},
