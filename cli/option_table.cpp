@@ -18,7 +18,8 @@ constexpr option_row table[] = {
      "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
      "also with .gz or .zst; a folder of a data set (then OUT is a .json); or kron:20 and so on; - is standard input (say --from)"},
     {"OUT", "", basic,
-     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; - is standard output (say --to)"},
+     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; .json of a folder; - is standard output "
+     "(say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
@@ -95,6 +96,7 @@ constexpr option_row table[] = {
     {"--columns", "LIST", basic,
      "of text with more columns: source, target and perhaps weight, by name or number, as src,dst,weight or 1,2,4"},
     {"--skip-lines", "N", basic, "lines of text to pass over: some files open with a line of counts"},
+    {"--split", "NAME", basic, "of a folder: which of the folders in split/ holds the training vertices, where there are several"},
     {"--id-bytes", "N", advanced, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)"},
     {"--ignore-weights", "", basic, "read the edges alone"},
     {"--weights", "LOW:HIGH", basic, "draw whole-number weights from LOW:HIGH, as 1:255"},
