@@ -75,7 +75,11 @@ class field {
   }
 
  private:
-  std::string in(std::string const& key) const { return where_.empty() ? key : where_ + "." + key; }
+  std::string in(std::string key) const {
+    for (char& c : key)
+      if (c >= 0 && c < ' ') c = '?';  // a message is one line
+    return where_.empty() ? key : where_ + "." + key;
+  }
   json const& value_;
   std::string where_;
   std::string const& file_;
