@@ -16,10 +16,10 @@ constexpr option_row table[] = {
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
      "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
-     "also with .gz or .zst; a folder of a data set (then OUT is a .json); or kron:20 and so on; - is standard input (say --from)"},
+     "also with .gz or .zst; the folder of a data set; or kron:20 and so on; - is standard input (say --from)"},
     {"OUT", "", basic,
-     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; .json of a folder; - is standard output "
-     "(say --to)"},
+     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; - is "
+     "standard output (say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
