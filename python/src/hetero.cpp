@@ -59,7 +59,7 @@ py_hetero open(nb::object file, nb::kwargs options) {
 
 void add_hetero(nb::module_& m) {
 #define OPTIONAL_PATH(type, name, told) \
-  .def_prop_ro(#name, path_in<&type::name, type>(), nb::sig("def " #name "(self, /) -> str | None"), told)
+  .def_prop_ro(#name, path_in<&type::name, type>(), nb::sig("def " #name "(self) -> str | None"), told)
   nb::class_<vertex_type>(m, "VertexType", "A type of vertices: its name, how many there are, and where their arrays lie (None: nowhere).")
       .def_ro("name", &vertex_type::name)
       .def_ro("count", &vertex_type::count) OPTIONAL_PATH(vertex_type, features, "an .npy, a row a vertex")  //
@@ -73,7 +73,10 @@ void add_hetero(nb::module_& m) {
                         "A type of edges: a triple of names, how many there are, and where their arrays lie (None: nowhere).")
       .def_prop_ro(
           "key", [](edge_type const& e) { return nb::make_tuple(e.from, e.relation, e.to); },
-          nb::sig("def key(self, /) -> tuple[str, str, str]"), "(from, relation, to), as HeteroData names it")
+          nb::sig("def key(self) -> tuple[str, str, str]"), "(from, relation, to), as HeteroData names it")
+      .def_prop_ro(
+          "file", [](edge_type const& e) { return e.lists.empty() ? nb::object(nb::none()) : path_text(e.lists); },
+          nb::sig("def file(self) -> str | None"), "the container of its lists")
       .def_ro("arcs", &edge_type::arcs, "entries of the lists")
       .def_ro("edges", &edge_type::edges, "of the data set: rows of features")
           OPTIONAL_PATH(edge_type, edge_ids, "an .npy of int64: which of the edges each arc is; None: arc k is edge k")  //
@@ -88,7 +91,7 @@ void add_hetero(nb::module_& m) {
       "A graph of several types of vertices and edges, made by open_hetero. In the lists of an edge type (from, relation, to)\n"
       "row v is a vertex of type `to`, and holds its neighbours of type `from`: what v pulls, as a CSC of PyG.")
       .def_prop_ro(
-          "name", [](py_hetero const& g) { return path_text(g.held->name()); }, nb::sig("def name(self, /) -> str"),
+          "name", [](py_hetero const& g) { return path_text(g.held->name()); }, nb::sig("def name(self) -> str"),
           "of its manifest, as messages call it")
       .def_prop_ro("types", [](py_hetero const& g) { return g.held->types(); })
       .def_prop_ro("edges", [](py_hetero const& g) { return g.held->edges(); })

@@ -71,10 +71,11 @@ class Hetero(unittest.TestCase):
         ids = np.arange(3) if cites.edge_ids is None else np.load(cites.edge_ids)
         np.testing.assert_array_equal(np.load(cites.times), 2010 + ids)
         self.assertEqual(g.lists(0).info.vertices, 4)
+        self.assertEqual(garner.open(cites.file).info.edges, 3)
         self.assertIn("2 vertex types, 2 edge types", repr(g))
         self.assertIn("author writes paper: 6 arcs", repr(g.edges[0]))
         self.assertEqual(g.name, str(self.folder / "mag.json"))
-        self.assertEqual(garner.tiered(paper.features, place="host")[[3]].tolist(), [[3.5, 1.0]])
+        self.assertEqual(garner.tiered(paper.features)[[3]].tolist(), [[3.5, 1.0]])
 
     def test_both_ways(self):
         self.make()

@@ -99,6 +99,8 @@ json parse(std::string_view text, std::string const& file) {
   } catch (json::parse_error const& e) {
     fail(errc::input, "{}: byte {}: is no JSON there; mend it, or make it again with `garner convert FOLDER {}`", file, e.byte,
          fs::path(file).filename().string());
+  } catch (json::out_of_range const&) {
+    fail(errc::input, "{}: holds a number beyond what a number can be; mend it", file);
   }
 }
 

@@ -524,6 +524,7 @@ TEST_F(hetero, a_manifest_that_is_wrong_is_refused_by_key) {
               HasSubstr("colour: there is no such key; a manifest has garner, vertices, edges"));
   EXPECT_THAT(said("\"count\": 30", "\"count\": 30, \"weight\": 1"), HasSubstr("vertices[0].weight: there is no such key; it has name"));
   EXPECT_EQ(said("\"count\": 30", "\"count\": -1"), "vertices[0].count: is -1 and not a whole number from 0 up");
+  EXPECT_THAT(said("\"count\": 30", "\"count\": 2e999"), HasSubstr("holds a number beyond what a number can be"));
   EXPECT_EQ(said("\"count\": 30", "\"count\": 30, \"count\": 31"), "the key \"count\" stands twice in one object");
   EXPECT_EQ(said("\"name\": \"author\"", "\"name\": \"paper\""), "vertices[2].name: 'paper' stands twice");
   EXPECT_EQ(said("\"name\": \"author\"", "\"name\": \"\""), "vertices[0].name: is \"\" and not a text");
