@@ -224,6 +224,7 @@ class tiered_tensor {
   rows_by_tier hits(id_span ids) const;  // where the rows of these ids lie: a pass over the ids
 
  private:
+  friend struct tensor_access;  // Garner's own rooms
   struct parts;
   explicit tiered_tensor(std::unique_ptr<parts> made);
   std::unique_ptr<parts> parts_;

@@ -1,5 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
+#include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
@@ -8,6 +9,7 @@
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/hetero.hpp"      // hetero_graph: several types of vertices and edges; convert_hetero: of data sets
 #include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
+#include "garner/load.hpp"        // loader, mini_batch: sampled ahead, rows gathered, handed over in time
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run
 #include "garner/paper.hpp"       // walk_options: what repeats the paper
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)

@@ -27,6 +27,28 @@ GARNER_HD inline std::uint32_t scale_bits(std::uint32_t bits, std::uint32_t boun
 // ... and in [0, 1) with 24 bits, the same float on both sides.
 GARNER_HD inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
+// The upper half of a product: uniform in [0, bound) from 64 random bits, so that lists of any length are drawn from alike.
+GARNER_HD inline std::uint64_t upper_product(std::uint64_t bits, std::uint64_t bound) {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<wide>(bits) * bound >> 64);
+}
+// -log2(u) of u = bits / 2^64 (0 counts as the least above it), in units of 2^-40; at least one unit. By squaring, a bit at a time (Knuth,
+// TAOCP 1, 1.2.2), so that every processor gives the same.
+GARNER_HD inline std::uint64_t minus_log2(std::uint64_t bits) {
+  constexpr int fraction = 40;
+  std::uint64_t m = bits | 1;
+  int whole = 64;
+  for (; !(m >> 63); m <<= 1) --whole;  // u = m / 2^64 * 2^(whole - 64), m in [2^63, 2^64)
+  std::uint64_t log = 0;                // of m / 2^63
+  for (int k = 0; k < fraction; ++k) {
+    m = upper_product(m, m);
+    bool const two = m >> 63;
+    if (!two) m <<= 1;
+    log = log << 1 | (two ? 1 : 0);
+  }
+  return (static_cast<std::uint64_t>(64 - (whole - 1)) << fraction) - log;
+}
+
 // A keyed bijection on [0, 2^bits): labels of generated graphs are permuted with it. Each round is invertible modulo 2^bits: an odd
 // multiplication, an addition and a xor of the upper half into the lower.
 GARNER_HD inline std::uint64_t permute_label(std::uint64_t x, int bits, std::uint64_t seed) {

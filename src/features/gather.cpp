@@ -271,7 +271,7 @@ unsigned widest_load(row_view const& from, batch_list const& to, element kind, e
   std::uint64_t const in = bytes_of(kind), out = bytes_of(written);
   std::uint64_t places = from.row_bytes, outs = 0;
   for (std::uint32_t k = 0; k < from.used_parts(); ++k) places |= reinterpret_cast<std::uintptr_t>(from.part[k]);
-  places |= reinterpret_cast<std::uintptr_t>(from.far);
+  places |= reinterpret_cast<std::uintptr_t>(from.far) | reinterpret_cast<std::uintptr_t>(from.window);
   for (std::uint32_t b = 0; b < to.count; ++b) outs |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
   // What a word becomes is stored in parts of at most 16 bytes.
   auto const stored = [&](unsigned word) { return kind == written ? word : std::min<std::uint64_t>(16, word / in * out); };

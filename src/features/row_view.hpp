@@ -30,6 +30,10 @@ struct row_view {
   segment_of_rows segment[most_segments];
   char const* part[most_parts] = {};
   char const* far = nullptr;
+  // Copies of far rows near the place that gathers (features/window.hpp): by id, which one; window_rows or more: none.
+  std::uint32_t const* window_of = nullptr;
+  std::uint32_t window_rows = 0;
+  char const* window = nullptr;
 
   GARNER_HD_INLINE std::uint64_t kept() const { return segments ? segment[segments - 1].end : 0; }
   GARNER_HD_INLINE std::uint64_t begin_of(std::uint32_t k) const { return k ? segment[k - 1].end : 0; }
@@ -47,6 +51,10 @@ struct row_view {
         if (s.parts == 1) return {part[s.first_part] + offset * row_bytes, s.where};
         return {part[s.first_part + offset % s.parts] + offset / s.parts * row_bytes, s.where};
       }
+    }
+    if (window_of) {
+      std::uint32_t const k = window_of[id];
+      if (k < window_rows) return {window + k * row_bytes, tier::device};
     }
     return {far + id * row_bytes, tier::host};
   }

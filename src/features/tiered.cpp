@@ -10,11 +10,13 @@
 #include "access/bulk.hpp"
 #include "access/traffic.hpp"
 #include "core/device.hpp"
+#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "features/choose.hpp"
 #include "features/gather.hpp"
 #include "features/placement.hpp"
 #include "features/sources.hpp"
+#include "features/window.hpp"
 #include "memory/pin.hpp"
 
 namespace garner {
@@ -51,22 +53,6 @@ void const* unified_tensor::device_data() const { return mapping_->pages ? mappi
 int unified_tensor::device() const { return mapping_->device; }
 
 // --- tiered ------------------------------------------------------------------------------------------------------------------------------
-namespace {
-
-struct event {  // of a device; made once it is needed
-  void* at = nullptr;
-  int device = -1;
-  event() = default;
-  event(event const&) = delete;
-  event& operator=(event const&) = delete;
-  ~event() {
-    if (at) device::free_event(device, at);
-  }
-  void make(int d) { at = device::make_event(d), device = d; }
-};
-
-}  // namespace
-
 struct tiered_tensor::parts {
   std::mutex turn;
   row_array source;
@@ -115,15 +101,13 @@ struct tiered_tensor::parts {
     counts = {x.near(), tier_count, x.device(), "hits of a gather"};
     if (x.on_device()) {
       bad_here = {tier::host, 2, x.device(), "the status of gathers"};
-      checked.make(x.device());
-      done.make(x.device());
       has_bulk = has_bulk_copies(x.device());
       if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
   }
   ~parts() {
     try {
-      if (pending) device::wait_event(done.at);
+      if (pending) done.wait();
     } catch (...) {  // what went wrong was told to who looked at the stream
     }
   }
@@ -220,10 +204,10 @@ struct tiered_tensor::parts {
       model.take();  // ids are near
     } else {
       x.copy(bad_here.data(), bad.data(), (finds ? 2 : 1) * sizeof(std::uint64_t));
-      device::record(x.device(), x.stream(), checked.at);
+      checked.record(x);
     }
     auto const refuse_bad = [&] {
-      device::wait_event(checked.at);
+      checked.wait();
       if (bad_here[0] == none) return;
       x.wait();
       refuse(batches, bad_here[0], before, many);
@@ -266,7 +250,7 @@ struct tiered_tensor::parts {
     placed->require_peers();
     if (x.on_device()) {
       x.work_on(o.stream.get());
-      if (pending) device::order_after(x.device(), x.stream(), done.at);
+      if (pending) done.before(x);
       x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
     }
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
@@ -302,7 +286,7 @@ struct tiered_tensor::parts {
         pending = false;
         placed->require_peers();  // they may have ended while their rows were read
       } else {
-        device::record(x.device(), x.stream(), done.at);
+        done.record(x);
         pending = true;
       }
     }
@@ -315,7 +299,7 @@ struct tiered_tensor::parts {
     if (ids.size() == 0) return {};
     require_here(ids.data(), "ids");
     if (x.on_device()) {
-      if (std::exchange(pending, false)) device::wait_event(done.at);
+      if (std::exchange(pending, false)) done.wait();
       x.work_on(nullptr);
       x.limit_share(0);
     }
@@ -365,5 +349,14 @@ gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& optio
   return parts_->explain(ids, options, batches > 1);
 }
 rows_by_tier tiered_tensor::hits(id_span ids) const { return parts_->hits(ids); }
+
+row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
+float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }
+void tensor_access::require_peers(tiered_tensor const& t) { t.parts_->placed->require_peers(); }
+element tensor_access::written(tiered_tensor const& t, std::optional<element> to) {
+  gather_options o;
+  o.to = to;
+  return t.parts_->written(o);
+}
 
 }  // namespace garner

@@ -34,8 +34,6 @@ class neighbour_sampler {
 
  private:
   struct impl;
-  template <class Id>
-  struct typed;
   std::unique_ptr<impl> impl_;
 };
 

@@ -1,0 +1,144 @@
+// Mini-batches of a GNN: seeds in, blocks out. A block is what one hop drew: the vertices that drew, the vertices that they drew, and an
+// edge from each of these to its target, by local numbers. The data may lie in any tier; the same bits at every place. Sources: GraphSAGE,
+// NeurIPS 2017; what comes out is what PyG calls a SamplerOutput.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "garner/handle.hpp"
+#include "garner/place.hpp"
+#include "garner/sample.hpp"
+#include "garner/stream.hpp"
+#include "garner/traffic.hpp"
+
+namespace garner {
+
+enum class list_side : std::uint8_t {
+  in,   // a vertex draws from those that lead to it (message passing; of an undirected graph both are the same)
+  out,  // ... from those that it leads to
+};
+// Among neighbours that are no later than the seed.
+enum class temporal_rule : std::uint8_t { uniform, last };
+
+struct block_options {
+  std::uint64_t seed = 1;
+  hop_rule rule = hop_rule::last;
+  bool replace = false;                   // a neighbour may be drawn again; else all different, and all of them where they are no more
+  bool disjoint = false;                  // a tree a seed: vertices of different seeds are different ones
+  bool weighted = false;                  // drawn by the weights of the edges; one of weight 0 never is
+  std::optional<temporal_rule> temporal;  // makes trees disjoint; needs times
+  bool edges = true;                      // false: the vertices alone
+  bool edge_ids = false;                  // where each edge stands in the lists that were drawn from (lists_of() gives the out-lists)
+  bool induced = false;                   // then, instead of what was drawn, all edges among the vertices that were
+  access_mode access = access_mode::aligned;
+  std::optional<tier> lists;  // where the lists lie; unset: where they are
+  // Bytes of lists kept near the device, those that are read most: unset: none where the graph was brought there with them.
+  std::optional<std::uint64_t> device_budget;
+};
+
+// A type of vertices, and a relation between two: its lists belong to vertices of type `to` and hold vertices of type `from`.
+struct sampled_type {
+  std::uint64_t vertices = 0;
+  std::span<std::int64_t const> times = {};  // one a vertex; empty: none
+};
+struct sampled_relation {
+  graph_handle const* lists = nullptr;
+  list_side side = list_side::in;
+  std::uint32_t from = 0, to = 0;
+  std::vector<std::int64_t> fanouts = {};    // a hop each: drawn a vertex; 0: none, -1: all
+  std::span<std::int64_t const> times = {};  // one an edge, in the order of its lists; empty: none
+};
+
+// What one mini-batch drew. Arrays are near the place that sampled and stay until the next start() into it.
+class blocks {
+ public:
+  struct vertices {
+    std::int64_t const* ids = nullptr;    // positions among graph_handle::ids(); the seeds first, then as they were reached
+    std::uint32_t const* tree = nullptr;  // disjoint: which seed each belongs to
+    std::uint64_t count = 0;
+    std::vector<std::uint64_t> by_hop;  // seeds, then how many each hop reached first: block k has the first k + 2 of them
+  };
+  struct edges {
+    std::int64_t const* row = nullptr;   // local numbers: the neighbour, among the vertices of type `from` ...
+    std::int64_t const* col = nullptr;   // ... and who drew it, among those of type `to`; in the order of hops, then of `col`; in the same
+                                         // allocation, behind `row`
+    std::int64_t const* edge = nullptr;  // with edge_ids: where it stands in its lists
+    std::uint64_t count = 0;
+    std::vector<std::uint64_t> by_hop;
+  };
+  blocks();
+  ~blocks();
+  blocks(blocks&&) noexcept;
+  blocks& operator=(blocks&&) noexcept;
+
+  // After finish().
+  vertices const& of_type(std::size_t k) const;
+  edges const& of_relation(std::size_t k) const;
+  std::uint64_t number() const, seeds() const;
+  place where() const;
+
+  struct parts;
+  parts& inside() const { return *parts_; }
+
+ private:
+  std::unique_ptr<parts> parts_;
+};
+
+// Draws mini-batches. What a vertex draws is a function of (seed, mini-batch, hop, relation, vertex, tree): the same for any number of
+// threads and at every place. Calls from one thread at a time. Lists, times and weights must outlive it.
+class block_sampler {
+ public:
+  // errc::usage for options that contradict each other, fanouts out of range, or lists that cannot be read there; errc::input where a graph
+  // lacks the in-lists, weights or times that are asked for.
+  block_sampler(place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations, block_options const& options = {});
+  // Of one graph; its weights, and `times` of its vertices.
+  block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options = {},
+                list_side side = list_side::in, std::span<std::int64_t const> times = {});
+  ~block_sampler();
+  block_sampler(block_sampler&&) noexcept;
+  block_sampler& operator=(block_sampler&&) noexcept;
+
+  // Mini-batch `number` of these seeds, positions of vertices of type `type`; a seed that stands twice is there twice. `times`: one a seed,
+  // where sampling is temporal; empty: those of the seeds' own.
+  blocks sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
+                std::span<std::int64_t const> times = {});
+  // The same in two halves. start() gives the work and does not wait: seeds are copied, if they are in host memory, and stay the caller's
+  // until finish(), if they are near. finish() waits for that work alone. errc::input names a seed that is no vertex, its position and the
+  // mini-batch; the sampler is then as it was.
+  void start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
+             std::span<std::int64_t const> times = {});
+  void finish(blocks& of);
+  void work_on(stream_ref stream);  // a stream of the caller's, from here on; empty: its own
+
+  place where() const;
+  std::uint64_t vertices(std::uint32_t type) const;
+  std::uint64_t bytes() const;  // near memory of its own, now
+  std::string about() const;    // one line: where the lists lie
+  traffic take_traffic();       // simulated: since the last call
+
+  struct parts;
+  parts& inside() const { return *parts_; }
+
+ private:
+  std::unique_ptr<parts> parts_;
+};
+
+// --- edges as seeds ---
+enum class negative_kind : std::uint8_t { binary, triplet };
+struct negative_options {
+  negative_kind kind = negative_kind::binary;
+  double amount = 1;            // negatives an edge; binary: of all edges together, rounded up
+  bool never_positive = false;  // none is an edge of the graph; where a vertex has none such, after 64 draws, errc::input says which
+  std::uint64_t seed = 1;
+};
+// Draws pairs (binary) or targets for each source (triplet: amount a source, source by source), uniform over the vertices of each type.
+struct vertex_pairs {
+  std::vector<std::int64_t> sources, targets;  // triplet: targets alone
+};
+vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
+                            std::uint64_t target_vertices, negative_options const& options, graph_handle const* g = nullptr);
+
+}  // namespace garner

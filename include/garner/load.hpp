@@ -1,0 +1,132 @@
+// Mini-batches in time: sampled ahead, their rows fetched together, handed over one after the other while the one before is learned from.
+// Sources: chapter 3.3 and 4 of Min's dissertation (what feeds a training), GIDS (PVLDB 17(6) 2024; window buffering).
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garner/blocks.hpp"
+#include "garner/features.hpp"
+#include "garner/stream.hpp"
+
+namespace garner {
+
+// How rows come.
+enum class load_way : std::uint8_t {
+  automatic,  // window where rows are far, tiered elsewhere
+  window,     // far rows of the next mini-batches once for all of them, in order, kept until their last use
+  tiered,     // each mini-batch its own gather, ordered as the tensor chooses
+  zero_copy,  // the same, in the order in which vertices were drawn (PyTorch-Direct)
+  staged,     // threads of the host gather, then the rows are copied: what frameworks do
+};
+inline constexpr load_way all_load_ways[] = {load_way::automatic, load_way::window, load_way::tiered, load_way::zero_copy,
+                                             load_way::staged};
+std::string_view to_string(load_way way);
+load_way parse_load_way(std::string_view text);  // errc::usage with the choices otherwise
+
+// A table whose rows come with each mini-batch: of all its vertices of a type, or of the seeds alone (labels).
+struct loaded_table {
+  tiered_tensor* table = nullptr;
+  std::uint32_t type = 0;
+  bool seeds_only = false;
+  std::optional<element> to = {};  // converted, as gather_options::to
+};
+
+struct load_options {
+  std::uint64_t batch = 1024;
+  bool shuffle = true;
+  bool drop_last = false;  // a mini-batch with fewer seeds than the others is left out
+  std::uint64_t seed = 1;  // of the shuffling
+  std::uint32_t seed_type = 0;
+  std::uint32_t ahead = 2;   // mini-batches that are ready before they are asked for, 1 to 64
+  std::uint32_t window = 8;  // mini-batches whose far rows are fetched together, 1 to 64
+  load_way way = load_way::automatic;
+  std::optional<std::uint64_t> window_bytes;  // of a table, at the most; unset: a quarter of what is free on the device
+  std::uint32_t multiprocessors = 16;         // of the device, for far rows; 0: all
+  // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
+  std::uint32_t rank = 0, ranks = 1;
+};
+
+// Of the epoch so far.
+struct load_report {
+  std::uint64_t batches = 0, seeds = 0, vertices = 0, edges = 0;
+  double ms = 0;  // since the epoch began
+  // What each stage took, by the device's clock where it runs on one; they overlap.
+  double sample_ms = 0, fetch_ms = 0, gather_ms = 0;
+  double loader_waited_ms = 0;     // the loader, for the caller to give mini-batches back
+  double caller_waited_ms = 0;     // the caller, in next()
+  rows_by_tier rows;               // handed over, by where they lay; of the window: device
+  std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
+  std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
+  std::uint64_t far_bytes = 0;     // that crossed
+};
+
+// Where a loader is, in words that a file keeps.
+struct load_state {
+  std::uint64_t epoch = 0, next = 0;               // the first mini-batch of the epoch that was not handed over
+  std::uint64_t fingerprint = 0;                   // of seeds, options and graph
+  std::string text() const;                        // one line
+  static load_state parse(std::string_view text);  // errc::input where it is none
+};
+
+// What next() hands over. Buffers go back to the loader with it, or with the next one into the same object.
+class mini_batch {
+ public:
+  mini_batch();
+  ~mini_batch();
+  mini_batch(mini_batch&&) noexcept;
+  mini_batch& operator=(mini_batch&&) noexcept;
+  explicit operator bool() const { return taken_ != nullptr; }
+
+  std::uint64_t epoch() const, index() const, seeds() const;
+  blocks const& drawn() const;
+  std::int64_t const* positions() const;  // of each seed among those the loader was given; near
+  struct rows {
+    void* data = nullptr;  // near
+    std::uint64_t count = 0, row_bytes = 0;
+    element kind = element::f32;
+  };
+  rows const& of_table(std::size_t k) const;
+  // From here on work on this stream uses it; the buffers are reused when that work has happened. Empty: the host uses it.
+  void use_on(stream_ref stream);
+
+  struct parts;
+
+ private:
+  friend class loader;
+  void give_back() noexcept;
+  std::shared_ptr<parts> taken_;
+};
+
+// One thread of its own samples ahead and gathers. The sampler (which it uses alone), tables, graphs and times must outlive it.
+class loader {
+ public:
+  // `seeds`: positions of vertices of one type, each once. errc::usage for options out of range; errc::input for seeds that are no vertices
+  // or stand twice, none, or a table with fewer rows than its type has vertices.
+  loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options = {},
+         std::vector<std::int64_t> times = {});
+  ~loader();  // gives everything back; no thread is left
+  loader(loader&&) noexcept;
+  loader& operator=(loader&&) noexcept;
+
+  std::uint64_t batches() const;    // an epoch
+  void begin(std::uint64_t epoch);  // the next next() is the first of that epoch; what was under way is dropped
+  // The next mini-batch of the epoch, or none at its end (the next call begins the epoch after it). Rows are there when `stream` has come
+  // so far; empty: when the call returns. Throws what went wrong, after all mini-batches before it; the loader then begins where it
+  // stopped.
+  std::optional<mini_batch> next(stream_ref stream = {});
+  load_state state() const;
+  void resume(load_state const& state);  // errc::input where it is of another loader
+  load_report report() const;
+  std::uint64_t bytes() const;  // near memory, now, with what the sampler takes
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace garner

@@ -1,0 +1,613 @@
+// The loader: a thread samples groups of mini-batches ahead, has the window fetch what they lack, gathers each into buffers of a ring, and
+// hands it over.
+// While group A is handed over, B is sampled and its rows are fetched, and C is given to the sampler: sampler, window and gathers have a
+// stream each. The thread of the loader waits for counts and for the caller; the caller waits for nothing but a mini-batch that is not
+// ready. Invariant: mini-batches are handed over in order; what a mini-batch holds is not written before whoever took it has given it back
+// and the work on its stream has happened. An error comes after all mini-batches before it. Cost: of the ring the rows of `ahead` + 1
+// mini-batches, of the sampler's results those of two groups, and the window.
+#include "garner/load.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/device.hpp"
+#include "core/event.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "core/stats.hpp"
+#include "features/window.hpp"
+#include "graph/handle.hpp"
+#include "load/order.hpp"
+#include "memory/budget.hpp"
+#include "sample/blocks.hpp"
+
+namespace garner {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
+
+constexpr std::uint32_t most_ahead = 64;
+
+struct load_core;
+
+// The fetch of a group.
+struct fetch_span {
+  event begun, done;
+  double ms = 0;
+};
+
+}  // namespace
+
+// A place of the ring.
+struct mini_batch::parts {
+  std::uint64_t epoch = 0, index = 0, seeds = 0;
+  std::unique_ptr<blocks> drawn;
+  std::shared_ptr<epoch_order const> order;
+  std::int64_t const* positions = nullptr;
+  std::vector<memory_block> rooms;
+  std::vector<mini_batch::rows> rows;
+  event begun, ready, released;
+  void* stream = nullptr;  // of who has it
+  int device = -1;
+  buffer<std::uint64_t> counts, counts_here;  // of rows by tier
+  bool told = true;                           // counted in the report
+  std::vector<std::shared_ptr<fetch_span>> fetched;
+  double gather_ms = 0;
+  std::weak_ptr<load_core> home;
+};
+
+namespace {
+
+// What the thread, the loader and mini-batches that are out share.
+struct load_core {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<mini_batch::parts>> ready;  // null: the end of an epoch
+  std::vector<std::shared_ptr<mini_batch::parts>> idle;
+  std::vector<std::unique_ptr<blocks>> idle_blocks;
+  std::vector<std::shared_ptr<mini_batch::parts>> all;
+  std::exception_ptr error;
+  bool stop = false;
+  std::uint64_t asked_epochs = 1;  // so many may be begun
+  load_report report;
+  steady::time_point begun = steady::now();
+};
+
+}  // namespace
+
+mini_batch::mini_batch() = default;
+mini_batch::~mini_batch() { give_back(); }
+mini_batch::mini_batch(mini_batch&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)) {}
+mini_batch& mini_batch::operator=(mini_batch&& other) noexcept {
+  if (this != &other) give_back(), taken_ = std::exchange(other.taken_, nullptr);
+  return *this;
+}
+void mini_batch::give_back() noexcept {
+  if (!taken_) return;
+  try {
+    if (taken_->stream && taken_->device >= 0) taken_->released.record(taken_->device, taken_->stream);
+    if (auto const home = taken_->home.lock()) {
+      std::lock_guard const hold(home->mutex);
+      home->idle.push_back(taken_);
+      home->changed.notify_all();
+    }
+  } catch (...) {  // a device that is gone: whoever waits next is told
+  }
+  taken_ = nullptr;
+}
+namespace {
+mini_batch::parts const& held(std::shared_ptr<mini_batch::parts> const& taken) {
+  if (!taken) fail(errc::usage, "this mini-batch was given back; use the one that next() returned last");
+  return *taken;
+}
+}  // namespace
+std::uint64_t mini_batch::epoch() const { return held(taken_).epoch; }
+std::uint64_t mini_batch::index() const { return held(taken_).index; }
+std::uint64_t mini_batch::seeds() const { return held(taken_).seeds; }
+blocks const& mini_batch::drawn() const { return *held(taken_).drawn; }
+std::int64_t const* mini_batch::positions() const { return held(taken_).positions; }
+mini_batch::rows const& mini_batch::of_table(std::size_t k) const {
+  auto const& rows = held(taken_).rows;
+  if (k >= rows.size()) fail(errc::usage, "table {} of a mini-batch with {}", k, rows.size());
+  return rows[k];
+}
+void mini_batch::use_on(stream_ref stream) {
+  held(taken_);
+  taken_->stream = stream.get();
+}
+
+struct loader::impl {
+  block_sampler& sampler;
+  std::vector<loaded_table> tables;
+  load_options o;
+  std::vector<std::int64_t> times;
+  executor x;  // of gathers
+  buffer<std::int64_t> seeds;
+  std::uint64_t seed_count = 0, share = 0, a_epoch = 0, fingerprint = 0;
+  std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
+  std::vector<buffer<std::uint64_t>> bad;
+  std::shared_ptr<load_core> core = std::make_shared<load_core>();
+  std::jthread thread;
+  std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
+  bool at_end = false;                      // of the epoch: next() begins another
+
+  impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, load_options const& options,
+       std::vector<std::int64_t> at_times)
+      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
+    check(from);
+    seed_count = from.size(), share = (seed_count + o.ranks - 1) / o.ranks;
+    a_epoch = o.drop_last ? share / o.batch : (share + o.batch - 1) / o.batch;
+    if (a_epoch == 0)
+      fail(errc::input, "{} seeds a rank are no mini-batch of {}, and drop_last leaves smaller ones out; say a smaller batch", share,
+           o.batch);
+    seeds = {x.near(), seed_count, x.device(), "seeds"};
+    x.copy(seeds.data(), from.data(), seeds.bytes());
+    x.wait();
+    fingerprint = s.inside().fingerprint;
+    auto const note = [&](std::uint64_t value) { fingerprint = mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1); };
+    for (std::uint64_t const k : {o.batch, std::uint64_t{o.shuffle}, std::uint64_t{o.drop_last}, o.seed, std::uint64_t{o.seed_type},
+                                  std::uint64_t{o.rank}, std::uint64_t{o.ranks}, seed_count})
+      note(k);
+    for (std::int64_t const k : from) note(static_cast<std::uint64_t>(k));
+    for (loaded_table const& table : tables) {
+      row_view const& view = tensor_access::view(*table.table);
+      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only;
+      bool const wants = o.way == load_way::window || (o.way == load_way::automatic && far);
+      windows.push_back(wants && far ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
+                                     : nullptr);
+    }
+    if (std::none_of(windows.begin(), windows.end(), [](auto const& w) { return w != nullptr; }))
+      o.window = std::min<std::uint32_t>(o.window, 2);
+  }
+  ~impl() { halt(); }
+
+  std::uint64_t window_bytes() const {
+    if (o.window_bytes) return *o.window_bytes;
+    if (!x.on_device()) return 1u << 30;  // simulated
+    return std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 4;
+  }
+  void check(std::vector<std::int64_t> const& from) const {
+    if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch);
+    if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
+    if (o.window < 1 || o.window > batch_list::most)
+      fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
+    if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
+    if (from.empty()) fail(errc::input, "the training set is empty; name at least one vertex");
+    if (!times.empty() && times.size() != from.size()) fail(errc::input, "{} times for {} seeds; give each one", times.size(), from.size());
+    std::uint64_t const n = sampler.vertices(o.seed_type);
+    std::vector<bool> seen(n);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      auto const v = static_cast<std::uint64_t>(from[i]);
+      if (v >= n) fail_id("seed {} at position {}: there are {} vertices, counted from 0", from[i], i, n);
+      if (seen[v]) fail(errc::input, "seed {} at position {} stands there twice; name each vertex once", from[i], i);
+      seen[v] = true;
+    }
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      loaded_table const& t = tables[k];
+      if (!t.table) fail(errc::usage, "table {} is none", k);
+      std::uint64_t const type = t.seeds_only ? o.seed_type : t.type;
+      std::uint64_t const vertices = sampler.vertices(static_cast<std::uint32_t>(type));
+      if (t.table->rows() < vertices)
+        fail(errc::input, "table {} has {} rows, and there are {} vertices of its type; give each vertex one row", k, t.table->rows(),
+             vertices);
+      if (!(t.table->where() == sampler.where()))
+        fail(errc::usage, "table {} is gathered at place {} and the sampler works at place {}; give both the same", k,
+             to_string(t.table->where()), to_string(sampler.where()));
+      tensor_access::written(*t.table, t.to);
+    }
+  }
+
+  // --- the thread ---
+  struct job {
+    std::shared_ptr<epoch_order const> order;
+    std::uint64_t index = 0, first = 0, count = 0;
+    std::unique_ptr<blocks> drawn;
+    bool ends = false;                                 // the epoch
+    std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
+    std::vector<std::shared_ptr<fetch_span>> comes_after;
+  };
+  using group = std::vector<job>;
+
+  void halt() {
+    {
+      std::lock_guard const hold(core->mutex);
+      core->stop = true;
+      core->changed.notify_all();
+    }
+    if (thread.joinable()) thread.join();
+    std::lock_guard const hold(core->mutex);
+    for (auto const& r : core->ready)
+      if (r) core->idle.push_back(r);
+    core->ready.clear();
+  }
+  void launch() {
+    if (thread.joinable()) return;
+    {
+      std::lock_guard const hold(core->mutex);
+      core->stop = false, core->error = nullptr, core->asked_epochs = 1;
+    }
+    thread = std::jthread([this, from = epoch, index = next_index] { work(from, index); });
+  }
+  bool stopped() {
+    std::lock_guard const hold(core->mutex);
+    return core->stop;
+  }
+
+  // Mini-batches from (epoch, index) on, a group at a time; none (or, `waits`, later) where the caller has not asked for an epoch yet.
+  struct plan {
+    impl& l;
+    std::uint64_t epoch, index, begun = 0;
+    std::shared_ptr<epoch_order const> order;
+
+    group next(bool waits) {
+      group g;
+      if (!order || index == l.a_epoch) {
+        // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
+        // computes on.
+        std::unique_lock hold(l.core->mutex);
+        auto const may = [&] { return begun < l.core->asked_epochs + (l.x.on_device() ? 1 : 0); };
+        if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
+        if (l.core->stop || !may()) return g;
+        hold.unlock();
+        if (order) ++epoch, index = 0;
+        ++begun;
+        order = std::make_shared<epoch_order const>(order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
+      }
+      for (; g.size() < l.o.window && index < l.a_epoch; ++index) {
+        std::uint64_t const first = index * l.o.batch;
+        g.push_back({order, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}, {}});
+      }
+      return g;
+    }
+  };
+
+  void work(std::uint64_t from, std::uint64_t index) {
+    group a, b, c;
+    try {
+      plan p{*this, from, index, 0, nullptr};
+      event gathered;  // of the group before
+      while (!stopped()) {
+        if (a.empty()) {
+          a = p.next(true), sample(a), finish(a), fetch(a, &gathered);
+          if (a.empty()) break;
+          b = p.next(false), sample(b);
+        }
+        auto const prepare = [&] {
+          finish(b), fetch(b, &gathered);
+          if (!b.empty()) c = p.next(false), sample(c);
+        };
+        bool const at_once = !window_full();
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          if (!hand_over(a[i])) break;
+          if (i == 0 && at_once) prepare();
+        }
+        gathered.record(x);
+        if (stopped()) break;
+        if (!at_once) prepare();
+        a = std::move(b), b = std::move(c), c.clear();
+      }
+    } catch (...) {
+      std::lock_guard const hold(core->mutex);
+      core->error = std::current_exception();
+      core->changed.notify_all();
+    }
+    for (group* g : {&a, &b, &c})
+      for (job& j : *g)
+        if (j.drawn) {
+          sampler.inside().discard(j.drawn->inside());
+          std::lock_guard const hold(core->mutex);
+          core->idle_blocks.push_back(std::move(j.drawn));
+        }
+    try {
+      x.wait();
+      for (auto const& w : windows)
+        if (w) w->at().wait();
+    } catch (...) {  // was told above
+    }
+  }
+
+  void sample(group& g) {
+    for (job& j : g) {
+      {
+        std::lock_guard const hold(core->mutex);
+        if (!core->idle_blocks.empty()) j.drawn = std::move(core->idle_blocks.back()), core->idle_blocks.pop_back();
+      }
+      if (!j.drawn) j.drawn = std::make_unique<blocks>();
+      std::vector<std::int64_t> at;
+      if (!times.empty()) {
+        at.resize(j.count);
+        std::vector<std::int64_t> positions(j.count);
+        x.copy(positions.data(), j.order->positions.data() + j.first, j.count * 8);
+        x.wait();
+        for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
+      }
+      sampler.inside().start(j.drawn->inside(), j.order->epoch * a_epoch + j.index, j.order->ids.data() + j.first, j.count, o.seed_type,
+                             at.data(), at.size(), at.empty());
+    }
+  }
+  void finish(group& g) {
+    for (job& j : g) {
+      sampler.inside().finish(j.drawn->inside());
+      blocks::parts const& b = j.drawn->inside();
+      std::lock_guard const hold(core->mutex);
+      load_report& r = core->report;
+      r.sample_ms += b.ms;
+      for (auto const& t : b.types) r.vertices += t.seen.count;
+      for (auto const& e : b.relations) r.edges += e.seen.count;
+    }
+  }
+  id_span ids_of(job const& j, std::size_t table) const {
+    loaded_table const& t = tables[table];
+    auto const& v = j.drawn->inside().types[t.seeds_only ? o.seed_type : t.type].seen;
+    return {v.ids, t.seeds_only ? j.count : v.count, 8};
+  }
+  bool window_full() const {
+    return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });
+  }
+  void fetch(group& g, event const* after) {
+    if (g.empty()) return;
+    g.front().fetched.resize(tables.size());
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      if (!windows[k]) continue;
+      row_window& w = *windows[k];
+      if (after) after->before(w.at());
+      std::vector<id_span> ids;
+      for (job const& j : g) ids.push_back(ids_of(j, k));
+      auto const clock = steady::now();
+      auto const span = std::make_shared<fetch_span>();
+      span->begun.record(w.at());
+      row_window::group_run const run = w.fetch(ids);
+      span->done.record(w.at());
+      span->ms = ms_since(clock);
+      g.front().fetched[k] = span;
+      std::lock_guard const hold(core->mutex);
+      load_report& r = core->report;
+      r.window_rows += run.far - run.fetched - run.left_far, r.fetched_rows += run.fetched;
+      r.far_bytes += (run.fetched + run.left_far) * w.view().row_bytes;
+    }
+    for (job& j : g) j.comes_after = g.front().fetched;
+  }
+  // False: the loader is to stop.
+  bool hand_over(job& j) {
+    std::shared_ptr<mini_batch::parts> r;
+    auto const clock = steady::now();
+    {
+      std::unique_lock hold(core->mutex);
+      // At most so many are ready, besides those that the caller has.
+      core->changed.wait(hold, [&] { return core->stop || core->ready.size() < o.ahead; });
+      if (core->stop) return false;
+      core->report.loader_waited_ms += ms_since(clock);
+      if (!core->idle.empty()) r = core->idle.front(), core->idle.erase(core->idle.begin());
+      else core->all.push_back(r = std::make_shared<mini_batch::parts>()), r->home = core;
+    }
+    try {
+      fill(*r, j);
+    } catch (...) {
+      std::lock_guard const hold(core->mutex);
+      core->idle.push_back(r);
+      throw;
+    }
+    std::lock_guard const hold(core->mutex);
+    core->ready.push_back(r);
+    if (j.ends) core->ready.push_back(nullptr);
+    core->changed.notify_all();
+    return true;
+  }
+  void fill(mini_batch::parts& r, job& j) {
+    r.released.before(x);
+    tell(r);
+    if (r.drawn) {
+      // The sampler writes into it when whoever had it has done with it.
+      r.released.before(sampler.inside().at());
+      std::lock_guard const hold(core->mutex);
+      core->idle_blocks.push_back(std::move(r.drawn));
+    }
+    r.stream = nullptr, r.device = x.device();
+    r.rooms.resize(tables.size()), r.rows.resize(tables.size());
+    if (r.counts.empty()) {
+      r.counts = {x.near(), tier_count, x.device(), "hits of a mini-batch"};
+      r.counts_here = {tier::host, tier_count, x.device(), "hits of a mini-batch"};
+    }
+    auto const clock = steady::now();
+    r.begun.record(x);
+    x.fill(r.counts.data(), 0, r.counts.bytes());
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      loaded_table const& t = tables[k];
+      id_span const ids = ids_of(j, k);
+      element const to = tensor_access::written(*t.table, t.to);
+      std::uint64_t const row_bytes = t.table->width() * bytes_of(to), bytes = ids.size() * row_bytes;
+      if (r.rooms[k].bytes() < bytes) {
+        r.released.wait();
+        r.rooms[k].reset();
+        r.rooms[k] = memory_block(x.near(), bytes + bytes / 8, x.device(), "rows of a mini-batch");
+      }
+      r.rows[k] = {r.rooms[k].data(), ids.size(), row_bytes, to};
+      if (ids.size() == 0) continue;
+      if (!t.seeds_only) {
+        batch_list one;
+        one.add(ids, nullptr);
+        count_hits(x, tensor_access::view(*t.table), one, r.counts.data());
+      }
+      tensor_access::require_peers(*t.table);
+      if (windows[k]) {
+        j.comes_after[k]->done.before(x);
+        gather_how how;
+        how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
+        how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
+        gather_from(x, windows[k]->view(), ids, r.rooms[k].data(), how);
+        continue;
+      }
+      gather_options how;
+      how.to = t.to;
+      how.stream = stream_ref::of_address(x.stream());
+      if (o.way == load_way::staged) how.way = gather_way::staged;
+      if (o.way == load_way::zero_copy)
+        how.way = gather_way::shifted, how.order = gather_order::none, how.duplicates = gather_duplicates::repeat;
+      t.table->gather(ids, {r.rooms[k].data(), r.rooms[k].bytes()}, how);
+    }
+    x.copy(r.counts_here.data(), r.counts.data(), r.counts.bytes());
+    r.ready.record(x);
+    r.gather_ms = ms_since(clock);
+    r.epoch = j.order->epoch, r.index = j.index, r.seeds = j.count;
+    r.order = j.order, r.positions = j.order->positions.data() + j.first;
+    r.drawn = std::move(j.drawn);
+    r.fetched = std::move(j.fetched);
+    std::lock_guard const hold(core->mutex);
+    r.told = false;
+  }
+  // What a mini-batch took, once it has happened.
+  void tell(mini_batch::parts& r) {
+    std::lock_guard const hold(core->mutex);
+    if (std::exchange(r.told, true)) return;
+    r.ready.wait();
+    load_report& all = core->report;
+    all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
+    for (auto const& f : r.fetched)
+      if (f) all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+    for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += r.counts_here[t];
+  }
+
+  // --- the caller ---
+  std::optional<mini_batch> next(stream_ref stream) {
+    if (std::exchange(at_end, false)) {
+      ++epoch, next_index = 0;
+      std::lock_guard const hold(core->mutex);
+      ++core->asked_epochs;
+      core->changed.notify_all();
+    }
+    if (next_index == 0) {
+      std::lock_guard const hold(core->mutex);
+      core->begun = steady::now();
+    }
+    launch();
+    std::shared_ptr<mini_batch::parts> r;
+    auto const clock = steady::now();
+    {
+      std::unique_lock hold(core->mutex);
+      while (core->ready.empty() && !core->error) {
+        core->changed.wait_for(hold, std::chrono::milliseconds(50));
+        if (core->ready.empty() && !core->error) hold.unlock(), check_interrupted(), hold.lock();
+      }
+      core->report.caller_waited_ms += ms_since(clock);
+      if (core->ready.empty()) {
+        std::exception_ptr const error = std::exchange(core->error, nullptr);
+        hold.unlock();
+        halt();
+        std::rethrow_exception(error);
+      }
+      r = core->ready.front();
+      core->ready.pop_front();
+      core->changed.notify_all();
+      if (!r) {
+        at_end = true;
+        return {};
+      }
+      next_index = r->index + 1;
+      ++core->report.batches, core->report.seeds += r->seeds;
+      core->report.ms = ms_since(core->begun);
+    }
+    mini_batch b;
+    b.taken_ = r;
+    if (stream && x.on_device()) r->stream = stream.get(), r->ready.before(stream.get());
+    else r->ready.wait();
+    return b;
+  }
+  void begin(std::uint64_t e, std::uint64_t index) {
+    halt();
+    epoch = e, next_index = index, at_end = false;
+    std::lock_guard const hold(core->mutex);
+    core->report = {};
+  }
+};
+
+loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options,
+               std::vector<std::int64_t> times)
+    : impl_(as_error([&] { return std::make_unique<impl>(sampler, std::move(tables), seeds, options, std::move(times)); })) {}
+loader::~loader() = default;
+loader::loader(loader&&) noexcept = default;
+loader& loader::operator=(loader&&) noexcept = default;
+std::uint64_t loader::batches() const { return impl_->a_epoch; }
+void loader::begin(std::uint64_t epoch) { impl_->begin(epoch, 0); }
+std::optional<mini_batch> loader::next(stream_ref stream) {
+  return as_error([&] { return impl_->next(stream); });
+}
+load_state loader::state() const {
+  if (impl_->at_end) return {impl_->epoch + 1, 0, impl_->fingerprint};
+  return {impl_->epoch, impl_->next_index, impl_->fingerprint};
+}
+void loader::resume(load_state const& s) {
+  if (s.fingerprint != impl_->fingerprint)
+    fail(errc::input,
+         "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
+  if (s.next > impl_->a_epoch) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, impl_->a_epoch);
+  impl_->begin(s.next == impl_->a_epoch ? s.epoch + 1 : s.epoch, s.next == impl_->a_epoch ? 0 : s.next);
+}
+load_report loader::report() const {
+  std::vector<std::shared_ptr<mini_batch::parts>> all;
+  {
+    std::lock_guard const hold(impl_->core->mutex);
+    all = impl_->core->all;
+  }
+  for (auto const& r : all) impl_->tell(*r);
+  std::lock_guard const hold(impl_->core->mutex);
+  return impl_->core->report;
+}
+std::uint64_t loader::bytes() const {
+  std::uint64_t n = impl_->sampler.bytes() + impl_->seeds.bytes();
+  for (auto const& w : impl_->windows) n += w ? w->bytes() : 0;
+  std::lock_guard const hold(impl_->core->mutex);
+  for (auto const& r : impl_->core->all)
+    for (memory_block const& b : r->rooms) n += b.bytes();
+  return n;
+}
+
+std::string load_state::text() const { return fmt::format("garner-loader 1 epoch {} next {} of {:016x}", epoch, next, fingerprint); }
+load_state load_state::parse(std::string_view text) {
+  load_state s;
+  auto const take = [&](std::string_view before, auto& value, int base) {
+    if (!text.starts_with(before)) return false;
+    text.remove_prefix(before.size());
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (problem != std::errc{}) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+  };
+  std::string_view const given = text;
+  if (!take("garner-loader 1 epoch ", s.epoch, 10) || !take(" next ", s.next, 10) || !take(" of ", s.fingerprint, 16) ||
+      text.find_first_not_of(" \n\r") != std::string_view::npos)
+    fail(errc::input, "'{}' is no state of a loader; give what state().text() said", given.substr(0, 60));
+  return s;
+}
+
+std::string_view to_string(load_way way) {
+  switch (way) {
+    case load_way::window:
+      return "window";
+    case load_way::tiered:
+      return "tiered";
+    case load_way::zero_copy:
+      return "zero_copy";
+    case load_way::staged:
+      return "staged";
+    case load_way::automatic:
+      break;
+  }
+  return "automatic";
+}
+load_way parse_load_way(std::string_view text) {
+  for (load_way const way : all_load_ways)
+    if (text == to_string(way)) return way;
+  fail(errc::usage, "way '{}': say automatic, window, tiered, zero_copy or staged", text);
+}
+
+}  // namespace garner

@@ -1,0 +1,83 @@
+// What samples blocks: the inside of the contract's block_sampler and blocks, for Garner's own rooms.
+// Nothing waits: how many vertices and edges there are stays where the next loop reads it, and the host learns it when it asks (finish).
+// Room is made for what mini-batches took so far; one that takes more is sampled again with more room, and has the same bits. Invariant:
+// vertices stand in the order in which they are first drawn, edges in that of the vertices that drew them: the same bits at every place and
+// for any number of threads. Cost: 45 bytes an edge of a hop and 12 a vertex of working memory, 4 bytes a vertex of the graph (disjoint: 24
+// a vertex of the mini-batch); a far read of a sector an edge where lists are longer than the fanout.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/traffic.hpp"
+#include "core/event.hpp"
+#include "core/executor.hpp"
+#include "garner/blocks.hpp"
+#include "graph/graph.hpp"
+#include "graph/placed.hpp"
+#include "memory/buffer.hpp"
+#include "memory/pin.hpp"
+
+namespace garner {
+
+struct blocks::parts {
+  struct of_type {
+    buffer<std::int64_t> ids;
+    buffer<std::uint32_t> tree;
+    blocks::vertices seen;
+  };
+  struct of_relation {
+    buffer<std::int64_t> pairs, edge;  // of pairs the first half are rows, the second columns: one array of two dimensions
+    blocks::edges seen;
+    std::int64_t* rows() const { return pairs.data(); }
+    std::int64_t* cols() const { return pairs.empty() ? nullptr : pairs.data() + pairs.size() / 2; }
+  };
+  std::vector<of_type> types;
+  std::vector<of_relation> relations;
+  std::uint64_t number = 0, seeds = 0, drawn = 0;
+  std::uint32_t seed_type = 0;
+  place where;
+  // Of the work that was given: seeds and times where the place reads them, counters where the host does.
+  buffer<std::int64_t> seed_room, time_room;
+  std::int64_t const *seed_at = nullptr, *time_at = nullptr;
+  buffer<std::uint64_t> counted;
+  event begun, done;
+  double ms = 0;  // of the work, by the clock of where it ran
+  bool pending = false;
+
+  parts() = default;
+  parts(parts const&) = delete;
+  ~parts() { done.wait(); }
+};
+
+// Whose lists are drawn from, inside.
+struct inner_relation {
+  graph const* g = nullptr;
+  edge_lists const* lists = nullptr;
+  std::uint32_t from = 0, to = 0;
+  std::vector<std::int64_t> fanouts;
+  std::span<std::int64_t const> times;
+};
+
+struct block_sampler::parts {
+  // `renamed`: vertices are named by positions among the user's ids; else by internal ids.
+  parts(place where, std::vector<sampled_type> types, std::vector<inner_relation> relations, block_options const& options, bool renamed);
+  ~parts();
+
+  executor& at();
+  void start(blocks::parts& into, std::uint64_t number, std::int64_t const* seeds, std::uint64_t count, std::uint32_t type,
+             std::int64_t const* times, std::uint64_t time_count, bool near);
+  void finish(blocks::parts& of);
+  void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
+  traffic take_traffic();
+  std::uint64_t bytes() const;
+  std::uint64_t vertices(std::uint32_t type) const;  // errc::usage where there is no such type
+
+  struct impl;
+  std::unique_ptr<impl> impl_;
+  std::string about;
+  std::uint64_t fingerprint = 0;  // of what decides the bits: options, fanouts, sizes of graphs
+};
+
+}  // namespace garner

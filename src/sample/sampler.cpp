@@ -1,0 +1,133 @@
+// The contract of blocks: what may be asked together, and what the user's graphs become inside.
+#include <algorithm>
+
+#include "core/stats.hpp"
+#include "graph/handle.hpp"
+#include "sample/blocks.hpp"
+#include "sample/lists.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::size_t most_hops = 64;
+constexpr std::int64_t most_drawn = 1 << 20;
+
+void require_options(block_options const& o) {
+  if (o.weighted && o.temporal) fail(errc::usage, "sampling by weights and temporal sampling do not go together; choose one");
+  if (o.induced && (o.disjoint || o.temporal))
+    fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
+  require_in_place(o.access);
+}
+void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops) {
+  if (fanouts.empty() || fanouts.size() > most_hops)
+    fail(errc::usage, "{} hops: say 1 to {} fanouts, as 15,10,5; -1 draws all neighbours", fanouts.size(), most_hops);
+  if (fanouts.size() != hops)
+    fail(errc::usage, "relations with {} and {} hops; give each relation as many fanouts, 0 where a hop draws none", hops, fanouts.size());
+  for (std::int64_t const f : fanouts)
+    if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 to {} neighbours a hop, or -1 for all of them", f, most_drawn);
+  if (std::all_of(fanouts.begin(), fanouts.end(), [](std::int64_t f) { return f == 0; }) && hops == 1)
+    fail(errc::usage, "fanout 0 draws nothing; say how many neighbours, or -1 for all of them");
+}
+
+edge_lists const* lists_of_side(graph const& g, list_side side) {
+  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return &g.out;
+  if (g.info.in_lists) return &g.in;
+  fail(errc::input,
+       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
+}
+
+}  // namespace
+
+blocks::blocks() : parts_(std::make_unique<parts>()) {}
+blocks::~blocks() = default;
+blocks::blocks(blocks&&) noexcept = default;
+blocks& blocks::operator=(blocks&&) noexcept = default;
+blocks::vertices const& blocks::of_type(std::size_t k) const {
+  if (k >= parts_->types.size()) fail(errc::usage, "type {} of a mini-batch with {}", k, parts_->types.size());
+  return parts_->types[k].seen;
+}
+blocks::edges const& blocks::of_relation(std::size_t k) const {
+  if (k >= parts_->relations.size()) fail(errc::usage, "relation {} of a mini-batch with {}", k, parts_->relations.size());
+  return parts_->relations[k].seen;
+}
+std::uint64_t blocks::number() const { return parts_->number; }
+std::uint64_t blocks::seeds() const { return parts_->seeds; }
+place blocks::where() const { return parts_->where; }
+
+block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
+                             block_options const& options) {
+  as_error([&] {
+    require_options(options);
+    if (relations.empty()) fail(errc::usage, "a sampler of no relation; name at least one graph");
+    std::vector<inner_relation> inner;
+    std::size_t const hops = relations.front().fanouts.size();
+    bool const one = types.size() == 1 && relations.size() == 1;
+    std::string about;
+    for (std::size_t k = 0; k < relations.size(); ++k) {
+      sampled_relation& r = relations[k];
+      if (!r.lists) fail(errc::usage, "relation {} has no graph", k);
+      if (r.from >= types.size() || r.to >= types.size())
+        fail(errc::usage, "relation {} is from type {} to type {}, and there are {} types", k, r.from, r.to, types.size());
+      require_fanouts(r.fanouts, hops);
+      graph const& g = graph_access::of(*r.lists);
+      std::uint64_t const from = types[r.from].vertices, to = types[r.to].vertices;
+      if (std::max(from, to) > g.info.vertices)
+        fail(errc::input, "{}: has {} vertices, and its types have {} and {}; build it with as many vertices as the larger type", g.name,
+             g.info.vertices, from, to);
+      if (!one && g.by_id.bytes())
+        fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
+      edge_lists const* const lists = lists_of_side(g, r.side);
+      require_readable(g, where, options.access, options.lists);
+      if (options.weighted && g.info.weights == weight_kind::none && g.info.edges)
+        fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
+      if (!r.times.empty() && r.times.size() != g.info.edges)
+        fail(errc::input, "{}: {} times for {} edges; give each edge one, in the order of its lists", g.name, r.times.size(), g.info.edges);
+      if (options.temporal && r.times.empty() && types[r.from].times.empty())
+        fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
+      tier const t = (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
+      about += fmt::format("{}{}: {} edges in tier {}", k ? "; " : "", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t));
+      inner.push_back({&g, lists, r.from, r.to, std::move(r.fanouts), r.times});
+    }
+    for (std::size_t t = 0; t < types.size(); ++t)
+      if (!types[t].times.empty() && types[t].times.size() != types[t].vertices)
+        fail(errc::input, "{} times for {} vertices of type {}; give each one", types[t].times.size(), types[t].vertices, t);
+    if (where.kind == place_kind::device) self_test(where.index);
+    parts_ = std::make_unique<parts>(where, std::move(types), std::move(inner), options, one);
+    parts_->about = std::move(about);
+  });
+}
+block_sampler::block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
+                             list_side side, std::span<std::int64_t const> times)
+    : block_sampler(where, {sampled_type{g.info().vertices, times}}, {sampled_relation{&g, side, 0, 0, std::move(fanouts), {}}}, options) {}
+block_sampler::~block_sampler() = default;
+block_sampler::block_sampler(block_sampler&&) noexcept = default;
+block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
+
+blocks block_sampler::sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
+                             std::span<std::int64_t const> times) {
+  blocks b;
+  start(b, number, seeds, type, times);
+  finish(b);
+  return b;
+}
+void block_sampler::start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
+                          std::span<std::int64_t const> times) {
+  as_error([&] {
+    executor& x = parts_->at();
+    bool const near = x.on_device() && !seeds.empty() && device::reads(x.device(), seeds.data()) && !device::pinned_from(seeds.data());
+    parts_->start(into.inside(), number, seeds.data(), seeds.size(), type, times.data(), times.size(), near);
+  });
+}
+void block_sampler::finish(blocks& of) {
+  phase const timed{"sample.batch"};
+  as_error([&] { parts_->finish(of.inside()); });
+}
+void block_sampler::work_on(stream_ref stream) { parts_->at().work_on(stream.get()); }
+place block_sampler::where() const { return parts_->at().where(); }
+std::uint64_t block_sampler::vertices(std::uint32_t type) const { return parts_->vertices(type); }
+std::uint64_t block_sampler::bytes() const { return parts_->bytes(); }
+std::string block_sampler::about() const { return parts_->about; }
+traffic block_sampler::take_traffic() { return parts_->take_traffic(); }
+
+}  // namespace garner

@@ -1,0 +1,314 @@
+// The loader against "sample, then index": every way, every place, in order, resumed, broken off.
+#include "garner/load.hpp"
+
+#include <atomic>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "graph/handle.hpp"
+#include "sample/blocks.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+constexpr std::uint64_t vertices = 3000, width = 5;
+
+graph_handle a_graph(place where) {
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 30000; ++i)
+    arcs.push_back({random_bits(1, 0, i) % vertices, random_bits(1, 1, i) % (i % 3 ? vertices : 50)});
+  return bring_to(graph_access::wrap(make_graph(arcs, true, vertices)), where, tier::host);
+}
+std::vector<float> the_rows() {
+  std::vector<float> rows(vertices * width);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  return rows;
+}
+std::vector<std::int64_t> the_labels() {
+  std::vector<std::int64_t> labels(vertices);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int64_t>(i * 7);
+  return labels;
+}
+std::vector<std::int64_t> seeds_of(std::uint64_t n) {
+  std::vector<std::int64_t> s(n);
+  for (std::size_t i = 0; i < n; ++i) s[i] = static_cast<std::int64_t>((i * 17 + 5) % vertices);
+  return s;
+}
+
+// All that a loader needs, at a place; `kept`: rows near, of device or simulated memory.
+struct world {
+  place where;
+  graph_handle g;
+  std::vector<float> rows = the_rows();
+  std::vector<std::int64_t> labels = the_labels();
+  tiered_tensor features, targets;
+  block_options options;
+  std::vector<std::int64_t> fanouts;
+  block_sampler sampler;
+
+  static tiered_options tiers(place p, std::uint64_t kept) {
+    tiered_options o;
+    o.where = p;
+    if (p.kind != place_kind::host) o.device_budget = kept * width * 4;
+    return o;
+  }
+  static block_options with_ids() {
+    block_options o;
+    o.edge_ids = true;
+    return o;
+  }
+  explicit world(place p, std::uint64_t kept = 300, std::vector<std::int64_t> f = {4, 3})
+      : where(p),
+        g(a_graph(p)),
+        features({rows.data(), vertices, width, element::f32, {}}, tiers(p, kept)),
+        targets({labels.data(), vertices, 1, element::i64, {}}, tiers(p, 0)),
+        options(with_ids()),
+        fanouts(std::move(f)),
+        sampler(p, g, fanouts, options) {}
+  loader load(std::uint64_t n, load_options o) {
+    return loader(sampler, {{&features, 0, false, {}}, {&targets, 0, true, {}}}, seeds_of(n), o);
+  }
+};
+
+struct taken_batch {
+  std::uint64_t epoch = 0, index = 0;
+  std::vector<std::int64_t> ids, row, col, edge, positions, labels;
+  std::vector<float> rows;
+  bool operator==(taken_batch const&) const = default;
+};
+taken_batch taken(executor& x, mini_batch const& b) {
+  auto const& v = b.drawn().of_type(0);
+  auto const& e = b.drawn().of_relation(0);
+  auto const& f = b.of_table(0);
+  EXPECT_EQ(f.count, v.count);
+  EXPECT_EQ(f.row_bytes, width * 4);
+  EXPECT_EQ(b.of_table(1).count, b.seeds());
+  return {b.epoch(),
+          b.index(),
+          host_copy(x, v.ids, v.count),
+          host_copy(x, e.row, e.count),
+          host_copy(x, e.col, e.count),
+          host_copy(x, e.edge, e.count),
+          host_copy(x, b.positions(), b.seeds()),
+          host_copy(x, static_cast<std::int64_t const*>(b.of_table(1).data), b.seeds()),
+          host_copy(x, static_cast<float const*>(f.data), f.count * width)};
+}
+std::vector<taken_batch> epoch_of(loader& l, place where) {
+  executor x(where);
+  std::vector<taken_batch> all;
+  while (std::optional<mini_batch> b = l.next()) all.push_back(taken(x, *b));
+  return all;
+}
+// Rows, labels and seeds are what the ids say; ids and edges what a sampler of one's own draws.
+void expect_right(world& w, std::vector<taken_batch> const& epoch, std::vector<std::int64_t> const& seeds, std::uint64_t batches) {
+  graph_handle const home = a_graph({});
+  block_sampler one({}, home, w.fanouts, w.options);
+  for (taken_batch const& b : epoch) {
+    ASSERT_EQ(b.rows.size(), b.ids.size() * width);
+    std::vector<std::int64_t> mine;
+    for (std::size_t i = 0; i < b.positions.size(); ++i) {
+      mine.push_back(seeds[static_cast<std::size_t>(b.positions[i])]);
+      EXPECT_EQ(b.labels[i], mine.back() * 7);
+    }
+    ASSERT_TRUE(std::equal(mine.begin(), mine.end(), b.ids.begin()));
+    for (std::size_t i = 0; i < b.ids.size(); ++i)
+      for (std::size_t k = 0; k < width; ++k)
+        ASSERT_EQ(b.rows[i * width + k], static_cast<float>(static_cast<std::uint64_t>(b.ids[i]) * width + k)) << "mini-batch " << b.index;
+    blocks const d = one.sample(b.epoch * batches + b.index, mine);
+    executor x({});
+    EXPECT_EQ(b.ids, host_copy(x, d.of_type(0).ids, d.of_type(0).count));
+    EXPECT_EQ(b.row, host_copy(x, d.of_relation(0).row, d.of_relation(0).count));
+    EXPECT_EQ(b.edge, host_copy(x, d.of_relation(0).edge, d.of_relation(0).count));
+  }
+}
+
+class loader_at : public at_place {};
+GARNER_AT_EVERY_PLACE(loader_at);
+
+TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
+  std::vector<taken_batch> first;
+  for (load_way const way : all_load_ways)
+    for (std::uint32_t const window : {1u, 3u, 8u})
+      for (std::uint64_t const kept : {0u, 300u}) {
+        world w(where(), kept);
+        load_options o;
+        o.batch = 64, o.way = way, o.window = window, o.ahead = 1 + window % 3;
+        loader l = w.load(1000, o);
+        EXPECT_EQ(l.batches(), 16u);
+        std::vector<taken_batch> const epoch = epoch_of(l, where());
+        ASSERT_EQ(epoch.size(), 16u) << to_string(way);
+        if (first.empty()) first = epoch, expect_right(w, epoch, seeds_of(1000), 16);
+        else EXPECT_TRUE(epoch == first) << to_string(way) << " " << window << " " << kept;
+        load_report const r = l.report();
+        EXPECT_EQ(r.batches, 16u);
+        EXPECT_EQ(r.seeds, 1000u);
+        std::uint64_t rows = 0;
+        for (taken_batch const& b : epoch) rows += b.ids.size();
+        EXPECT_EQ(r.rows.all(), rows);
+        // Another epoch, another order; the same seeds.
+        std::vector<taken_batch> const second = epoch_of(l, where());
+        ASSERT_EQ(second.size(), 16u);
+        EXPECT_EQ(second[0].epoch, 1u);
+        EXPECT_NE(second[0].positions, epoch[0].positions);
+        std::set<std::int64_t> all;
+        for (taken_batch const& b : second) all.insert(b.positions.begin(), b.positions.end());
+        EXPECT_EQ(all.size(), 1000u);
+        if (way == load_way::window && kept == 0) expect_right(w, second, seeds_of(1000), 16);
+      }
+}
+
+TEST_P(loader_at, is_right_where_the_window_is_too_small) {
+  for (std::uint64_t const bytes : {0ull, 20ull, 4000ull, 20000ull}) {
+    world w(where(), 0);
+    load_options o;
+    o.batch = 100, o.way = load_way::window, o.window = 4, o.window_bytes = bytes;
+    loader l = w.load(1200, o);
+    for (int e = 0; e < 2; ++e) expect_right(w, epoch_of(l, where()), seeds_of(1200), 12);
+  }
+}
+
+TEST_P(loader_at, resumes_at_the_very_mini_batch) {
+  world w(where());
+  load_options o;
+  o.batch = 50;
+  std::vector<taken_batch> whole;
+  {
+    loader l = w.load(600, o);
+    for (int e = 0; e < 2; ++e)
+      for (taken_batch& b : epoch_of(l, where())) whole.push_back(std::move(b));
+  }
+  executor x(where());
+  for (std::size_t const stop : {0u, 5u, 12u, 17u}) {
+    std::string saved;
+    {
+      loader l = w.load(600, o);
+      std::size_t n = 0;
+      while (n < stop)
+        if (l.next()) ++n;
+      saved = l.state().text();
+    }
+    loader l = w.load(600, o);
+    l.resume(load_state::parse(saved));
+    std::vector<taken_batch> rest;
+    while (stop + rest.size() < whole.size())
+      if (std::optional<mini_batch> b = l.next()) rest.push_back(taken(x, *b));
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + static_cast<std::ptrdiff_t>(stop))) << stop;
+  }
+  loader l = w.load(600, o);
+  std::string const mine = l.state().text();
+  o.batch = 51;
+  loader other = w.load(600, o);
+  EXPECT_NE(error_of([&] { other.resume(load_state::parse(mine)); }).find("another loader"), std::string::npos);
+  EXPECT_NE(error_of([&] { load_state::parse("garner-loader 2"); }).find("no state"), std::string::npos);
+  EXPECT_NE(error_of([&] { load_state::parse(mine + "x"); }).find("no state"), std::string::npos);
+}
+
+TEST_P(loader_at, shares_the_seeds_among_ranks) {
+  world w(where());
+  load_options o;
+  o.batch = 50, o.ranks = 3;
+  std::multiset<std::int64_t> all;
+  for (o.rank = 0; o.rank < 3; ++o.rank) {
+    loader l = w.load(1000, o);
+    EXPECT_EQ(l.batches(), 7u);
+    for (taken_batch const& b : epoch_of(l, where())) all.insert(b.positions.begin(), b.positions.end());
+  }
+  EXPECT_EQ(std::set<std::int64_t>(all.begin(), all.end()).size(), 1000u);
+  EXPECT_EQ(all.size(), 1002u);  // as many for each
+}
+
+TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
+  world w(where());
+  load_options o;
+  o.batch = 64, o.shuffle = false, o.drop_last = true;
+  loader l = w.load(200, o);
+  std::vector<taken_batch> const epoch = epoch_of(l, where());
+  ASSERT_EQ(epoch.size(), 3u);
+  for (std::size_t b = 0; b < 3; ++b)
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(epoch[b].positions[i], static_cast<std::int64_t>(b * 64 + i));
+}
+
+// Mini-batches that are kept, given back late or never asked for.
+TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_stops) {
+  world w(where());
+  executor x(where());
+  load_options o;
+  o.batch = 50, o.ahead = 3;
+  loader l = w.load(1000, o);
+  std::vector<mini_batch> kept;
+  for (int i = 0; i < 9; ++i) kept.push_back(std::move(*l.next()));
+  std::vector<taken_batch> before;
+  for (mini_batch const& b : kept) before.push_back(taken(x, b));
+  std::optional<mini_batch> fourth = l.next();
+  fourth.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_TRUE(taken(x, kept[i]) == before[i]);
+  kept.erase(kept.begin());
+  l.begin(4);
+  EXPECT_EQ(l.next()->epoch(), 4u);
+  mini_batch outlives = std::move(*l.next());
+  loader other = std::move(l);
+  { loader const gone = std::move(other); }
+  EXPECT_FALSE(taken(x, outlives).ids.empty());
+}
+
+TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
+  world w(where());
+  load_options o;
+  o.batch = 50;
+  loader l = w.load(1000, o);
+  ASSERT_TRUE(l.next());
+  request_interrupt();
+  errc code{};
+  for (int i = 0; i < 30 && code != errc::interrupted; ++i) {
+    try {
+      l.next();
+    } catch (error const& e) {
+      code = e.code();
+    }
+  }
+  clear_interrupt();
+  EXPECT_EQ(code, errc::interrupted);
+  load_state const s = l.state();
+  std::vector<taken_batch> const rest = epoch_of(l, where());
+  ASSERT_FALSE(rest.empty());
+  EXPECT_EQ(rest.front().index, s.next);
+  EXPECT_EQ(rest.back().index, 19u);
+}
+
+TEST(loaders, refuse_what_makes_no_epoch) {
+  world w({});
+  load_options o;
+  auto const refused = [&](std::vector<std::int64_t> seeds, load_options const& how = {}) {
+    return error_of([&] { loader l(w.sampler, {{&w.features, 0, false, {}}}, std::move(seeds), how); });
+  };
+  EXPECT_NE(refused({}).find("empty"), std::string::npos);
+  EXPECT_EQ(refused({1, 2, 1}), "seed 1 at position 2 stands there twice; name each vertex once");
+  EXPECT_NE(refused({1, 3000}).find("seed 3000 at position 1"), std::string::npos);
+  EXPECT_NE(refused({-1}).find("seed -1 at position 0"), std::string::npos);
+  o.batch = 0;
+  EXPECT_NE(refused({1}, o).find("mini-batches of 0"), std::string::npos);
+  o = {}, o.ahead = 0;
+  EXPECT_NE(refused({1}, o).find("ahead"), std::string::npos);
+  o = {}, o.window = 65;
+  EXPECT_NE(refused({1}, o).find("window"), std::string::npos);
+  o = {}, o.rank = 2, o.ranks = 2;
+  EXPECT_NE(refused({1}, o).find("rank 2 of 2"), std::string::npos);
+  o = {}, o.drop_last = true;
+  EXPECT_NE(refused({1}, o).find("drop_last"), std::string::npos);
+  std::vector<float> const small(10 * width);
+  tiered_tensor table({small.data(), 10, width, element::f32, {}}, {});
+  EXPECT_NE(error_of([&] {
+              loader l(w.sampler, {{&table, 0, false, {}}}, {1});
+            }).find("table 0 has 10 rows, and there are 3000"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { parse_load_way("quick"); }).find("say automatic"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner

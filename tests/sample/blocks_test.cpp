@@ -1,0 +1,497 @@
+// Blocks at every place, held to a serial twin: which vertices stand where, which edges, and what may be drawn.
+#include "garner/blocks.hpp"
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/random.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "graph/reorder.hpp"
+#include "sample/blocks.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+// What came out, on the host.
+struct drawn_blocks {
+  struct vertices {
+    std::vector<std::int64_t> ids;
+    std::vector<std::uint32_t> tree;
+    std::vector<std::uint64_t> by_hop;
+    bool operator==(vertices const&) const = default;
+  };
+  struct edges {
+    std::vector<std::int64_t> row, col, edge;
+    std::vector<std::uint64_t> by_hop;
+    bool operator==(edges const&) const = default;
+  };
+  std::vector<vertices> types;
+  std::vector<edges> relations;
+  bool operator==(drawn_blocks const&) const = default;
+};
+drawn_blocks taken(block_sampler& s, blocks const& b, std::size_t types = 1, std::size_t relations = 1) {
+  executor& x = s.inside().at();
+  drawn_blocks d;
+  for (std::size_t t = 0; t < types; ++t) {
+    blocks::vertices const& v = b.of_type(t);
+    d.types.push_back({host_copy(x, v.ids, v.count), v.tree ? host_copy(x, v.tree, v.count) : std::vector<std::uint32_t>{}, v.by_hop});
+    EXPECT_EQ(std::accumulate(v.by_hop.begin(), v.by_hop.end(), std::uint64_t{0}), v.count);
+  }
+  for (std::size_t r = 0; r < relations; ++r) {
+    blocks::edges const& e = b.of_relation(r);
+    auto const copy = [&](std::int64_t const* at) { return at ? host_copy(x, at, e.count) : std::vector<std::int64_t>{}; };
+    d.relations.push_back({copy(e.row), copy(e.col), copy(e.edge), e.by_hop});
+  }
+  return d;
+}
+
+// Lists by vertex, with what stands beside each entry.
+struct entry {
+  std::uint64_t neighbour, edge;
+  double weight;
+};
+std::vector<std::vector<entry>> lists_of(graph const& g, bool in) {
+  edge_lists const& l = in && g.info.directed ? g.in : g.out;
+  std::vector<std::vector<entry>> all(g.info.vertices);
+  for (std::uint64_t v = 0; v < g.info.vertices; ++v)
+    for (std::uint64_t i = l.offsets[v]; i < l.offsets[v + 1]; ++i) {
+      std::uint64_t const u = g.info.id_bytes == 8 ? static_cast<std::uint64_t const*>(l.targets.data())[i]
+                                                   : static_cast<std::uint32_t const*>(l.targets.data())[i];
+      double w = 1;
+      if (l.weights.bytes()) w = static_cast<std::uint32_t const*>(l.weights.data())[i];
+      all[v].push_back({u, i, w});
+    }
+  return all;
+}
+
+graph random_graph(bool undirected, std::uint32_t id_bytes = 4) {
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 12000; ++i) {
+    std::uint64_t u = random_bits(1, 0, i) % 1000, v = random_bits(1, 1, i) % 1000;
+    if (i % 4 == 0) v = 9;
+    if (v % 5 != 1) arcs.push_back({u, v});
+  }
+  build_options o;
+  o.id_bytes = id_bytes;
+  o.keep_duplicates = o.keep_loops = true;
+  o.in_lists = !undirected;
+  return make_graph(arcs, undirected, 1003, o);
+}
+graph weighted_graph() {
+  edge_list e = make_edges({}, false, 400);
+  e.weights_are = weight_kind::u32;
+  for (std::uint64_t i = 0; i < 8000; ++i) {
+    std::uint64_t const v = i % 3 == 0 ? 7 : random_bits(2, 1, i) % 400;
+    e.arcs.push_back({random_bits(2, 0, i) % 400, v});
+    e.weights.push_back(static_cast<std::uint32_t>(i % 4));
+  }
+  build_report report;
+  build_options o;
+  o.in_lists = o.keep_duplicates = true;
+  return build_graph(std::move(e), o, report);
+}
+graph_handle brought(graph g, place where) { return bring_to(graph_access::wrap(std::move(g)), where, tier::host); }
+std::vector<std::int64_t> some_seeds(std::uint64_t n, std::uint64_t vertices, std::uint64_t salt = 0) {
+  std::vector<std::int64_t> s;
+  for (std::uint64_t i = 0; i < n; ++i) s.push_back(static_cast<std::int64_t>(random_bits(5, salt, i) % vertices));
+  s.push_back(9 % static_cast<std::int64_t>(vertices));
+  return s;
+}
+
+// What must hold of any draw of one relation: seeds first; edges in the order of hops, each in the list of who drew it, every vertex in the
+// order in which edges first reach it; as many a vertex as its list has, or the fanout.
+void expect_blocks(drawn_blocks const& d, std::vector<std::vector<entry>> const& lists, std::vector<std::int64_t> const& seeds,
+                   std::vector<std::int64_t> const& fanouts, block_options const& o) {
+  auto const& v = d.types[0];
+  auto const& e = d.relations[0];
+  ASSERT_EQ(v.by_hop.size(), fanouts.size() + 1);
+  ASSERT_EQ(e.by_hop.size(), fanouts.size());
+  ASSERT_GE(v.ids.size(), seeds.size());
+  EXPECT_TRUE(std::equal(seeds.begin(), seeds.end(), v.ids.begin()));
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> number;
+  auto const tree = [&](std::size_t i) { return o.disjoint ? v.tree[i] : 0; };
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    if (o.disjoint) {
+      ASSERT_EQ(v.tree[i], i);
+    }
+    number.insert({{seeds[i], tree(i)}, i});
+  }
+  std::size_t at = 0, known = seeds.size(), begin = 0;
+  for (std::size_t h = 0; h < fanouts.size(); ++h) {
+    std::size_t const from = o.rule == hop_rule::all ? 0 : begin, to = known;
+    std::size_t const first = at;
+    for (std::size_t i = from; i < to; ++i) {
+      auto const& list = lists[static_cast<std::size_t>(v.ids[i])];
+      auto const f = static_cast<std::size_t>(fanouts[h]);
+      std::size_t const wanted = fanouts[h] < 0 ? list.size() : list.empty() ? 0 : o.replace ? f : std::min(f, list.size());
+      std::set<std::int64_t> positions;
+      for (std::size_t k = 0; k < wanted; ++k, ++at) {
+        ASSERT_LT(at, e.col.size());
+        ASSERT_EQ(e.col[at], static_cast<std::int64_t>(i)) << "hop " << h;
+        auto const it =
+            std::find_if(list.begin(), list.end(), [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[at]); });
+        ASSERT_NE(it, list.end());
+        positions.insert(e.edge[at]);
+        auto const key = std::make_pair(static_cast<std::int64_t>(it->neighbour), tree(i));
+        auto const [mine, fresh] = number.insert({key, known});
+        if (fresh) {
+          ASSERT_LT(known, v.ids.size());
+          ASSERT_EQ(v.ids[known], key.first);
+          if (o.disjoint) {
+            ASSERT_EQ(v.tree[known], key.second);
+          }
+          ++known;
+        }
+        ASSERT_EQ(e.row[at], static_cast<std::int64_t>(mine->second));
+      }
+      if (!o.replace) {
+        EXPECT_EQ(positions.size(), wanted);
+      }
+    }
+    EXPECT_EQ(e.by_hop[h], at - first);
+    EXPECT_EQ(v.by_hop[h + 1], known - to);
+    begin = to;
+  }
+  EXPECT_EQ(at, e.col.size());
+  EXPECT_EQ(known, v.ids.size());
+}
+
+class blocks_at : public at_place {};
+GARNER_AT_EVERY_PLACE(blocks_at);
+
+TEST_P(blocks_at, hold_what_the_rules_say_and_the_bits_of_the_host) {
+  std::uint64_t kinds = 0;
+  for (bool const undirected : {false, true})
+    for (bool const in : {true, false})
+      for (hop_rule const rule : {hop_rule::last, hop_rule::all})
+        for (bool const replace : {false, true})
+          for (bool const disjoint : {false, true}) {
+            block_options o;
+            o.rule = rule, o.replace = replace, o.disjoint = disjoint, o.edge_ids = true, o.seed = 3 + kinds;
+            graph_handle const home = graph_access::wrap(random_graph(undirected)), there = brought(random_graph(undirected), where());
+            auto const lists = lists_of(graph_access::of(home), in);
+            std::vector<std::int64_t> const seeds = some_seeds(20, 1003, kinds);
+            for (std::vector<std::int64_t> const& fanouts :
+                 {std::vector<std::int64_t>{5, 3, 2}, {1}, {40, 0, 4}, {-1}, {2, -1}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 2}}) {
+              block_sampler a({}, home, fanouts, o, in ? list_side::in : list_side::out);
+              block_sampler b(where(), there, fanouts, o, in ? list_side::in : list_side::out);
+              blocks const of_a = a.sample(7, seeds), of_b = b.sample(7, seeds);
+              drawn_blocks const d = taken(a, of_a);
+              expect_blocks(d, lists, seeds, fanouts, o);
+              EXPECT_TRUE(d == taken(b, of_b));
+              EXPECT_TRUE(d == taken(b, b.sample(7, seeds))) << "twice";
+              ++kinds;
+            }
+          }
+  EXPECT_EQ(kinds, 192u);
+}
+
+TEST_P(blocks_at, come_from_packed_lists_and_wide_ids_with_the_same_bits) {
+  block_options o;
+  o.edge_ids = true;
+  auto const seeds = some_seeds(50, 1003);
+  graph_handle const home = graph_access::wrap(random_graph(true));
+  block_sampler a({}, home, {6, 5, 4}, o);
+  drawn_blocks const wanted = taken(a, a.sample(1, seeds));
+  graph_handle const wide = brought(random_graph(true, 8), where());
+  block_sampler b(where(), wide, {6, 5, 4}, o);
+  EXPECT_TRUE(wanted == taken(b, b.sample(1, seeds)));
+  graph packed = random_graph(true);
+  pack(packed);
+  graph_handle const p = brought(std::move(packed), where());
+  block_sampler c(where(), p, {6, 5, 4}, o);
+  EXPECT_TRUE(wanted == taken(c, c.sample(1, seeds)));
+  EXPECT_FALSE(wanted == taken(c, c.sample(2, seeds)));
+}
+
+TEST_P(blocks_at, name_vertices_by_position_whatever_their_order_inside) {
+  auto const seeds = some_seeds(30, 1003);
+  reorder_options by;
+  by.by = vertex_order::degree;
+  graph_handle g = brought(reorder(random_graph(true), by, {}), where());
+  auto const lists = lists_of(random_graph(true), true);
+  block_sampler s(where(), g, {4, 4}, {});
+  drawn_blocks const d = taken(s, s.sample(0, seeds));
+  EXPECT_TRUE(std::equal(seeds.begin(), seeds.end(), d.types[0].ids.begin()));
+  for (std::size_t k = 0; k < d.relations[0].row.size(); ++k) {
+    auto const v = static_cast<std::size_t>(d.types[0].ids[static_cast<std::size_t>(d.relations[0].col[k])]);
+    auto const u = static_cast<std::uint64_t>(d.types[0].ids[static_cast<std::size_t>(d.relations[0].row[k])]);
+    EXPECT_TRUE(std::any_of(lists[v].begin(), lists[v].end(), [&](entry const& e) { return e.neighbour == u; }));
+  }
+  EXPECT_GT(d.relations[0].row.size(), 200u);
+}
+
+TEST_P(blocks_at, draw_by_weights_without_replacement_and_never_a_weight_of_zero) {
+  graph_handle const g = brought(weighted_graph(), where());
+  graph const home = weighted_graph();
+  auto const lists = lists_of(home, true);
+  block_options o;
+  o.weighted = o.edge_ids = true;
+  auto const seeds = some_seeds(40, 400);
+  for (bool const replace : {false, true})
+    for (std::int64_t const f : {1, 3, 50, -1}) {
+      if (replace && f < 0) continue;
+      o.replace = replace;
+      block_sampler s(where(), g, {f}, o);
+      drawn_blocks const d = taken(s, s.sample(0, seeds));
+      std::map<std::int64_t, std::vector<std::int64_t>> by_target;
+      for (std::size_t k = 0; k < d.relations[0].col.size(); ++k) by_target[d.relations[0].col[k]].push_back(d.relations[0].edge[k]);
+      for (std::size_t i = 0; i < seeds.size(); ++i) {
+        auto const& list = lists[static_cast<std::size_t>(seeds[i])];
+        std::map<std::int64_t, entry> possible;
+        for (entry const& e : list)
+          if (e.weight > 0) possible[static_cast<std::int64_t>(e.edge)] = e;
+        auto const& mine = by_target[static_cast<std::int64_t>(i)];
+        std::size_t const wanted = f < 0     ? possible.size()
+                                   : replace ? (possible.empty() ? 0 : static_cast<std::size_t>(f))
+                                             : std::min<std::size_t>(static_cast<std::size_t>(f), possible.size());
+        EXPECT_EQ(mine.size(), wanted);
+        if (!replace) {
+          EXPECT_EQ(std::set<std::int64_t>(mine.begin(), mine.end()).size(), mine.size());
+        }
+        for (std::int64_t const e : mine) EXPECT_TRUE(possible.count(e));
+      }
+      graph_handle const at_home = graph_access::wrap(weighted_graph());
+      block_sampler host({}, at_home, {f}, o);
+      EXPECT_TRUE(d == taken(host, host.sample(0, seeds)));
+    }
+}
+
+// Chi-square of how often each edge of a list is drawn, against the chance that its weight gives it (one draw), and alike (many draws).
+TEST_P(blocks_at, draw_each_edge_as_often_as_it_should_be) {
+  graph const home = weighted_graph();
+  auto const list = lists_of(home, true)[7];
+  double total = 0;
+  for (entry const& e : list) total += e.weight;
+  ASSERT_GT(list.size(), 1000u);
+  graph_handle const g = brought(weighted_graph(), where());
+  std::uint64_t const batches = where().kind == place_kind::simulated ? 40 : 200, trees = 100;
+  for (bool const weighted : {true, false}) {
+    block_options o;
+    o.weighted = weighted, o.edge_ids = o.disjoint = true;
+    block_sampler s(where(), g, {weighted ? 1 : 5}, o);
+    std::map<std::int64_t, std::uint64_t> count;
+    std::uint64_t all = 0;
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      drawn_blocks const d = taken(s, s.sample(b, std::vector<std::int64_t>(trees, 7)));
+      for (std::int64_t const e : d.relations[0].edge) ++count[e], ++all;
+    }
+    EXPECT_EQ(all, batches * trees * (weighted ? 1 : 5));
+    double chi = 0, freedom = -1;
+    for (entry const& e : list) {
+      if (weighted && e.weight == 0) continue;
+      double const expected = static_cast<double>(all) * (weighted ? e.weight / total : 1.0 / static_cast<double>(list.size()));
+      double const off = static_cast<double>(count[static_cast<std::int64_t>(e.edge)]) - expected;
+      chi += off * off / expected, freedom += 1;
+    }
+    EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom)) << (weighted ? "by weight" : "alike");
+    EXPECT_GT(chi, freedom - 5 * std::sqrt(2 * freedom));
+  }
+}
+
+TEST_P(blocks_at, draw_no_edge_that_is_later_than_its_seed) {
+  graph_handle const g = brought(random_graph(false), where());
+  graph const home = random_graph(false);
+  auto const lists = lists_of(home, true);
+  std::vector<std::int64_t> of_vertices(1003), of_edges(home.info.edges);
+  for (std::size_t i = 0; i < of_vertices.size(); ++i) of_vertices[i] = static_cast<std::int64_t>(random_bits(8, 0, i) % 50);
+  for (std::size_t i = 0; i < of_edges.size(); ++i) of_edges[i] = static_cast<std::int64_t>(random_bits(8, 1, i) % 50);
+  auto const seeds = some_seeds(30, 1003);
+  std::vector<std::int64_t> seed_times;
+  for (std::size_t i = 0; i < seeds.size(); ++i) seed_times.push_back(static_cast<std::int64_t>(i));
+  for (bool const by_edge : {false, true})
+    for (temporal_rule const rule : {temporal_rule::uniform, temporal_rule::last})
+      for (std::int64_t const f : {4, 400, -1}) {
+        block_options o;
+        o.temporal = rule, o.edge_ids = true;
+        auto const make = [&](place p, graph_handle const& h) {
+          return block_sampler(
+              p, {{1003, by_edge ? std::span<std::int64_t const>{} : of_vertices}},
+              {{&h, list_side::in, 0, 0, {f, 2}, by_edge ? std::span<std::int64_t const>(of_edges) : std::span<std::int64_t const>{}}}, o);
+        };
+        block_sampler s = make(where(), g);
+        drawn_blocks const d = taken(s, s.sample(0, seeds, 0, seed_times));
+        auto const& e = d.relations[0];
+        ASSERT_FALSE(d.types[0].tree.empty());
+        auto const time_of = [&](entry const& x) { return by_edge ? of_edges[x.edge] : of_vertices[x.neighbour]; };
+        std::map<std::int64_t, std::multiset<std::int64_t>> drawn;
+        for (std::size_t k = 0; k < e.row.size(); ++k) {
+          auto const tree = d.types[0].tree[static_cast<std::size_t>(e.col[k])];
+          EXPECT_EQ(d.types[0].tree[static_cast<std::size_t>(e.row[k])], tree);
+          auto const v = static_cast<std::size_t>(d.types[0].ids[static_cast<std::size_t>(e.col[k])]);
+          auto const it = std::find_if(lists[v].begin(), lists[v].end(),
+                                       [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[k]); });
+          ASSERT_NE(it, lists[v].end());
+          EXPECT_EQ(static_cast<std::int64_t>(it->neighbour), d.types[0].ids[static_cast<std::size_t>(e.row[k])]);
+          EXPECT_LE(time_of(*it), seed_times[tree]);
+          if (k < e.by_hop[0]) drawn[e.col[k]].insert(time_of(*it));
+        }
+        for (std::size_t i = 0; i < seeds.size(); ++i) {
+          std::multiset<std::int64_t, std::greater<>> possible;
+          for (entry const& x : lists[static_cast<std::size_t>(seeds[i])])
+            if (time_of(x) <= seed_times[i]) possible.insert(time_of(x));
+          auto const& mine = drawn[static_cast<std::int64_t>(i)];
+          std::size_t const wanted = f < 0 ? possible.size() : std::min<std::size_t>(static_cast<std::size_t>(f), possible.size());
+          ASSERT_EQ(mine.size(), wanted);
+          if (rule == temporal_rule::last && wanted) {
+            EXPECT_EQ(*mine.begin(), *std::next(possible.begin(), static_cast<std::ptrdiff_t>(wanted) - 1));
+          }
+        }
+        graph_handle const h = graph_access::wrap(random_graph(false));
+        block_sampler host = make({}, h);
+        EXPECT_TRUE(d == taken(host, host.sample(0, seeds, 0, seed_times)));
+      }
+}
+
+TEST_P(blocks_at, hold_all_edges_among_what_was_drawn_where_that_is_asked) {
+  graph_handle const g = brought(random_graph(false), where());
+  auto const lists = lists_of(random_graph(false), true);
+  block_options o;
+  o.induced = o.edge_ids = true;
+  auto const seeds = std::vector<std::int64_t>{9, 4, 77, 500};
+  block_sampler s(where(), g, {6, 5}, o);
+  for (std::uint64_t b = 0; b < 3; ++b) {
+    drawn_blocks const d = taken(s, s.sample(b, seeds));
+    std::map<std::uint64_t, std::int64_t> number;
+    for (std::size_t i = 0; i < d.types[0].ids.size(); ++i)
+      number[static_cast<std::uint64_t>(d.types[0].ids[i])] = static_cast<std::int64_t>(i);
+    std::vector<std::int64_t> row, col, edge;
+    for (std::size_t i = 0; i < d.types[0].ids.size(); ++i)
+      for (entry const& e : lists[static_cast<std::size_t>(d.types[0].ids[i])])
+        if (number.count(e.neighbour))
+          row.push_back(number[e.neighbour]), col.push_back(static_cast<std::int64_t>(i)),
+              edge.push_back(static_cast<std::int64_t>(e.edge));
+    EXPECT_EQ(d.relations[0].row, row);
+    EXPECT_EQ(d.relations[0].col, col);
+    EXPECT_EQ(d.relations[0].edge, edge);
+    EXPECT_GT(row.size(), 30u);
+  }
+}
+
+// Two types, three relations: an author writes papers, papers cite papers, and are written by authors.
+TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
+  auto const bipartite = [](std::uint64_t salt, std::uint64_t from, std::uint64_t to) {
+    std::vector<arc> arcs;
+    for (std::uint64_t i = 0; i < 3000; ++i) arcs.push_back({random_bits(salt, 0, i) % to, random_bits(salt, 1, i) % from});
+    build_options o;
+    o.keep_duplicates = o.keep_loops = true;
+    return make_graph(arcs, false, std::max(from, to), o);
+  };
+  std::uint64_t const papers = 300, authors = 120;
+  auto const make = [&](place p) {
+    std::vector<graph_handle> h;
+    h.push_back(brought(bipartite(1, papers, papers), p));
+    h.push_back(brought(bipartite(2, authors, papers), p));
+    h.push_back(brought(bipartite(3, papers, authors), p));
+    return h;
+  };
+  std::vector<graph_handle> const home = make({}), there = make(where());
+  block_options o;
+  o.edge_ids = true;
+  auto const sampler = [&](place p, std::vector<graph_handle> const& h) {
+    return block_sampler(
+        p, {{papers, {}}, {authors, {}}},
+        {{&h[0], list_side::out, 0, 0, {4, 3}, {}}, {&h[1], list_side::out, 1, 0, {2, 2}, {}}, {&h[2], list_side::out, 0, 1, {3, -1}, {}}},
+        o);
+  };
+  block_sampler a = sampler({}, home), b = sampler(where(), there);
+  auto const seeds = some_seeds(10, papers);
+  drawn_blocks const d = taken(a, a.sample(5, seeds, 0), 2, 3);
+  EXPECT_TRUE(d == taken(b, b.sample(5, seeds, 0), 2, 3));
+  EXPECT_TRUE(taken(a, a.sample(5, some_seeds(10, authors), 1), 2, 3) == taken(b, b.sample(5, some_seeds(10, authors), 1), 2, 3));
+  EXPECT_EQ(d.types[0].by_hop[0], seeds.size());
+  EXPECT_EQ(d.types[1].by_hop[0], 0u);
+  EXPECT_EQ(d.relations[2].by_hop[0], 0u);  // no author yet
+  EXPECT_GT(d.relations[2].by_hop[1], 0u);
+  std::uint32_t const from[] = {0, 1, 0}, to[] = {0, 0, 1};
+  for (std::size_t r = 0; r < 3; ++r) {
+    auto const lists = lists_of(graph_access::of(home[r]), false);
+    auto const& e = d.relations[r];
+    ASSERT_EQ(e.row.size(), e.by_hop[0] + e.by_hop[1]);
+    for (std::size_t k = 0; k < e.row.size(); ++k) {
+      auto const v = static_cast<std::size_t>(d.types[to[r]].ids[static_cast<std::size_t>(e.col[k])]);
+      auto const it =
+          std::find_if(lists[v].begin(), lists[v].end(), [&](entry const& x) { return x.edge == static_cast<std::uint64_t>(e.edge[k]); });
+      ASSERT_NE(it, lists[v].end());
+      EXPECT_EQ(static_cast<std::int64_t>(it->neighbour), d.types[from[r]].ids[static_cast<std::size_t>(e.row[k])]);
+    }
+  }
+  for (auto const& t : d.types) EXPECT_EQ(std::set<std::int64_t>(t.ids.begin() + 11, t.ids.end()).size(), t.ids.size() - 11);
+}
+
+// Several mini-batches under way at once, of very different sizes: each as if it were alone, also where room runs out.
+TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
+  graph_handle const g = brought(random_graph(true), where());
+  block_options o;
+  o.edge_ids = true;
+  block_sampler one(where(), g, {10, 8, 6}, o), many(where(), g, {10, 8, 6}, o);
+  std::vector<blocks> ring(4);
+  std::vector<std::vector<std::int64_t>> seeds;
+  for (std::uint64_t b = 0; b < 4; ++b) seeds.push_back(some_seeds(b == 2 ? 600 : 1 + b, 1003, b));
+  for (std::uint64_t b = 0; b < 4; ++b) many.start(ring[b], b, seeds[b]);
+  for (std::uint64_t b : {2u, 0u, 3u, 1u}) {
+    many.finish(ring[b]);
+    EXPECT_TRUE(taken(many, ring[b]) == taken(one, one.sample(b, seeds[b]))) << b;
+  }
+}
+
+TEST_P(blocks_at, without_edges_or_seeds_are_still_right) {
+  graph_handle const g = brought(random_graph(true), where());
+  block_options with, without;
+  without.edges = false;
+  block_sampler a(where(), g, {3, 3}, with), b(where(), g, {3, 3}, without);
+  auto const seeds = some_seeds(10, 1003);
+  EXPECT_EQ(taken(a, a.sample(0, seeds)).types[0].ids, taken(b, b.sample(0, seeds)).types[0].ids);
+  EXPECT_EQ(b.sample(0, seeds).of_relation(0).row, nullptr);
+  blocks const none = a.sample(1, {});
+  EXPECT_EQ(none.of_type(0).count, 0u);
+  EXPECT_EQ(none.of_relation(0).count, 0u);
+}
+
+TEST_P(blocks_at, refuse_a_seed_that_is_no_vertex_and_go_on) {
+  graph_handle const g = brought(random_graph(true), where());
+  block_sampler s(where(), g, {3, 3}, {});
+  auto const seeds = some_seeds(10, 1003);
+  drawn_blocks const wanted = taken(s, s.sample(0, seeds));
+  for (std::int64_t const wrong : {std::int64_t{1003}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    auto bad = seeds;
+    bad[4] = wrong;
+    errc code{};
+    EXPECT_EQ(error_of([&] { s.sample(3, bad); }, &code),
+              fmt::format("seed {} at position 4 of mini-batch 3: there are vertices 0 to 1002", wrong));
+    EXPECT_EQ(code, errc::input);
+    EXPECT_TRUE(taken(s, s.sample(0, seeds)) == wanted);
+  }
+}
+
+TEST(blocks, refuse_options_that_contradict_each_other) {
+  graph_handle const g = graph_access::wrap(random_graph(true));
+  auto const refused = [&](auto change, std::vector<std::int64_t> fanouts = {3}) {
+    block_options o;
+    change(o);
+    return error_of([&] { block_sampler s({}, g, fanouts, o); });
+  };
+  EXPECT_NE(refused([](auto& o) { o.weighted = true; }).find("this graph has none"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.temporal = temporal_rule::last; }).find("neither its edges nor its vertices have times"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.induced = o.disjoint = true; }).find("choose one"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.weighted = true, o.temporal = temporal_rule::last; }).find("do not go together"), std::string::npos);
+  EXPECT_NE(refused([](auto& o) { o.access = access_mode::bulk; }).find("bulk"), std::string::npos);
+  EXPECT_NE(refused([](auto&) {}, {}).find("0 hops"), std::string::npos);
+  EXPECT_NE(refused([](auto&) {}, {-2}).find("fanout -2"), std::string::npos);
+  EXPECT_NE(refused([](auto&) {}, {0}).find("fanout 0 draws nothing"), std::string::npos);
+  std::vector<arc> const arcs{{0, 1}, {1, 2}};
+  graph_handle const directed = graph_access::wrap(make_graph(arcs, false));
+  EXPECT_NE(error_of([&] { block_sampler s({}, directed, {2}); }).find("in_lists = true"), std::string::npos);
+  block_sampler out({}, directed, {2}, {}, list_side::out);
+  blocks const b = out.sample(0, std::vector<std::int64_t>{0});
+  EXPECT_EQ(b.of_type(0).ids[1], 1);
+}
+
+}  // namespace
+}  // namespace garner
