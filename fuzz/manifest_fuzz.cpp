@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
           m.types[i].features.has_value() != again.types[i].features.has_value())
         std::abort();
     for (std::size_t i = 0; i < m.edges.size(); ++i)
-      if (name_of(m.edges[i]) != name_of(again.edges[i]) || m.edges[i].arcs != again.edges[i].arcs || m.edges[i].edges != again.edges[i].edges)
+      if (name_of(m.edges[i]) != name_of(again.edges[i]) || m.edges[i].arcs != again.edges[i].arcs ||
+          m.edges[i].edges != again.edges[i].edges)
         std::abort();
     if (manifest_text(again, "input.json") != text) std::abort();
   } catch (error const& e) {

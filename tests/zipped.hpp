@@ -30,7 +30,8 @@ std::string npy(std::string const& type, std::string const& shape, std::vector<T
 // `wide`: sizes stand in extra fields, as numpy.savez has it.
 inline std::string zipped(std::vector<std::pair<std::string, std::string>> const& members, bool deflated = false, bool wide = false) {
   std::string bytes, directory;
-  for (auto const& [name, content] : members) {
+  for (auto const& member : members) {
+    std::string const &name = member.first, &content = member.second;  // clang 14 captures no structured bindings
     std::string packed = content;
     if (deflated) {
       z_stream z{};

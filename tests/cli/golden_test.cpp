@@ -180,7 +180,17 @@ TEST(golden, formats) {
 TEST(golden, hetero) {
   expect_golden(
       "hetero",
-      {"d=mag/raw; for r in author___writes___paper paper___cites___paper; do mkdir -p $d/relations/$r; done; mkdir -p $d/node-feat/paper "
+      {"head_of() { printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<i4', 'fortran_order': $2, 'shape': $1, }\"; }; head_of '(2, 2)' "
+       "False > "
+       "e.npy; printf '\\0\\0\\0\\0\\1\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0' >> e.npy; head_of '(2, 0)' False > none.npy; head_of '(2, 2)' "
+       "True > t.npy; "
+       "tail -c 16 e.npy >> t.npy",
+       "garner convert e.npy e.gnr && garner convert e.gnr - --to el 2> log",
+       "garner convert t.npy t.gnr | grep note && garner convert t.gnr - --to el 2> log",
+       "garner convert none.npy none.gnr",
+       "garner convert none.npy none.gnr --allow-empty | tail -1",
+       "printf 'PK' > x.npz; garner convert x.npz x.gnr",
+       "d=mag/raw; for r in author___writes___paper paper___cites___paper; do mkdir -p $d/relations/$r; done; mkdir -p $d/node-feat/paper "
        "$d/node-label/paper mag/split/time/paper; printf 'author,paper\\n3,4\\n' | gzip > $d/num-node-dict.csv.gz; printf "
        "'author,paper\\nFalse,True\\n' | gzip > $d/nodetype-has-label.csv.gz",
        "d=mag/raw; printf '0,1\\n2,1\\n2,0\\n0,3\\n0,3\\n' | gzip > $d/relations/author___writes___paper/edge.csv.gz; printf "
