@@ -65,6 +65,7 @@ class hetero_graph {
  private:
   struct holder;
   explicit hetero_graph(std::unique_ptr<holder>);
+  holder& held() const;  // errc::usage once moved from
   std::unique_ptr<holder> holder_;
 };
 

@@ -94,6 +94,21 @@ std::vector<std::pair<std::string, std::string>> named_row(fs::path const& file)
   return all;
 }
 
+// OGB's counts of vertices by type.
+fs::path count_file(fs::path const& folder) {
+  fs::path const plain = folder / "num-node-dict.csv";
+  return is_file(plain) ? plain : folder / "num-node-dict.csv.gz";
+}
+std::vector<std::pair<std::string, std::uint64_t>> counts_in(fs::path const& file) {
+  std::vector<std::pair<std::string, std::uint64_t>> all;
+  for (auto const& [name, count] : named_row(file)) {
+    if (count.empty() || count.size() > 19 || !std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      fail(errc::input, "{}: '{}' has {} vertices, no whole number from 0 up", file.string(), name, count.empty() ? "no number of" : count);
+    all.emplace_back(name, std::stoull(count));
+  }
+  return all;
+}
+
 // The one number of a list that has one a graph.
 std::uint64_t one_count(array_source const& from) {
   std::vector<std::int64_t> const all = whole_numbers(from, {});
@@ -127,7 +142,7 @@ void take_splits(data_set::vertices& t, std::vector<fs::path> const& folders) {
     if (folder.empty()) continue;
     t.train = find_array(folder, {"train", "train_idx"});
     t.valid = find_array(folder, {"valid", "valid_idx", "val", "val_idx"});
-    t.test = find_array(folder, {"test", "test_idx"});
+    t.test = find_array(folder, {"test", "test_idx", "test-whole", "test-dev"});
     if (t.train || t.valid || t.test) return;
   }
 }
@@ -142,15 +157,8 @@ data_set::edges& only_relation(data_set& d, array_source index) {
 
 data_set ogb_of_types(fs::path const& root, fs::path const& raw, std::string const& split) {
   data_set d;
-  fs::path const counts = raw / "num-node-dict.csv.gz", plain = raw / "num-node-dict.csv";
-  for (auto const& [name, count] : named_row(is_file(plain) ? plain : counts)) {
-    std::uint64_t n = 0;
-    if (count.empty() || count.size() > 19 || !std::all_of(count.begin(), count.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      fail(errc::input, "{}: '{}' has {} vertices, no whole number from 0 up", counts.string(), name,
-           count.empty() ? "no number of" : count);
-    n = std::stoull(count);
-    type_of(d, name).count = n;
-  }
+  fs::path const counts = count_file(raw);
+  for (auto const& [name, count] : counts_in(counts)) type_of(d, name).count = count;
   std::vector<std::string> labelled;
   fs::path const has_label = raw / "nodetype-has-label.csv.gz";
   bool const told = is_file(has_label);
@@ -234,7 +242,8 @@ data_set processed_folders(fs::path const& root, fs::path const& processed, std:
   if (d.relations.empty()) return d;
   add_types_of_relations(d);
   std::vector<std::pair<std::string, std::uint64_t>> counts;
-  if (fs::path const meta = root / "meta.pt"; is_file(meta)) counts = read_counts(meta);
+  if (fs::path const text = count_file(root); is_file(text)) counts = counts_in(text);
+  else if (fs::path const meta = root / "meta.pt"; is_file(meta)) counts = read_counts(meta);
   fs::path const splits = split_folder(root, split);
   for (auto& t : d.types) {
     fs::path const folder = processed / t.name;
@@ -290,7 +299,11 @@ std::vector<std::pair<std::string, std::uint64_t>> read_counts(fs::path const& f
   for (auto const& e : archive.entries())
     if (e.name == "data.pkl" || e.name.ends_with("/data.pkl")) data = &e;
   auto const bad = [&](std::string const& what) {
-    fail(errc::input, "{}: {}; a dictionary of names and counts is read, as torch.save writes it", file.string(), what);
+    fail(errc::input,
+         "{}: {}; a dictionary of names and counts is read, as torch.save writes it; or write num-node-dict.csv beside it, a line of names "
+         "and "
+         "one of counts",
+         file.string(), what);
   };
   if (!data) bad("holds no data.pkl");
   if (data->size > (1u << 20)) bad(fmt::format("its data.pkl has {} bytes", data->size));

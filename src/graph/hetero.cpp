@@ -310,20 +310,23 @@ hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& op
   });
 }
 
-std::string const& hetero_graph::name() const { return holder_->name; }
-std::vector<vertex_type> const& hetero_graph::types() const { return holder_->says.types; }
-std::vector<edge_type> const& hetero_graph::edges() const { return holder_->says.edges; }
+hetero_graph::holder& hetero_graph::held() const {
+  if (!holder_) fail(errc::usage, "this graph of several types was moved elsewhere; use the one that it was moved to");
+  return *holder_;
+}
+std::string const& hetero_graph::name() const { return held().name; }
+std::vector<vertex_type> const& hetero_graph::types() const { return held().says.types; }
+std::vector<edge_type> const& hetero_graph::edges() const { return held().says.edges; }
 graph_handle& hetero_graph::lists(std::size_t k) {
-  if (k >= holder_->lists.size())
-    fail(errc::usage, "{}: edge type {} of {}; they are counted from 0", holder_->name, k, holder_->lists.size());
-  return holder_->lists[k];
+  if (k >= held().lists.size()) fail(errc::usage, "{}: edge type {} of {}; they are counted from 0", held().name, k, held().lists.size());
+  return held().lists[k];
 }
 graph_handle const& hetero_graph::lists(std::size_t k) const { return const_cast<hetero_graph*>(this)->lists(k); }
 std::size_t hetero_graph::type(std::string_view name) const {
-  return find_name(holder_->says.types, holder_->name, std::string(name), "vertices", [](vertex_type const& t) { return t.name; });
+  return find_name(held().says.types, held().name, std::string(name), "vertices", [](vertex_type const& t) { return t.name; });
 }
 std::size_t hetero_graph::edge(std::string_view from, std::string_view relation, std::string_view to) const {
-  return find_name(holder_->says.edges, holder_->name, fmt::format("{} {} {}", from, relation, to), "edges", name_of);
+  return find_name(held().says.edges, held().name, fmt::format("{} {} {}", from, relation, to), "edges", name_of);
 }
 
 }  // namespace garner

@@ -262,6 +262,18 @@ TEST_F(hetero, ogb_of_several_types) {
   expect_edges(hetero_graph::open(at("moved/mag.json")), 0, member);
 }
 
+TEST_F(hetero, an_edge_type_without_edges) {
+  make_mag();
+  put("mag/raw/relations/paper___likes___author/edge.csv.gz", "");
+  put("mag/raw/relations/paper___likes___author/num-edge-list.csv.gz", "0\n");
+  convert_hetero(at("mag"), at("mag.json"));
+  hetero_graph g = hetero_graph::open(at("mag.json"));
+  expect_edges(g, g.edge("paper", "likes", "author"), {});
+  hetero_graph const moved = std::move(g);
+  EXPECT_EQ(moved.types().size(), 3u);
+  EXPECT_THAT(error_of([&] { g.types(); }), HasSubstr("was moved elsewhere"));
+}
+
 TEST_F(hetero, edges_both_ways_and_packed) {
   make_mag();
   hetero_options how;
@@ -377,6 +389,14 @@ TEST_F(hetero, mag240m) {
     put("meta.pt", zipped({{"archive/data.pkl", code}}));
     return error_of([&] { read_counts(at("meta.pt")); });
   };
+  put("mag240m/num-node-dict.csv", "paper,author,institution\n50,30,5\n");
+  put("mag240m/meta.pt", "of a torch that is older");
+  put("mag240m/processed/paper/train.npy", npy<std::int64_t>("<i8", "(1,)", {4}));
+  put("mag240m/processed/paper/test-whole.npy", npy<std::int64_t>("<i8", "(1,)", {5}));
+  hetero_report const again = convert_hetero(at("mag240m"), at("again.json"));
+  EXPECT_THAT(again.notes, IsEmpty());
+  EXPECT_EQ(again.made.types[1].count, 5u);
+  EXPECT_EQ(numbers(again.made.types[2].test), (std::vector<std::int64_t>{5}));
   EXPECT_THAT(refused("\x80\x02"
                       "cposix\nsystem\n."),
               HasSubstr("its data.pkl holds something else"));
