@@ -170,7 +170,7 @@ struct take_seeds {
     all_ids[before + i] = ids[i] = static_cast<std::int64_t>(v);
     if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
     if (of_batch) of_batch[before + i] = static_cast<std::uint32_t>(batch);
-    atomic_min(places.place + places.insert(v, first + i, batch), static_cast<std::uint32_t>(i));
+    atomic_min(places.place + places.insert(v, tree ? first + i : 0, batch), static_cast<std::uint32_t>(i));
   }
 };
 // Of several mini-batches one without seeds: it begins and ends where the next one does.
