@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 import torch.utils.data
-import torch_geometric.loader
-from torch_geometric.data import Data, HeteroData
-from torch_geometric.loader.utils import filter_data, filter_hetero_data
-from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
+import torch_geometric.loader  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.loader.utils import filter_data, filter_hetero_data  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import tables
 from .._garner import info
@@ -26,7 +26,7 @@ class _Positions(list[int]):
     draw: int
 
 
-class _Input:
+class _Input(torch.utils.data.Dataset[Any]):
     """What torch's loader takes for a dataset: positions, which it hands on as they are."""
 
     def __init__(self, count: int) -> None:
@@ -70,12 +70,13 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     input_data: Any
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
+    _epoch: list[int]
 
-    def __init__(self, dataset: Any, **kwargs: Any) -> None:
+    def __init__(self, dataset: Any, *given: Any, **kwargs: Any) -> None:
         if self.custom_cls is not None and isinstance(self.data, (Data, HeteroData)):
             raise UsageError("custom_cls: is made for (FeatureStore, GraphStore); Data and HeteroData give mini-batches of their own class")
         self._epoch = [0]
-        super().__init__(_Input(len(dataset)), **kwargs)
+        super().__init__(_Input(len(dataset)), *given, **kwargs)
 
     @property
     def _index_sampler(self) -> Any:
@@ -248,8 +249,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
             if kind is not None and kind not in nodes:
                 raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
             _within(self.input_data.node, nodes if kind is None else nodes[kind], "input_nodes")
-        if input_time is not None and input_time.numel() != len(self.dataset):
-            raise UsageError(f"input_time: {input_time.numel()} times for {len(self.dataset)} input nodes; give each one")
+        seeds = self.input_data.node.numel()
+        if input_time is not None and input_time.numel() != seeds:
+            raise UsageError(f"input_time: {input_time.numel()} times for {seeds} input nodes; give each one")
 
     def collate_fn(self, index: Any) -> Any:
         return self._collate(index)
@@ -289,9 +291,10 @@ class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  #
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
+        seeds = self.input_data.row.numel()
         for given, name in ((edge_label, "edge_label"), (edge_label_time, "edge_label_time")):
-            if given is not None and given.size(0) != len(self.dataset):
-                raise UsageError(f"{name}: {given.size(0)} for {len(self.dataset)} edges of edge_label_index; give each one")
+            if given is not None and given.size(0) != seeds:
+                raise UsageError(f"{name}: {given.size(0)} for {seeds} edges of edge_label_index; give each one")
         if isinstance(neighbor_sampler, NeighborSampler):
             kind = self.input_data.input_type
             for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):

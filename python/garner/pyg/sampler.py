@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput
-from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType
-from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .._garner import BlockSampler, Relation
 from ..batches import drawn_seed, tensor_of

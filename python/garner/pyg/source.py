@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data, HeteroData
-from torch_geometric.data.graph_store import EdgeLayout
-from torch_geometric.index import ptr2index
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.index import ptr2index  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import graphs
 from .._garner import Graph
@@ -123,7 +123,7 @@ class Source:
 
     def draws(self, edge_type: Any, backward: bool) -> tuple[int, int]:
         """The types of who is drawn and of who draws, by their numbers."""
-        source, target = (None, None) if edge_type is None else (edge_type[0], edge_type[-1])
+        source, target = _ends(edge_type)
         ends = self.node_types.index(source), self.node_types.index(target)
         return (ends[1], ends[0]) if backward else ends
 
@@ -208,6 +208,11 @@ def _of_type(weight_attr: str | None, edges: int, find: Callable[[str], Any]) ->
     return torch.ones(edges) if found is None else found
 
 
+def _ends(edge_type: Any) -> tuple[Any, Any]:
+    """The types of its sources and targets."""
+    return (None, None) if edge_type is None else (edge_type[0], edge_type[-1])
+
+
 def _group(group: Any) -> Any:
     return tuple(group) if isinstance(group, (list, tuple)) else group
 
@@ -229,8 +234,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     num_nodes: dict[Any, int] = {t: 0 for t in node_types}
     for a in attrs:
         if a.size is not None:
-            ends = (None, None) if not hetero else (a.edge_type[0], a.edge_type[-1])
-            for end, size in zip(ends, a.size):
+            for end, size in zip(_ends(_group(a.edge_type)), a.size):
                 if size is not None:
                     num_nodes[end] = max(num_nodes[end], int(size))
     coo = {}
@@ -239,9 +243,8 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     for t in node_types:
         if num_nodes[t] == 0:
             sizes = [features.get_tensor_size(a) for a in tensors if hetero and a.group_name == t]
-            ends = [int(end.max()) + 1 for e in edge_types if coo[e] is not None
-                    for end, kind in zip(coo[e], (None, None) if not hetero else (e[0], e[-1])) if kind == t and end.numel()]
-            num_nodes[t] = max([0, *(s[0] for s in sizes if s), *ends])
+            named = [int(end.max()) + 1 for e in edge_types if coo[e] is not None for end, kind in zip(coo[e], _ends(e)) if kind == t and end.numel()]
+            num_nodes[t] = max([0, *(s[0] for s in sizes if s), *named])
     edges = {t: (store.graph_of(t).info.edges if coo[t] is None else coo[t][0].numel()) for t in edge_types}
 
     def find(name: str, edge_type: Any) -> Any:
@@ -275,13 +278,13 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
             raise NotImplementedError(f"weight_attr '{weight_attr}': the feature store holds no such attribute of edges")
     lists = {}
     for t in edge_types:
-        ends = (None, None) if not hetero else (t[0], t[-1])
-        sizes = (num_nodes[ends[0]], num_nodes[ends[1]])
+        source, target = _ends(t)
+        sizes_of_type = (num_nodes[source], num_nodes[target])
         if coo[t] is None:
-            lists[t] = _of_graph(store.graph_of(t), sizes, backward, any(
+            lists[t] = _of_graph(store.graph_of(t), sizes_of_type, backward, any(
                 edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0)) == (True, t) for a in tensors), edge_time.get(t))
         else:
-            lists[t] = lists_of(coo[t], sizes, t, backward, _of_type(weight_attr, edges[t], lambda _: weighted[t]), edge_time.get(t))
+            lists[t] = lists_of(coo[t], sizes_of_type, t, backward, _of_type(weight_attr, edges[t], lambda _: weighted[t]), edge_time.get(t))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 

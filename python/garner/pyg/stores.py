@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch_geometric.data
-from torch_geometric.data import EdgeAttr, TensorAttr
-from torch_geometric.data.graph_store import EdgeLayout
+import torch_geometric.data  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data import EdgeAttr, TensorAttr  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import tables
 from .._garner import Graph
