@@ -109,21 +109,33 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         """What was sampled, joined with its rows: Data or HeteroData."""
         if self.transform_sampler_output:
             out = self.transform_sampler_output(out)
-        perm = self._sampler().edge_permutation
         if isinstance(out, SamplerOutput):
-            data = self._homogeneous(out, perm)
+            data = self._homogeneous(out)
         elif isinstance(out, HeteroSamplerOutput):
-            data = self._heterogeneous(out, perm)
+            data = self._heterogeneous(out)
         else:
             raise TypeError(f"'{type(self).__name__}' was given a '{type(out).__name__}' by its sampler; it takes a SamplerOutput or a "
                             "HeteroSamplerOutput")
         self._label(data, out)
         return data if self.transform is None else self.transform(data)
 
-    def _homogeneous(self, out: Any, perm: Any) -> Any:
-        edges = None if out.edge is None else out.edge.to(torch.int64)
-        if edges is not None and perm is not None:
-            edges = perm.to(edges.device)[edges]
+    def _edges(self, edge: Any, edge_type: Any = None) -> Any:
+        """The user's edges of the sampler's."""
+        if edge is None:
+            return None
+        perm = self._sampler().edge_permutation
+        if isinstance(perm, dict):
+            perm = perm.get(edge_type)
+        edge = edge.to(torch.int64)
+        if perm is None:
+            return edge
+        if perm.device != edge.device:  # brought there once
+            there = self.__dict__.setdefault("_perms", {})
+            perm = there[edge_type] = there[edge_type] if edge_type in there else perm.to(edge.device)
+        return perm[edge]
+
+    def _homogeneous(self, out: Any) -> Any:
+        edges = self._edges(out.edge)
         if isinstance(self.data, Data):
             data = filter_data(self.data, out.node, out.row, out.col, edges)
         else:
@@ -143,12 +155,8 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
             data._orig_edge_index = torch.stack([out.orig_row, out.orig_col])
         return data
 
-    def _heterogeneous(self, out: Any, perm: Any) -> Any:
-        edges = {}
-        for key, edge in (out.edge or {}).items():
-            edges[key] = None if edge is None else edge.to(torch.int64)
-            if edge is not None and perm is not None and perm.get(key) is not None:
-                edges[key] = perm[key].to(edge.device)[edges[key]]
+    def _heterogeneous(self, out: Any) -> Any:
+        edges = {key: self._edges(edge, key) for key, edge in (out.edge or {}).items()}
         if isinstance(self.data, HeteroData):
             data = filter_hetero_data(self.data, dict(out.node), dict(out.row), dict(out.col), dict(edges))
         else:

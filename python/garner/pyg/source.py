@@ -28,6 +28,7 @@ class Lists:
     sizes: tuple[int, int]  # vertices of the types of its sources and targets
     perm: torch.Tensor | None  # entry k of the lists -> edge, as the user has it; None: k
     times: torch.Tensor | None = None  # one an edge, as the user has it
+    own: bool = True  # made here, and moved where it is sampled
 
     def times_of_lists(self) -> Any:
         if self.times is None:
@@ -43,6 +44,7 @@ class Lists:
         self.__dict__.update(state)
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         self.graph = _built(draws, targets, weights, offsets.size - 1, directed and self.side == "in")
+        self.own = True
         if not directed:
             self.side = "out"  # both are the same
 
@@ -308,7 +310,7 @@ def _of_graph(graph: Graph, sizes: tuple[int, int], backward: bool, features: bo
     if not backward and (features or times is not None):
         offsets, targets, _ = graph.csr()
         perm = _order(torch.tensor(targets, dtype=torch.int64), ptr2index(torch.tensor(offsets)), len(graph))
-    return Lists(graph, "out" if backward else "in", sizes, perm, times)
+    return Lists(graph, "out" if backward else "in", sizes, perm, times, own=False)
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: int, edges: int) -> tuple[bool, Any]:
