@@ -61,6 +61,8 @@ _here = [(_re.compile(there), here) for there, here in [
      r"build it with weights, or draw some: draw_weights=(1, 255) where it is built, read or generated"),
     (r"draw them with garner convert .* NEW\.gnr --weights 1:255", r"draw some: draw_weights=(1, 255) where it is built, read or generated"),
     (r"make one with `garner convert (.*) OUT\.gnr`", r"make one: garner.read('\1').save('OUT.gnr')"),
+    (r", or make it again with `garner convert .*`", r", or make it again with the program's `convert`"),
+    (r"; say which one with --split", r"; say which one to the program's `convert`"),
     (r"open_graph opens it", r"garner.open opens it"),
     (r"open the graph with that place, or bring_to\(\) it there", r"open it with that place=, or bring it there with its to()"),
     (r"bring_to\(\) the graph to (that tier|place \S+)", r"bring it to \1 with its to()"),
