@@ -44,6 +44,8 @@ struct load_core;
 struct fetch_span {
   event begun, done;
   double ms = 0;
+  row_window::group_run run;
+  std::uint64_t row_bytes = 0;
 };
 
 }  // namespace
@@ -60,7 +62,7 @@ struct mini_batch::parts {
   void* stream = nullptr;  // of who has it
   int device = -1;
   buffer<std::uint64_t> counts, counts_here;  // of rows by tier
-  bool told = true;                           // counted in the report
+  bool handed = false, told = true;           // to the caller; counted in the report
   std::vector<std::shared_ptr<fetch_span>> fetched;
   double gather_ms = 0;
   std::weak_ptr<load_core> home;
@@ -317,6 +319,7 @@ struct loader::impl {
   }
 
   void sample(group& g) {
+    std::vector<blocks::parts*> together;
     for (job& j : g) {
       {
         std::lock_guard const hold(core->mutex);
@@ -332,19 +335,13 @@ struct loader::impl {
         for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
       }
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
-      sampler.inside().start(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
+      sampler.inside().prepare(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
+      together.push_back(&j.drawn->inside());
     }
+    sampler.inside().give(together);
   }
   void finish(group& g) {
-    for (job& j : g) {
-      sampler.inside().finish(j.drawn->inside());
-      blocks::parts const& b = j.drawn->inside();
-      std::lock_guard const hold(core->mutex);
-      load_report& r = core->report;
-      r.sample_ms += b.ms;
-      for (auto const& t : b.types) r.vertices += t.seen.count;
-      for (auto const& e : b.relations) r.edges += e.seen.count;
-    }
+    for (job& j : g) sampler.inside().finish(j.drawn->inside());
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
@@ -370,10 +367,7 @@ struct loader::impl {
       span->done.record(w.at());
       span->ms = ms_since(clock);
       g.front().fetched[k] = span;
-      std::lock_guard const hold(core->mutex);
-      load_report& r = core->report;
-      r.window_rows += run.far - run.fetched - run.left_far, r.fetched_rows += run.fetched;
-      r.far_bytes += (run.fetched + run.left_far) * w.view().row_bytes;
+      span->run = run, span->row_bytes = w.view().row_bytes;
     }
     for (job& j : g) j.comes_after = g.front().fetched;
   }
@@ -418,6 +412,8 @@ struct loader::impl {
       r.counts = {x.near(), tier_count, x.device(), "hits of a mini-batch"};
       r.counts_here = {tier::host, tier_count, x.device(), "hits of a mini-batch"};
     }
+    for (auto const& f : j.comes_after)
+      if (f) f->done.before(x);
     auto const clock = steady::now();
     r.begun.record(x);
     x.fill(r.counts.data(), 0, r.counts.bytes());
@@ -440,7 +436,6 @@ struct loader::impl {
       }
       tensor_access::require_peers(*t.table);
       if (windows[k]) {
-        j.comes_after[k]->done.before(x);
         gather_how how;
         how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
         how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
@@ -463,17 +458,25 @@ struct loader::impl {
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
     std::lock_guard const hold(core->mutex);
-    r.told = false;
+    r.handed = r.told = false;
   }
-  // What a mini-batch took, once it has happened.
+  // What a mini-batch that was handed over took, once it has happened.
   void tell(mini_batch::parts& r) {
     std::lock_guard const hold(core->mutex);
-    if (std::exchange(r.told, true)) return;
+    if (!r.handed || std::exchange(r.told, true)) return;
     r.ready.wait();
     load_report& all = core->report;
+    blocks::parts const& b = r.drawn->inside();
+    all.sample_ms += b.ms;
+    for (auto const& t : b.types) all.vertices += t.seen.count;
+    for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
-    for (auto const& f : r.fetched)
-      if (f) all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+    for (auto const& f : r.fetched) {
+      if (!f) continue;
+      all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+      all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
+      all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
+    }
     for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += r.counts_here[t];
   }
 
@@ -485,10 +488,7 @@ struct loader::impl {
       ++core->asked_epochs;
       core->changed.notify_all();
     }
-    if (next_index == 0) {
-      std::lock_guard const hold(core->mutex);
-      core->begun = steady::now();
-    }
+    if (next_index == 0) begin_report();
     launch();
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
@@ -513,6 +513,7 @@ struct loader::impl {
         return {};
       }
       next_index = r->index + 1;
+      r->handed = true;
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }
@@ -525,8 +526,14 @@ struct loader::impl {
   void begin(std::uint64_t e, std::uint64_t index) {
     halt();
     epoch = e, next_index = index, at_end = false;
+    begin_report();
+  }
+  void begin_report() {
     std::lock_guard const hold(core->mutex);
+    for (auto const& r : core->all)
+      if (r->handed) r->told = true;  // of the epoch before
     core->report = {};
+    core->begun = steady::now();
   }
 };
 
