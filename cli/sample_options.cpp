@@ -78,7 +78,7 @@ graph_handle sample_arguments::load(graph_source& from, std::optional<garner::ti
       (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near) + (in_lists ? from.making_bytes(on_device) : 0);
   require_memory(file, home, on_device ? near : 0, o.where);
   if (beside) require_on_peer(file, lists, o.where);
-  load_options how;
+  graph_load_options how;
   how.edges = on_device ? *o.edges : garner::tier::host;
   how.device = on_device ? o.where.index : -1;
   how.in_lists = in_lists && header.info.in_lists;

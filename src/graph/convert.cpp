@@ -24,8 +24,8 @@ bool must_build(graph_info const& has, build_options const& want) {
          (want.id_bytes && want.id_bytes != has.id_bytes) || want.numbering != numbering::automatic;
 }
 
-load_options load_all(graph_info const& info, convert_options const& options) {
-  load_options how;
+graph_load_options load_all(graph_info const& info, convert_options const& options) {
+  graph_load_options how;
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none && !options.read.ignore_weights;
   how.check = options.check;
