@@ -474,7 +474,7 @@ run_file measure_traversal(traversal_options const& asked, std::function<void(pa
   for (auto const& file : o.files) {
     graph_source from(file);
     graph_info const& info = from.info();
-    graph_load_options how;
+    load_options how;
     how.device = o.where.kind == place_kind::device ? o.where.index : -1;
     how.in_lists = info.in_lists;
     how.weights = info.weights != weight_kind::none;

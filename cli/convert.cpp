@@ -12,6 +12,7 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "garner/hetero.hpp"
 #include "graph/convert.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
@@ -23,7 +24,7 @@ namespace garner {
 namespace {
 
 struct convert_arguments {
-  std::string in, out, from, to;
+  std::string in, out, from, to, split;
   bool undirected = false, directed = false, compact = false, keep_ids = false, no_check = false;
   convert_options how;
   cli::weight_arguments weights;
@@ -113,14 +114,64 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
+// "features, labels, train, valid, test": which files a type has.
+template <class... Files>
+std::string has(Files const&... files) {
+  std::vector<std::string> names;
+  (
+      [&](auto const& one) {
+        if (one.second) names.emplace_back(one.first);
+      }(files),
+      ...);
+  return names.empty() ? "" : fmt::format(", with {}", fmt::join(names, ", "));
+}
+
+// The folder of a data set to a manifest and its containers.
+void convert_folder(convert_arguments const& a) {
+  auto const start = std::chrono::steady_clock::now();
+  build_options const& b = a.how.build;
+  for (auto const& [said, option] :
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-lists"),
+        std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
+        std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
+        std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
+        std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
+        std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"), std::pair(a.no_check, "--no-check")})
+    if (said) fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
+  if (!a.out.ends_with(".json")) fail(errc::usage, "{}: is a folder; it becomes a manifest, whose name ends in .json", a.in);
+  cli::require_id_bytes(b.id_bytes);
+  a.pack.require_narrow(b.id_bytes);
+  a.budgets.apply({});
+  cli::say("{} (folder) -> {} (manifest)\ndirection: {}; duplicates, loops and ids: as they are\n", a.in, a.out,
+           a.undirected ? "undirected" : "directed");
+  cli::flush_out();
+  hetero_report const r = convert_hetero(a.in, a.out, {a.undirected, a.pack.compress, b.id_bytes, a.split});
+  for (auto const& note : r.notes) cli::say("note: {}\n", note);
+  for (vertex_type const& t : r.made.types)
+    cli::say("{}: {} vertices{}\n", t.name, cli::grouped(t.count),
+             has(std::pair("features", t.features), std::pair("labels", t.labels), std::pair("times", t.times), std::pair("train", t.train),
+                 std::pair("valid", t.valid), std::pair("test", t.test)));
+  std::uint64_t arcs = 0;
+  for (edge_type const& e : r.made.edges) {
+    cli::say("{} {} {}: {} edges{}\n", e.from, e.relation, e.to, cli::grouped(e.arcs),
+             has(std::pair("features", e.features), std::pair("times", e.times), std::pair("edge ids", e.edge_ids)));
+    arcs += e.arcs;
+  }
+  cli::say("{}: {} vertex types, {} edge types, {} edges; {:.2f} s\n", a.out, r.made.types.size(), r.made.edges.size(), cli::grouped(arcs),
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 void convert_file(convert_arguments& a) {
+  if (std::filesystem::is_directory(a.in)) return convert_folder(a);
+  if (a.out.ends_with(".json")) fail(errc::usage, "{}: a manifest is made of a folder, and {} is none", a.out, a.in);
+  if (!a.split.empty()) fail(errc::usage, "--split {}: is for a folder, and {} is none; leave it out", a.split, a.in);
   if (!a.from.empty()) a.how.read.from = parse_format(a.from);
   if (!a.to.empty()) a.how.to = parse_format(a.to);
   std::optional<standard_output> stream;
   std::string const in = a.in == "-" ? "/dev/stdin" : a.in;
   if (a.in == "-" && !a.how.read.from) fail(errc::usage, "-: standard input has no ending; say its format with --from");
   if (a.in == "-" && (*a.how.read.from == file_format::bel || *a.how.read.from == file_format::ldbc ||
-                      *a.how.read.from == file_format::npy || *a.how.read.from == file_format::gnr))
+                      *a.how.read.from == file_format::npy || *a.how.read.from == file_format::npz || *a.how.read.from == file_format::gnr))
     fail(errc::usage, "-: {} is not read from standard input; name the file", to_string(*a.how.read.from));
   if (a.out == "-") {
     if (!a.how.to) fail(errc::usage, "-: standard output has no ending; say its format with --to");
@@ -161,6 +212,7 @@ void add_convert(cli::program& p) {
   v.add("--columns", a->how.read.columns);
   v.add("--skip-lines", a->how.read.skip_lines);
   v.add("--id-bytes", a->how.build.id_bytes);
+  v.add("--split", a->split);
   v.add("--ignore-weights", a->how.read.ignore_weights);
   a->weights.add(v);
   a->pack.add(v);

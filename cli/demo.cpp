@@ -105,7 +105,7 @@ void run_demo(settings const& s) {
       o.variant = bfs_variant::levels;  // the same arcs in all modes, and nothing of them near
       o.device_budget = 0;
       o.check_certificate = true;
-      graph_load_options load;
+      load_options load;
       bool const on_device = where.kind == place_kind::device;
       load.edges = on_device ? default_tier(where, m.access) : tier::host;
       load.device = on_device ? where.index : -1;

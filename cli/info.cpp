@@ -42,7 +42,7 @@ json gather(settings const& s) {
   all["build"] = {{"cuda", device::built()},
                   {"cuda_toolkit", cuda_toolkit().empty() ? json() : json(cuda_toolkit())},
                   {"compiler", compiler()},
-                  {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy"}},
+                  {"reads", {"gnr", "el", "wel", "csv", "snap", "mtx", "gr", "metis", "sg", "wsg", "bel", "ldbc", "npy", "npz"}},
                   {"writes", {"gnr", "el", "wel", "mtx", "metis", "sg", "wsg", "bel"}},
                   {"places", device::built() ? json{"host", "simulated", "device"} : json{"host", "simulated"}},
                   {"jobs", {"bfs", "sssp", "components", "pagerank"}}};

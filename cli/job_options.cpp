@@ -71,7 +71,7 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.far_bytes(), ground.where);
   if (on_device) ground.device_limit = device_limit(ground.where);
   ground.link = what_crosses(ground.where, ground.edges);
-  graph_load_options how;
+  load_options how;
   how.edges = on_device ? ground.edges : garner::tier::host;  // elsewhere managed memory is host memory
   how.device = on_device ? ground.where.index : -1;
   how.in_lists = ground.needs.in_lists;

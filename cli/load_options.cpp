@@ -25,8 +25,8 @@ void load_arguments::add_loader(verb& v) {
   v.add("--multiprocessors", multiprocessors);
 }
 
-garner::load_options load_arguments::loader() const {
-  garner::load_options o;
+garner::loader_options load_arguments::loader() const {
+  garner::loader_options o;
   o.batch = batch;
   o.seed = seed;
   o.ahead = ahead, o.window = window;

@@ -15,7 +15,7 @@ struct load_arguments : loading_arguments {
 
   void add_rows(verb& v);
   void add_loader(verb& v);
-  garner::load_options loader() const;  // errc::usage where one is out of range
+  garner::loader_options loader() const;  // errc::usage where one is out of range
   // Bytes of --budget; unset: nobody said.
   std::optional<std::uint64_t> budget_bytes(std::uint64_t table_bytes) const;
   void check() const;

@@ -15,11 +15,11 @@ constexpr option_row table[] = {
     // --- by position ---
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
-     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .gnr, all but .npy and .gnr also with .gz "
-     "or "
-     ".zst; or kron:20 and so on; - is standard input (say --from)"},
+     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
+     "also with .gz or .zst; the folder of a data set; or kron:20 and so on; - is standard input (say --from)"},
     {"OUT", "", basic,
-     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; - is standard output (say --to)"},
+     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; - is "
+     "standard output (say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
@@ -40,8 +40,9 @@ constexpr option_row table[] = {
     {"--access", "ACCESS", advanced, "how a team reads a list: strided, merged, aligned, paged, copied"},
     {"--l2-bytes", "BYTES", advanced, "of a simulated run: the L2 before the link, as 50MiB (default: none)"},
     {"--device-budget", "BYTES", basic,
-     "bytes of far data cached on the device: directories of packed lists, best neighbours, first arcs, as 800MiB (default: a tenth of the "
-     "edge list, where there is room)"},
+     "bytes of far data cached on the device: directories of packed lists, best neighbours, short lists or first arcs, as 800MiB (default: "
+     "a "
+     "tenth of the edge list, where there is room)"},
     {"--host-budget", "BYTES", basic, "host memory that may be taken, as 8GiB (default: what the machine has)"},
     {"--device-memory", "BYTES", basic, "device memory that may be taken in all, as 8GiB (default: what is free)"},
 
@@ -82,7 +83,8 @@ constexpr option_row table[] = {
     // --- graphs made and changed ---
     {"--scale", "N", basic, "2^SCALE vertices"},
     {"--edge-factor", "N", basic, "edges drawn a vertex"},
-    {"--from", "FORMAT", basic, "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr"},
+    {"--from", "FORMAT", basic,
+     "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr"},
     {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, metis, sg, wsg, bel"},
     {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
     {"--directed", "", basic, "each edge goes one way"},
@@ -95,6 +97,7 @@ constexpr option_row table[] = {
     {"--columns", "LIST", basic,
      "of text with more columns: source, target and perhaps weight, by name or number, as src,dst,weight or 1,2,4"},
     {"--skip-lines", "N", basic, "lines of text to pass over: some files open with a line of counts"},
+    {"--split", "NAME", basic, "of a folder: which of the folders in split/ holds the training vertices, where there are several"},
     {"--id-bytes", "N", advanced, "bytes of a vertex id in the edge list, 4 or 8 (default: 4 where they fit)"},
     {"--ignore-weights", "", basic, "read the edges alone"},
     {"--weights", "LOW:HIGH", basic, "draw whole-number weights from LOW:HIGH, as 1:255"},

@@ -96,7 +96,7 @@ void reorder_file(reorder_arguments& a) {
   cli::say("memory: about {} of host memory\n", format_bytes(bytes));
   cli::flush_out();
   cli::require_memory(a.in, bytes, on_device ? relabel_near_bytes(info) : 0, where);
-  graph_load_options how;
+  load_options how;
   how.device = on_device ? where.index : -1;
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none;

@@ -80,7 +80,7 @@ graph_handle sample_arguments::load(graph_source& from, std::optional<garner::ti
                              (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
   require_memory(file, home, on_device ? near : 0, o.where);
   if (beside) require_on_peer(file, lists, o.where);
-  graph_load_options how;
+  load_options how;
   how.edges = on_device ? *o.edges : garner::tier::host;
   how.device = on_device ? o.where.index : -1;
   how.in_lists = in_lists && header.info.in_lists;

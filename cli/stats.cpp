@@ -4,6 +4,7 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "garner/hetero.hpp"
 #include "graph/reorder.hpp"
 #include "graph/source.hpp"
 #include "graph/summary.hpp"
@@ -97,16 +98,63 @@ void print_text(stats_options const& o, container_header const& h, graph_summary
   if (o.check) say("\nchecked: header, checksums, padding, offsets, targets and ids are right\n");
 }
 
+// A manifest: its types, and of each which files there are.
+template <class Files>
+std::string names_of(Files const& files) {
+  std::string all;
+  for (auto const& [name, file] : files)
+    if (file) all += (all.empty() ? "" : ", ") + std::string(name);
+  return all;
+}
+void print_manifest(stats_options const& o, hetero_manifest const& m) {
+  using files = std::vector<std::pair<char const*, std::optional<std::filesystem::path>>>;
+  auto const of_type = [](vertex_type const& t) {
+    return files{{"features", t.features}, {"labels", t.labels}, {"times", t.times},
+                 {"train", t.train},       {"valid", t.valid},   {"test", t.test}};
+  };
+  auto const of_edges = [](edge_type const& e) { return files{{"edge_ids", e.edge_ids}, {"times", e.times}, {"features", e.features}}; };
+  if (o.json) {
+    using json = nlohmann::ordered_json;
+    json j{{"file", o.file}, {"vertices", json::array()}, {"edges", json::array()}, {"checked", o.check}};
+    auto const with = [](json one, files const& all) {
+      for (auto const& [name, file] : all) one[name] = file ? json(file->string()) : json(nullptr);
+      return one;
+    };
+    for (vertex_type const& t : m.types) j["vertices"].push_back(with({{"name", t.name}, {"count", t.count}}, of_type(t)));
+    for (edge_type const& e : m.edges)
+      j["edges"].push_back(with(
+          {{"from", e.from}, {"relation", e.relation}, {"to", e.to}, {"arcs", e.arcs}, {"edges", e.edges}, {"lists", e.lists.string()}},
+          of_edges(e)));
+    return say("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
+  }
+  auto const row = [](std::string const& what, std::string const& count, std::string const& has) {
+    say("{:<40} {:>16}{}{}\n", what, count, has.empty() ? "" : "  ", has);
+  };
+  say("{}: manifest, {} vertex types, {} edge types\n\n", o.file, m.types.size(), m.edges.size());
+  row("vertices", "count", "files");
+  for (vertex_type const& t : m.types) row(t.name, grouped(t.count), names_of(of_type(t)));
+  say("\n");
+  row("edges", "arcs", "files");
+  for (edge_type const& e : m.edges) row(e.from + " " + e.relation + " " + e.to, grouped(e.arcs), names_of(of_edges(e)));
+  if (o.check) say("\nchecked: names, counts, sizes, training vertices, and every byte of the lists are right\n");
+}
+
 }  // namespace
 
 void add_stats(cli::program& p) {
   auto const o = std::make_shared<stats_options>();
   cli::verb& v = p.add("stats", "what a container holds: counts, degrees, sizes");
-  v.add("FILE", o->file).required();
+  v.add("FILE", o->file, "a container (.gnr), a manifest (.json), or a graph made in memory: kron:20, uniform:20, web:20:32").required();
   v.add("--check", o->check);
   v.add("--json", o->json);
   v.ends_with("Example: garner stats kron20.gnr --check");
   v.runs([o] {
+    if (o->file.ends_with(".json")) {
+      if (!o->check) return print_manifest(*o, read_manifest(o->file));
+      hetero_graph const g = hetero_graph::open(o->file);
+      for (edge_type const& e : g.edges()) check_container(e.lists);
+      return print_manifest(*o, {g.types(), g.edges()});
+    }
     graph_source const from(o->file);
     if (o->check && from.is_generated())
       fail(errc::usage, "{}: is made in memory, and there is no file to check; leave out --check", o->file);

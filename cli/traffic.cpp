@@ -126,7 +126,7 @@ json gather(traffic_arguments const& a) {
     cached_neighbours |= bytes_of_file_neighbours(p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
   }
-  graph_load_options load;
+  load_options load;
   load.check = !a.no_check;
   load.weights = kind == job_kind::sssp;
   load.in_lists = reads_in_lists(info, o);

@@ -148,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   bytes const b = data[0] & 1 ? cook({data + 1, data + size}, data[0] & 2) : bytes(data + 1, data + size);
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, b.data(), b.size(), 0) != static_cast<::ssize_t>(b.size())) std::abort();
 
-  graph_load_options how;
+  load_options how;
   bool const readable = works([&] {
     auto const info = read_header(file).info;
     how.in_lists = info.in_lists;

@@ -52,6 +52,13 @@ struct sampled_relation {
   std::span<std::int64_t const> times = {};  // one an edge, in the order of its lists; empty: none
 };
 
+// Seeds of one type: positions of its vertices. `times`: one a seed, where sampling is temporal; empty: those of the seeds' own.
+struct typed_seeds {
+  std::uint32_t type = 0;
+  std::span<std::int64_t const> seeds = {};
+  std::span<std::int64_t const> times = {};
+};
+
 // What one mini-batch drew. Arrays are near the place that sampled and stay until the next start() into it.
 class blocks {
  public:
@@ -106,11 +113,14 @@ class block_sampler {
   // where sampling is temporal; empty: those of the seeds' own.
   blocks sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
                 std::span<std::int64_t const> times = {});
+  // Seeds of several types, as the ends of edges are: each type at most once. Positions and trees are counted through, in this order.
+  blocks sample_types(std::uint64_t number, std::span<typed_seeds const> seeds);
   // The same in two halves. start() gives the work and does not wait: seeds are copied, if they are in host memory, and stay the caller's
   // until finish(), if they are near. finish() waits for that work alone. errc::input names a seed that is no vertex, its position and the
   // mini-batch; the sampler is then as it was.
   void start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type = 0,
              std::span<std::int64_t const> times = {});
+  void start_types(blocks& into, std::uint64_t number, std::span<typed_seeds const> seeds);
   void finish(blocks& of);
   void work_on(stream_ref stream);  // a stream of the caller's, from here on; empty: its own
 

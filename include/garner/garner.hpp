@@ -7,6 +7,7 @@
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
+#include "garner/hetero.hpp"      // hetero_graph: several types of vertices and edges; convert_hetero: of data sets
 #include "garner/jobs.hpp"        // bfs, sssp, components, pagerank; bfs_search and sssp_search for many sources
 #include "garner/load.hpp"        // loader, mini_batch: sampled ahead, rows gathered, handed over in time
 #include "garner/pagerank.hpp"    // pagerank_options, pagerank_run

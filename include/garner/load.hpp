@@ -36,7 +36,7 @@ struct loaded_table {
   std::optional<element> to = {};  // converted, as gather_options::to
 };
 
-struct load_options {
+struct loader_options {
   std::uint64_t batch = 1024;
   bool shuffle = true;
   bool drop_last = false;  // a mini-batch with fewer seeds than the others is left out
@@ -76,7 +76,7 @@ struct load_report {
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
-  std::vector<batch_times> times;  // of the first load_options::keep_times that were gathered
+  std::vector<batch_times> times;  // of the first loader_options::keep_times that were gathered
 };
 
 // Where a loader is, in words that a file keeps.
@@ -121,7 +121,7 @@ class loader {
  public:
   // `seeds`: positions of vertices of one type, each once. errc::usage for options out of range; errc::input for seeds that are no vertices
   // or stand twice, none, or a table with fewer rows than its type has vertices.
-  loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options = {},
+  loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options = {},
          std::vector<std::int64_t> times = {});
   ~loader();  // gives everything back; no thread is left
   loader(loader&&) noexcept;

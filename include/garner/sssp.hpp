@@ -20,8 +20,8 @@ struct sssp_options {
   sssp_variant variant = sssp_variant::near_far;
   access_mode access = access_mode::aligned;
   std::optional<tier> edges;  // where edge list and weights lie; unset: where the graph has them
-  // Bytes of far data cached on the device: directories of packed lists and weights, the first arcs with their weights. Unset: a
-  // tenth of the plain edge list. Place host and emogi keep none.
+  // Bytes of far data cached on the device: directories of packed lists and weights, the shortest lists (of packed ones the
+  // first arcs) with their weights. Unset: a tenth of the plain edge list. Place host and emogi keep none.
   std::optional<std::uint64_t> device_budget;
   std::optional<double> delta;     // near_far: how far beyond the least open distance is near; unset: from weights, then as the work goes
   std::uint32_t slice = 1024;      // a multiple of 32, 64 or more

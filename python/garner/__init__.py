@@ -23,21 +23,21 @@ _speak(_garner, globals())
 
 
 if _TYPE_CHECKING:
-    from . import torch as torch
+    from . import pyg as pyg, torch as torch
 
 
 def _later(name: str) -> _Any:
-    """garner.torch, once it is asked for: torch takes seconds to import, and is not needed otherwise."""
-    if name != "torch":
+    """garner.torch and garner.pyg, once they are asked for: torch takes seconds to import, and is not needed otherwise."""
+    if name not in ("torch", "pyg"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
     try:
-        return importlib.import_module(".torch", __name__)
+        return importlib.import_module("." + name, __name__)
     except ModuleNotFoundError as e:
-        if e.name != "torch":
+        if e.name not in ("torch", "torch_geometric"):
             raise
-        raise ImportError("garner.torch needs torch, which is not installed here", name="torch") from e
+        raise ImportError(f"garner.{name} needs {e.name}, which is not installed here", name=e.name) from e
 
 
 if not _TYPE_CHECKING:  # which else takes every name for one that is there

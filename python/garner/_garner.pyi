@@ -203,6 +203,113 @@ def generate(kind: str = 'kron', scale: int = 20, edge_factor: int = 16, seed: i
     Errors: InputError for an edge that cannot be (it is named), UsageError, OutOfMemory, FileError, Interrupted.
     """
 
+class VertexType:
+    """
+    A type of vertices: its name, how many there are, and where their arrays lie (None: nowhere).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def features(self) -> str | None:
+        """an .npy, a row a vertex"""
+
+    @property
+    def labels(self) -> str | None:
+        """an .npy, a row a vertex"""
+
+    @property
+    def times(self) -> str | None:
+        """an .npy of int64, one a vertex"""
+
+    @property
+    def train(self) -> str | None:
+        """an .npy of int64: training vertices"""
+
+    @property
+    def valid(self) -> str | None:
+        """an .npy of int64"""
+
+    @property
+    def test(self) -> str | None:
+        """an .npy of int64"""
+
+    def __repr__(self) -> str: ...
+
+class EdgeType:
+    """
+    A type of edges: a triple of names, how many there are, and where their arrays lie (None: nowhere).
+    """
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """(from, relation, to), as HeteroData names it"""
+
+    @property
+    def file(self) -> str | None:
+        """the container of its lists"""
+
+    @property
+    def arcs(self) -> int:
+        """entries of the lists"""
+
+    @property
+    def edges(self) -> int:
+        """of the data set: rows of features"""
+
+    @property
+    def edge_ids(self) -> str | None:
+        """
+        an .npy of int64: which of the edges each arc is; None: arc k is edge k
+        """
+
+    @property
+    def times(self) -> str | None:
+        """an .npy of int64, one an arc"""
+
+    @property
+    def features(self) -> str | None:
+        """an .npy, a row an edge"""
+
+    def __repr__(self) -> str: ...
+
+class HeteroGraph:
+    """
+    A graph of several types of vertices and edges, made by open_hetero. In the lists of an edge type (from, relation, to)
+    row v is a vertex of type `to`, and holds its neighbours of type `from`: what v pulls, as a CSC of PyG.
+    """
+
+    @property
+    def name(self) -> str:
+        """of its manifest, as messages call it"""
+
+    @property
+    def types(self) -> list[VertexType]: ...
+
+    @property
+    def edges(self) -> list[EdgeType]: ...
+
+    def lists(self, edge: tuple[str, str, str] | int) -> Graph:
+        """
+        The lists of an edge type, by its key or its place in edges. Not copied; while this HeteroGraph lives they stay where they are, so
+        that to() and reorder() of theirs are refused. They have as many rows as the larger of both types: those behind the last vertex
+        of type `to` are empty. Errors: InputError names the keys that there are.
+        """
+
+    def __repr__(self) -> str: ...
+
+def open_hetero(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: object = 'host', edges: str | None = None, weights: bool | None = None, in_lists: bool | None = None, check: bool = True) -> HeteroGraph:
+    """
+    Opens a manifest, as the program's `convert FOLDER NAME.json` makes it of OGB's, MAG240M's and IGB's folders.
+
+    place, edges, weights, in_lists, check: of every edge type, as of open()
+    Errors: FileError, InputError (it names the manifest, the key and the file), OutOfMemory.
+    """
+
 UNREACHED: int = -1
 
 NO_VERTEX: int = -1

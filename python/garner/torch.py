@@ -7,6 +7,7 @@ import torch
 import torch.utils.dlpack
 
 from . import _garner, tables
+from .batches import Loader as Loader, MiniBatch as MiniBatch, loader as loader
 from .errors import UsageError
 
 _whole = {torch.int32, torch.int64} | ({torch.uint64} if hasattr(torch, "uint64") else set())  # uint32 is widened, as in tables.py
@@ -174,4 +175,4 @@ def known(kind: str) -> torch.dtype | None:
     return found if isinstance(found, torch.dtype) else None
 
 
-__all__ = ["TieredTensor", "unified"]
+__all__ = ["Loader", "MiniBatch", "TieredTensor", "loader", "unified"]

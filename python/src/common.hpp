@@ -23,10 +23,12 @@ namespace nb = nanobind;
 
 void add_errors();
 void add_graphs(nb::module_& m);
+void add_hetero(nb::module_& m);
 void add_jobs(nb::module_& m);
 void add_features(nb::module_& m);
 void add_scores(nb::module_& m);
 void add_shared(nb::module_& m);
+void add_blocks(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
 

@@ -10,6 +10,7 @@ namespace garner::python {
 class py_graph {
  public:
   explicit py_graph(graph_handle&& g) : handle_(std::make_shared<graph_handle>(std::move(g))) {}
+  explicit py_graph(std::shared_ptr<graph_handle> g) : handle_(std::move(g)) {}  // of an owner of more
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
   // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws, it is what work() left of it.

@@ -16,7 +16,7 @@
 namespace garner {
 
 // The header's dictionary, as NumPy writes it: 'key': value, ... where a value is a string, a word or a tuple of numbers.
-struct npy_file::header {
+struct npy_layout::header {
   std::string const& file;
   std::string_view rest;
   std::string_view descr, order;
@@ -117,10 +117,11 @@ std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
 }  // namespace
 
 // Not waited for where it is a pipe: O_NONBLOCK.
-npy_file::npy_file(std::filesystem::path const& file) : name_(file.string()), fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+npy_file::npy_file(std::filesystem::path const& file, order allowed)
+    : npy_layout(file.string()), fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}", name_, std::strerror(errno));
   try {
-    parse();
+    open(allowed);
   } catch (...) {
     ::close(fd_);
     throw;
@@ -139,18 +140,22 @@ void npy_file::read(void* to, std::uint64_t n, std::uint64_t at) const {
 }
 
 std::shared_ptr<void const> npy_file::map() const {
-  std::uint64_t const bytes = head_ + rows() * row_bytes_;
+  std::uint64_t const bytes = head_bytes() + rows() * row_bytes();
   void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) fail(errno == ENOMEM ? errc::memory : errc::io, "{}: cannot be mapped: {}", name_, std::strerror(errno));
   ::madvise(at, bytes, MADV_RANDOM);  // rows are gathered from all over: what lies behind one is not wanted
   return {at, [bytes](void const* mapped) { ::munmap(const_cast<void*>(mapped), bytes); }};
 }
 
-void npy_file::parse() {
+void npy_file::open(order allowed) {
   struct stat about {};
   if (::fstat(fd_, &about) != 0) fail(errc::io, "{}: {}", name_, std::strerror(errno));
   if (!S_ISREG(about.st_mode)) fail(errc::input, "{}: is no regular file; write the table into a file", name_);
-  auto const size = static_cast<std::uint64_t>(about.st_size);
+  parse(
+      static_cast<std::uint64_t>(about.st_size), [this](void* to, std::uint64_t n, std::uint64_t at) { read(to, n, at); }, allowed);
+}
+
+void npy_layout::parse(std::uint64_t size, reader const& read, order allowed) {
   unsigned char start[12] = {};
   read(start, std::min<std::uint64_t>(size, sizeof start), 0);
   if (std::memcmp(start, "\x89GNR", 4) == 0 || std::memcmp(start, "GARNERTR", 8) == 0)
@@ -180,7 +185,8 @@ void npy_file::parse() {
   std::uint64_t const each = bytes_of_type(name_, type_);
   shape_ = std::move(h.shape);
   if (shape_.empty()) fail(errc::input, "{}: has 0 dimensions; the first of a table counts its rows, and any more make a row", name_);
-  if (h.order == "True" && std::count_if(shape_.begin(), shape_.end(), [](std::uint64_t n) { return n > 1; }) > 1)
+  by_columns_ = h.order == "True" && std::count_if(shape_.begin(), shape_.end(), [](std::uint64_t n) { return n > 1; }) > 1;
+  if (by_columns_ && allowed == order::by_rows)
     fail(errc::input, "{}: lies column by column (fortran_order); write it with numpy.save(file, numpy.ascontiguousarray(table))", name_);
   head_ = begin + length;
   element_bytes_ = row_bytes_ = each;

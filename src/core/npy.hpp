@@ -4,28 +4,54 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace garner {
 
-class npy_file {
+// What the header says, wherever the bytes come from: a file, or a part of an archive.
+class npy_layout {
  public:
-  // errc::io where it cannot be opened; errc::input where it is no array of NumPy's, not of one plain element type, big-endian, stored
-  // column by column, without dimensions, or not as long as its header says.
-  explicit npy_file(std::filesystem::path const& file);
-  ~npy_file();
-  npy_file(npy_file const&) = delete;
-  npy_file& operator=(npy_file const&) = delete;
+  // Bytes of the source from `at`; throws where it has not so many.
+  using reader = std::function<void(void* to, std::uint64_t n, std::uint64_t at)>;
+  enum class order : std::uint8_t { by_rows, any };  // any: column by column too (fortran_order), as by_columns() then says
+  // `size`: of the source in bytes. errc::input where it is no array of NumPy's, not of one plain element type, big-endian, stored column
+  // by column, without dimensions, or not as long as its header says.
+  npy_layout(std::string name, std::uint64_t size, reader const& read, order allowed = order::by_rows) : name_(std::move(name)) {
+    parse(size, read, allowed);
+  }
 
   std::string const& name() const { return name_; }
   std::string const& type() const { return type_; }  // as "<f4"
   std::vector<std::uint64_t> const& shape() const { return shape_; }
+  bool by_columns() const { return by_columns_; }
   std::uint64_t element_bytes() const { return element_bytes_; }
   std::uint64_t rows() const { return shape_[0]; }
   std::uint64_t row_bytes() const { return row_bytes_; }  // of all that shape_[0] counts
   std::uint64_t head_bytes() const { return head_; }      // before the data
+
+ protected:
+  explicit npy_layout(std::string name) : name_(std::move(name)) {}
+  void parse(std::uint64_t size, reader const& read, order allowed);
+  std::string name_;
+
+ private:
+  struct header;
+  std::string type_;
+  std::vector<std::uint64_t> shape_;
+  std::uint64_t element_bytes_ = 0, row_bytes_ = 0, head_ = 0;
+  bool by_columns_ = false;
+};
+
+class npy_file : public npy_layout {
+ public:
+  explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);  // errc::io where it cannot be opened
+  ~npy_file();
+  npy_file(npy_file const&) = delete;
+  npy_file& operator=(npy_file const&) = delete;
 
   // Bytes of the file from `at`; any thread may. errc::input where the file was cut meanwhile.
   void read(void* to, std::uint64_t n, std::uint64_t at) const;
@@ -34,12 +60,7 @@ class npy_file {
   std::shared_ptr<void const> map() const;
 
  private:
-  struct header;
-  void parse();
-
-  std::string name_, type_;
-  std::vector<std::uint64_t> shape_;
-  std::uint64_t element_bytes_ = 0, row_bytes_ = 0, head_ = 0;
+  void open(order allowed);
   int fd_;
 };
 

@@ -113,7 +113,7 @@ class section_reader {
   }
 
   // One direction of the edges; without `keep` targets and weights are only looked at.
-  edge_lists read_lists(bool in, graph_load_options const& how, bool keep) {
+  edge_lists read_lists(bool in, load_options const& how, bool keep) {
     auto const kind = [&](section_kind out) { return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 3 : 0)); };
     graph_info const& info = header.info;
     edge_lists lists;
@@ -135,7 +135,7 @@ class section_reader {
     return lists;
   }
   // Codes and their directory; unless they are kept, they are released after the check, which needs them whole.
-  void read_packed(edge_lists& lists, bool in, graph_load_options const& how, bool keep) {
+  void read_packed(edge_lists& lists, bool in, load_options const& how, bool keep) {
     auto const kind = [&](section_kind out, int k) {
       return static_cast<section_kind>(static_cast<std::uint32_t>(out) + (in ? 6 : 0) + static_cast<std::uint32_t>(k));
     };
@@ -219,7 +219,7 @@ class section_reader {
 
 container_header read_header(std::filesystem::path const& file) { return parse(input_file(file)); }
 
-graph load_graph(std::filesystem::path const& file, graph_load_options const& how) {
+graph load_graph(std::filesystem::path const& file, load_options const& how) {
   phase const timed{"container.load"};
   if (how.edges == tier::file)
     fail(errc::usage, "{}: edges cannot be loaded into the tier '{}'; name host, managed, device or peer", file.string(),
@@ -262,7 +262,7 @@ graph load_graph(std::filesystem::path const& file, graph_load_options const& ho
   return g;
 }
 
-std::uint64_t list_bytes(container_header const& header, graph_load_options const& how) {
+std::uint64_t list_bytes(container_header const& header, load_options const& how) {
   graph_info const& info = header.info;
   auto const one = [&](std::uint64_t words, std::uint64_t plain) { return info.packed ? words * 4 : info.edges * plain; };
   std::uint64_t bytes = one(header.words.out_targets, info.id_bytes) + (how.weights ? one(header.words.out_weights, 4) : 0);
@@ -282,7 +282,7 @@ buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in
 void check_container(std::filesystem::path const& file) {
   section_reader reader(file);
   reader.bar.emplace("checking", reader.header.file_bytes);
-  graph_load_options how;
+  load_options how;
   how.weights = reader.header.info.weights != weight_kind::none;
   if (reader.header.info.id_map) {
     auto const ids = reader.read_ids(true);

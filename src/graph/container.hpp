@@ -9,7 +9,7 @@
 
 namespace garner {
 
-struct graph_load_options {
+struct load_options {
   tier edges = tier::host;  // where targets and weights go: host, managed, device or peer
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
   bool in_lists =
@@ -63,10 +63,10 @@ struct container_header {
 };
 container_header read_header(std::filesystem::path const& file);
 // Of the lists that `how` loads.
-std::uint64_t list_bytes(container_header const& header, graph_load_options const& how);
+std::uint64_t list_bytes(container_header const& header, load_options const& how);
 // Offsets and ids always come into host memory. The info of the graph says what was loaded: in_lists and weights are false and none where
 // they stayed in the file.
-graph load_graph(std::filesystem::path const& file, graph_load_options const& how = {});
+graph load_graph(std::filesystem::path const& file, load_options const& how = {});
 // The out-offsets alone (vertices + 1 entries), for what needs only degrees.
 buffer<std::uint64_t> load_offsets(std::filesystem::path const& file, bool of_in_lists = false, bool check = true);
 void check_container(std::filesystem::path const& file);             // everything, as `garner stats --check`; memory for offsets and ids

@@ -24,8 +24,8 @@ bool must_build(graph_info const& has, build_options const& want) {
          (want.id_bytes && want.id_bytes != has.id_bytes) || want.numbering != numbering::automatic;
 }
 
-graph_load_options load_all(graph_info const& info, convert_options const& options) {
-  graph_load_options how;
+load_options load_all(graph_info const& info, convert_options const& options) {
+  load_options how;
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none && !options.read.ignore_weights;
   how.check = options.check;
@@ -113,7 +113,8 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
          strip_compression(out).compression);
   bool const weighted = plan.to == file_format::wel || plan.to == file_format::wsg;
   bool const none = plan.from == file_format::el || plan.from == file_format::sg || plan.from == file_format::npy ||
-                    options.read.ignore_weights || (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
+                    plan.from == file_format::npz || options.read.ignore_weights ||
+                    (plan.from == file_format::gnr && info_of(in).weights == weight_kind::none);
   if (weighted && none && !b.draw_weights)
     fail(errc::usage, "{}: there are no weights, which a .{} needs; write a .{} or draw some with --weights", out.string(),
          to_string(plan.to), to_string(plan.to).substr(1));

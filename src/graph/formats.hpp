@@ -17,7 +17,7 @@
 
 namespace garner {
 
-enum class file_format { el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr };
+enum class file_format { el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr };
 
 std::string_view to_string(file_format format);
 file_format parse_format(std::string_view name);  // errc::usage lists the choices
@@ -40,7 +40,7 @@ struct read_result {
 
 read_result read_edges(std::filesystem::path const& path, read_options const& options);
 
-// The same from an open stream, which may lie in memory; any format but bel, ldbc (several files), npy and gnr.
+// The same from an open stream, which may lie in memory; any format but bel, ldbc (several files), npy, npz and gnr.
 read_result read_edges(input_stream& in, file_format format, read_options const& options);
 read_result read_bel(input_stream& offsets, input_stream& targets, input_stream* weights, read_options const& options);
 read_result read_ldbc(input_stream& vertices, input_stream& edges, input_stream* properties, read_options const& options);
@@ -89,7 +89,9 @@ read_result read_mtx(input_stream& in, read_options const& options);
 read_result read_gr(input_stream& in, read_options const& options);
 read_result read_metis(input_stream& in, read_options const& options);
 read_result read_npy(std::filesystem::path const& path);
+read_result read_npz(std::filesystem::path const& path);
 std::uint64_t edges_of_npy(std::filesystem::path const& path);  // of its header
+std::uint64_t edges_of_npz(std::filesystem::path const& path);
 read_result read_sg(input_stream& in, bool weighted, read_options const& options);
 
 }  // namespace garner

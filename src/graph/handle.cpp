@@ -131,7 +131,7 @@ edge_list list_of(edge_array const& from) {
 
 graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
   return as_error([&] {
-    graph_load_options how;
+    load_options how;
     graph_source from(file);
     how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
     how.in_lists = o.in_lists.value_or(from.info().in_lists);

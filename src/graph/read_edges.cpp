@@ -13,8 +13,8 @@ namespace garner {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> names = {"el", "wel", "csv", "snap", "mtx", "gr", "metis",
-                                                    "sg", "wsg", "bel", "ldbc", "npy", "gnr"};
+constexpr std::array<std::string_view, 14> names = {"el", "wel", "csv", "snap", "mtx", "gr",  "metis",
+                                                    "sg", "wsg", "bel", "ldbc", "npy", "npz", "gnr"};
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -139,10 +139,13 @@ std::string ldbc_stem(std::filesystem::path const& path) {
 }
 
 bool is_written(file_format f) {
-  return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc && f != file_format::npy;
+  return f != file_format::snap && f != file_format::csv && f != file_format::gr && f != file_format::ldbc && f != file_format::npy &&
+         f != file_format::npz;
 }
 
-bool declares_vertices(file_format f) { return f >= file_format::mtx && f != file_format::npy && f != file_format::gnr; }
+bool declares_vertices(file_format f) {
+  return f >= file_format::mtx && f != file_format::npy && f != file_format::npz && f != file_format::gnr;
+}
 
 file_format format_of(std::filesystem::path const& path) {
   if (generated_by(path)) return file_format::gnr;
@@ -156,7 +159,7 @@ file_format format_of(std::filesystem::path const& path) {
     if (names[i] != "snap" && names[i] != "ldbc" && ends("." + std::string(names[i]))) return static_cast<file_format>(i);
   fail(errc::usage,
        "{}: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy "
-       ".gnr "
+       ".npz .gnr "
        "(also with .gz or .zst), or say "
        "--from FORMAT or --to FORMAT",
        path.string());
@@ -189,6 +192,7 @@ read_result read_edges(input_stream& in, file_format format, read_options const&
       case file_format::bel:
       case file_format::ldbc:
       case file_format::npy:
+      case file_format::npz:
       case file_format::gnr:
         fail(errc::usage, "{}: {} is not read from one stream; name the file", in.name(), to_string(format));
       default:
@@ -216,6 +220,7 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
     });
   refuse_foreign(format, path.string(), options);
   if (format == file_format::npy) return with_memory(path.string(), [&] { return read_npy(path); });
+  if (format == file_format::npz) return with_memory(path.string(), [&] { return read_npz(path); });
   input_stream in(path);
   return read_edges(in, format, options);
 }
@@ -240,6 +245,7 @@ std::uint64_t estimate_read_bytes(std::filesystem::path const& given, read_optio
   }
   constexpr std::uint64_t a_mib = 1u << 20;
   if (format == file_format::npy) return gives_once(path) ? 0 : edges_of_npy(path) * 16 + 2 * a_mib;
+  if (format == file_format::npz) return gives_once(path) ? 0 : edges_of_npz(path) * 16 + 2 * a_mib;
   if (format == file_format::bel) {
     for (char const* part : {".col", ".dst", ".val"})
       if (auto const found = find_any(bel_stem(path) + part); found && gives_once(*found)) return 0;

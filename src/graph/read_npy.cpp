@@ -1,12 +1,10 @@
-// An edge index: an array of NumPy's of shape (2, E), sources above targets as PyTorch Geometric has it, or (E, 2), an edge a row; whole
-// numbers of 4 or 8 bytes. Of shape (2, 2) it is read as (2, E). Cost: one pass; nothing is taken before the header is held against the
-// file.
+// Edge indices (edge_index.hpp) as edge lists: of an .npy, or the array edge_index of an .npz. Cost: one pass.
 #include <algorithm>
 #include <vector>
 
 #include "core/fail.hpp"
-#include "core/npy.hpp"
 #include "core/progress.hpp"
+#include "graph/edge_index.hpp"
 #include "graph/formats.hpp"
 #include "graph/reading_room.hpp"
 
@@ -15,60 +13,167 @@ namespace garner {
 namespace {
 
 template <class T>
-void read_index(npy_file const& file, bool columns, std::uint64_t count, edge_list& out) {
-  progress bar("reading", count * 2 * sizeof(T));
-  constexpr std::uint64_t step = 1u << 17;
-  std::vector<T> part(2 * step);
-  auto const id = [&](T value, std::uint64_t edge) {
-    if (std::is_signed_v<T> && value < 0)
-      fail(errc::input, "{}: edge {}: vertex {} is negative; vertex ids are whole numbers from 0", file.name(), edge,
-           static_cast<std::int64_t>(value));
-    if (static_cast<std::uint64_t>(value) == ~std::uint64_t{0})
-      fail(errc::input, "{}: edge {}: {} is too large for a vertex id; the largest is 18446744073709551614", file.name(), edge, value);
-    return static_cast<std::uint64_t>(value);
-  };
-  for (std::uint64_t first = 0; first < count; first += step) {
-    std::uint64_t const n = std::min(step, count - first);
-    if (columns) {
-      file.read(part.data(), n * sizeof(T), file.head_bytes() + first * sizeof(T));
-      file.read(part.data() + n, n * sizeof(T), file.head_bytes() + (count + first) * sizeof(T));
-    } else {
-      file.read(part.data(), 2 * n * sizeof(T), file.head_bytes() + 2 * first * sizeof(T));
-    }
-    for (std::uint64_t i = 0; i < n; ++i)
-      out.arcs.push_back({id(part[columns ? i : 2 * i], first + i), id(part[columns ? n + i : 2 * i + 1], first + i)});
-    bar.advance(2 * n * sizeof(T));
-  }
+void widen(void const* from, std::uint64_t n, std::uint64_t* to, std::uint64_t step) {  // a negative number keeps its sign
+  auto const* const values = static_cast<T const*>(from);
+  for (std::uint64_t i = 0; i < n; ++i) to[i * step] = static_cast<std::uint64_t>(values[i]);
+}
+void widen(edge_index::form const& is, void const* from, std::uint64_t n, std::uint64_t* to, std::uint64_t step) {
+  if (is.wide) widen<std::uint64_t>(from, n, to, step);
+  else if (is.is_signed) widen<std::int32_t>(from, n, to, step);
+  else widen<std::uint32_t>(from, n, to, step);
 }
 
-// Whether it is (2, E), and E.
-std::pair<bool, std::uint64_t> shape_of(npy_file const& file) {
-  auto const& s = file.shape();
-  if (s.size() != 2 || (s[0] != 2 && s[1] != 2))
-    fail(errc::input, "{}: an array ({}) is no edge index; (2, E) or (E, 2) is", file.name(), fmt::join(s, ", "));
-  return {s[0] == 2, s[0] == 2 ? s[1] : s[0]};
+constexpr std::uint64_t step = 1u << 17;
+
+// What is said of an edge index that was read though nobody can know how.
+void note_shape(edge_index::form const& is, std::string const& name, std::vector<std::string>& notes) {
+  if (is.either) notes.push_back(fmt::format("{}: of shape (2, 2) it could be either; read as (2, E), sources above targets", name));
 }
 
 }  // namespace
 
-std::uint64_t edges_of_npy(std::filesystem::path const& path) { return shape_of(npy_file(path)).second; }
-
-read_result read_npy(std::filesystem::path const& path) {
-  npy_file const file(path);
-  auto const [columns, count] = shape_of(file);
-  read_result result;
-  reading_room room(file.name());
-  room.reserve(result.edges.arcs, count);
-  if (file.type() == "<i8") read_index<std::int64_t>(file, columns, count, result.edges);
-  else if (file.type() == "<u8") read_index<std::uint64_t>(file, columns, count, result.edges);
-  else if (file.type() == "<i4") read_index<std::int32_t>(file, columns, count, result.edges);
-  else if (file.type() == "<u4") read_index<std::uint32_t>(file, columns, count, result.edges);
-  else
+edge_index::form edge_index::form_of(npy_layout const& array, bool rows_if_either) {
+  auto const& s = array.shape();
+  std::string const& type = array.type();
+  if (s.size() != 2 || (s[0] != 2 && s[1] != 2))
+    fail(errc::input, "{}: an array ({}) is no edge index; (2, E) or (E, 2) is", array.name(), fmt::join(s, ", "));
+  form is;
+  is.either = s[0] == 2 && s[1] == 2 && !rows_if_either;
+  bool const above = s[0] == 2 && !(s[1] == 2 && rows_if_either);
+  is.count = above ? s[1] : s[0];
+  is.apart = above != array.by_columns();
+  is.wide = type == "<i8" || type == "<u8";
+  is.is_signed = type == "<i8" || type == "<i4";
+  if (!is.wide && !is.is_signed && type != "<u4")
     fail(errc::input,
          "{}: elements are {}; an edge index has whole numbers of 4 or 8 bytes: write it with numpy.save(file, "
          "index.astype('<i8'))",
-         file.name(), file.type());
+         array.name(), type);
+  return is;
+}
+
+void edge_index::read(std::uint64_t first, std::uint64_t n, arc* to) const {
+  static_assert(sizeof(arc) == 2 * sizeof(std::uint64_t));
+  std::uint64_t const bytes = form_.wide ? 8 : 4;
+  thread_local std::vector<char> part;
+  part.resize(2 * n * bytes);
+  if (form_.apart) {
+    file_.read(part.data(), n * bytes, file_.head_bytes() + first * bytes);
+    file_.read(part.data() + n * bytes, n * bytes, file_.head_bytes() + (form_.count + first) * bytes);
+    widen(form_, part.data(), n, &to->source, 2);
+    widen(form_, part.data() + n * bytes, n, &to->target, 2);
+  } else {
+    file_.read(part.data(), 2 * n * bytes, file_.head_bytes() + 2 * first * bytes);
+    widen(form_, part.data(), 2 * n, &to->source, 1);
+  }
+}
+
+void edge_index::check(form const& is, std::string const& name, arc const& edge, std::uint64_t number) {
+  for (std::uint64_t const id : {edge.source, edge.target}) {
+    if (is.is_signed && id >> 63)
+      fail(errc::input, "{}: edge {}: vertex {} is negative; vertex ids are whole numbers from 0", name, number,
+           static_cast<std::int64_t>(id));
+    if (id == ~std::uint64_t{0})
+      fail(errc::input, "{}: edge {}: {} is too large for a vertex id; the largest is 18446744073709551614", name, number, id);
+  }
+}
+
+read_result read_npy(std::filesystem::path const& path) {
+  edge_index const index(path);
+  read_result result;
+  note_shape(index.is(), index.name(), result.notes);
+  std::uint64_t const count = index.count();
+  reading_room room(index.name());
+  room.reserve(result.edges.arcs, count);
+  result.edges.arcs.resize(count);
+  progress bar("reading", count);
+  for (std::uint64_t first = 0; first < count; first += step) {
+    check_interrupted();
+    std::uint64_t const n = std::min(step, count - first);
+    index.read(first, n, &result.edges.arcs[first]);
+    for (std::uint64_t i = first; i < first + n; ++i) edge_index::check(index.is(), index.name(), result.edges.arcs[i], i);
+    bar.advance(n);
+  }
   return result;
+}
+
+std::uint64_t edges_of_npy(std::filesystem::path const& path) { return edge_index(path).count(); }
+
+zipped_array::zipped_array(zip_file const& in, std::string const& name, npy_layout::order allowed)
+    : member_(in,
+              [&]() -> zip_file::entry const& {
+                if (auto const* const found = in.find(name + ".npy")) return *found;
+                std::vector<std::string> names;
+                for (auto const& e : in.entries()) names.push_back(e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name);
+                if (names.size() > 12) names.resize(12);
+                fail(errc::input, "{}: holds no array '{}'; its arrays are {}", in.name(), name,
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+              }()),
+      layout_(
+          in.name() + ": " + name, member_.size(),
+          [this, seen = std::vector<char>()](void* to, std::uint64_t n, std::uint64_t at) mutable {  // a header is read twice in places
+            if (std::uint64_t const had = seen.size(); at + n > had) {
+              seen.resize(at + n);
+              member_.read(seen.data() + had, at + n - had);
+            }
+            std::copy_n(seen.data() + at, n, static_cast<char*>(to));
+          },
+          allowed) {}
+
+namespace {
+
+// What OGB writes beside its edges; unset where it is not there.
+std::optional<std::uint64_t> declared_vertices(zip_file const& file) {
+  if (!file.find("num_nodes_list.npy")) return {};
+  zipped_array counts(file, "num_nodes_list");
+  if (counts.layout().type() != "<i8" || counts.layout().shape() != std::vector<std::uint64_t>{1})
+    fail(errc::input, "{}: an array ({}) of {}: one graph is read, whose vertices one number of 8 bytes counts", counts.layout().name(),
+         fmt::join(counts.layout().shape(), ", "), counts.layout().type());
+  std::int64_t vertices = 0;
+  counts.read(&vertices, sizeof vertices);
+  if (vertices < 0) fail(errc::input, "{}: {} vertices; there are 0 or more", counts.layout().name(), vertices);
+  return static_cast<std::uint64_t>(vertices);
+}
+
+}  // namespace
+
+read_result read_npz(std::filesystem::path const& path) {
+  zip_file const file(path);
+  read_result result;
+  std::optional<std::uint64_t> const declared = declared_vertices(file);
+  result.edges.vertices = declared.value_or(0);
+  zipped_array index(file, "edge_index", npy_layout::order::any);
+  edge_index::form const is = edge_index::form_of(index.layout());
+  note_shape(is, index.layout().name(), result.notes);
+  reading_room room(file.name());
+  room.reserve(result.edges.arcs, is.count);
+  result.edges.arcs.resize(is.count);
+  std::vector<char> part(step * (is.wide ? 8 : 4));
+  progress bar("reading", 2 * is.count);
+  std::uint64_t* const words = is.count ? &result.edges.arcs[0].source : nullptr;
+  // Where numbers stand apart: one pass fills the sources, one the targets.
+  for (std::uint64_t pass = 0, passes = is.apart ? 2 : 1; pass < passes; ++pass) {
+    std::uint64_t const all = is.apart ? is.count : 2 * is.count, apart = is.apart ? 2 : 1;
+    for (std::uint64_t first = 0; first < all; first += step) {
+      std::uint64_t const n = std::min(step, all - first);
+      index.read(part.data(), n * (is.wide ? 8 : 4));
+      widen(is, part.data(), n, words + first * apart + pass, apart);
+      bar.advance(n);
+    }
+  }
+  for (std::uint64_t i = 0; i < is.count; ++i) {
+    arc const& a = result.edges.arcs[i];
+    edge_index::check(is, index.layout().name(), a, i);
+    if (declared && std::max(a.source, a.target) >= *declared)
+      fail(errc::input, "{}: edge {}: {} -> {}: of {} vertices, as num_nodes_list counts them, the ids end at {}", index.layout().name(), i,
+           a.source, a.target, *declared, std::max<std::uint64_t>(*declared, 1) - 1);
+  }
+  return result;
+}
+
+std::uint64_t edges_of_npz(std::filesystem::path const& path) {
+  zip_file const file(path);
+  return edge_index::form_of(zipped_array(file, "edge_index", npy_layout::order::any).layout()).count;
 }
 
 }  // namespace garner

@@ -76,7 +76,7 @@ std::uint64_t graph_source::making_bytes(bool for_device) const {
   return bytes_to_transpose(i) + (for_device ? 2 * i.edges * (i.id_bytes + (i.weights == weight_kind::none ? 0 : 4)) : 0);
 }
 
-graph graph_source::load(graph_load_options const& how) {
+graph graph_source::load(load_options const& how) {
   bool const makes = how.in_lists && makes_in_lists_;
   if (!generated_ && !makes) return load_graph(name_, how);
   graph g;
@@ -86,7 +86,7 @@ graph graph_source::load(graph_load_options const& how) {
     g = std::move(*made_);
     made_.reset();
   } else {
-    graph_load_options home = how;
+    load_options home = how;
     home.in_lists = false, home.edges = tier::host, home.device = -1;
     g = load_graph(name_, home);
   }

@@ -30,7 +30,7 @@ class graph_source {
   std::uint64_t making_bytes(bool for_device) const;
   double making_ms() const { return making_ms_; }
 
-  graph load(graph_load_options const& how);  // once, of a generated one
+  graph load(load_options const& how);  // once, of a generated one
   // As load_offsets; empty where only the making of in-lists would tell them.
   buffer<std::uint64_t> offsets(bool of_in_lists = false, bool check = true) const;
 

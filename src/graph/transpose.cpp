@@ -12,24 +12,11 @@
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/pack.hpp"
-#include "graph/sort_list.hpp"
+#include "graph/sort_lists.hpp"
 
 namespace garner {
 
 namespace {
-
-// Vertices in parts of about 2^16 arcs, by the offsets.
-template <class F>
-void each_part(std::uint64_t const* offsets, std::uint64_t vertices, F const& f) {
-  constexpr std::uint64_t step = 1u << 16;
-  shared_pool().run(offsets[vertices] / step + 1, 1, [&](std::uint64_t part, std::uint64_t last) {
-    for (; part < last; ++part) {
-      check_interrupted();
-      f(static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + vertices, part * step) - offsets),
-        static_cast<std::uint64_t>(std::lower_bound(offsets, offsets + vertices, (part + 1) * step) - offsets));
-    }
-  });
-}
 
 template <class Id>
 edge_lists transposed(executor& x, graph_info const& info, edge_lists const& from) {
@@ -63,43 +50,7 @@ edge_lists transposed(executor& x, graph_info const& info, edge_lists const& fro
         if (weighted) to_weights[k] = weights[i];
       }
   });
-  // Threads left them in any order.
-  std::uint64_t const* const offsets = to.offsets.data();
-  int const id_bits = static_cast<int>(std::bit_width(n));
-  auto const key = [&](std::uint64_t i) { return std::uint64_t{sources[i]} << 32 | to_weights[i]; };
-  auto const put = [&](std::uint64_t i, std::uint64_t k) {
-    sources[i] = static_cast<Id>(k >> 32);
-    to_weights[i] = static_cast<std::uint32_t>(k);
-  };
-  std::atomic<bool> long_ones{false};
-  each_part(offsets, n, [&](std::uint64_t v, std::uint64_t last) {
-    std::vector<std::uint64_t> keys, spare;
-    std::vector<Id> spare_sources;
-    for (; v < last; ++v) {
-      std::uint64_t const first = offsets[v], count = offsets[v + 1] - first;
-      if (count > longest_alone) long_ones = true;
-      if (count < 2 || count > longest_alone) continue;
-      if (!weighted) {
-        sort_list(sources + first, count, spare_sources, 0, id_bits);
-        continue;
-      }
-      keys.resize(count);
-      for (std::uint64_t i = 0; i < count; ++i) keys[i] = key(first + i);
-      sort_list(keys.data(), count, spare, 32, 32 + id_bits);
-      for (std::uint64_t i = 0; i < count; ++i) put(first + i, keys[i]);
-    }
-  });
-  for (std::uint64_t v = 0; long_ones && v < n; ++v) {
-    std::uint64_t const first = offsets[v], count = offsets[v + 1] - first;
-    if (count <= longest_alone) continue;
-    buffer<std::uint64_t> keys(tier::host, count, -1, "a long list, to sort"), spare(tier::host, count, -1, "a long list, to sort");
-    for (std::uint64_t i = 0; i < count; ++i) keys[i] = weighted ? key(first + i) : std::uint64_t{sources[first + i]};
-    std::span<std::uint64_t> const in_order = sort(x, keys.span(), spare.span());
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (weighted) put(first + i, in_order[i]);
-      else sources[first + i] = static_cast<Id>(in_order[i]);
-    }
-  }
+  sort_lists(x, to.offsets.data(), n, static_cast<int>(std::bit_width(n)), sources, to_weights);  // threads left them in any order
   return to;
 }
 

@@ -131,7 +131,7 @@ void mini_batch::use_on(stream_ref stream) {
 struct loader::impl {
   block_sampler& sampler;
   std::vector<loaded_table> tables;
-  load_options o;
+  loader_options o;
   std::vector<std::int64_t> times;
   executor x;  // of gathers
   buffer<std::int64_t> seeds;
@@ -144,7 +144,7 @@ struct loader::impl {
   bool at_end = false;                      // of the epoch: next() begins another
   event made;                               // with core->made, where the device's clock counts from
 
-  impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, load_options const& options,
+  impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
     check(from);
@@ -346,8 +346,8 @@ struct loader::impl {
         for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
       }
       j.began = since_made();
-      sampler.inside().start(j.drawn->inside(), j.order->epoch * a_epoch + j.index, j.order->ids.data() + j.first, j.count, o.seed_type,
-                             at.data(), at.size(), at.empty());
+      typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
+      sampler.inside().start(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
     }
   }
   void finish(group& g) {
@@ -562,7 +562,7 @@ struct loader::impl {
   }
 };
 
-loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, load_options const& options,
+loader::loader(block_sampler& sampler, std::vector<loaded_table> tables, std::vector<std::int64_t> seeds, loader_options const& options,
                std::vector<std::int64_t> times)
     : impl_(as_error([&] { return std::make_unique<impl>(sampler, std::move(tables), seeds, options, std::move(times)); })) {}
 loader::~loader() = default;

@@ -106,16 +106,22 @@ struct hop_of_relation {
 struct begin_batch {
   std::uint64_t* c;
   counter_map map;
-  std::uint32_t type;
-  std::uint64_t seeds;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t) const {
     for (std::uint32_t k = 0; k < map.history(map.hops + 1); ++k) c[k] = 0;
     c[map.bad] = nothing;
-    c[map.count(type)] = seeds;
   }
 };
+struct count_seeds {
+  std::uint64_t *count, seeds;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    *count = seeds;
+  }
+};
+// Those of one type; `first`: how many of other types stand before them.
 struct take_seeds {
+  std::uint64_t first;
   std::int64_t const *seeds, *times, *times_of_type;
   std::uint64_t vertices;
   void const* inside;  // by position, the internal id; null: the same
@@ -129,14 +135,14 @@ struct take_seeds {
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     auto v = static_cast<std::uint64_t>(seeds[i]);
     if (v >= vertices) {
-      atomic_min(bad, i);
+      atomic_min(bad, first + i);
       v = 0;
     }
-    if (tree_time) tree_time[i] = times ? times[i] : times_of_type[v];
+    if (tree_time) tree_time[first + i] = times ? times[i] : times_of_type[v];
     if (inside) v = id_bytes == 8 ? static_cast<std::uint64_t const*>(inside)[v] : static_cast<std::uint32_t const*>(inside)[v];
     ids[i] = static_cast<std::int64_t>(v);
-    if (tree) tree[i] = static_cast<std::uint32_t>(i);
-    atomic_min(places.place + places.insert(v, i), static_cast<std::uint32_t>(i));
+    if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
+    atomic_min(places.place + places.insert(v, first + i), static_cast<std::uint32_t>(i));
   }
 };
 // Hop `hop` draws for those that the hop before reached, or for all; `hops`: nothing is drawn any more.
@@ -680,7 +686,7 @@ struct block_sampler::parts::impl {
     std::uint64_t* const c = counters.data();
     auto const clock = std::chrono::steady_clock::now();
     b.begun.record(x);
-    for_each_item<1>(x, 1, begin_batch{c, map, b.seed_type, b.seeds});
+    for_each_item<1>(x, 1, begin_batch{c, map});
     if (o.disjoint)
       for (type_parts const& t : types) {
         x.fill(t.keys.data(), 0xff, t.keys.bytes());
@@ -690,11 +696,13 @@ struct block_sampler::parts::impl {
       x.wait();
       make(tree_time, b.seeds + b.seeds / 2, "times of seeds");
     }
-    type_parts const& seed_type = types[b.seed_type];
-    for_each_item<1>(x, b.seeds,
-                     take_seeds{b.seed_at, b.time_at, seed_type.times.data(), seed_type.vertices, inside.data(), inside_bytes,
-                                table_of(b.seed_type, b.seeds), b.types[b.seed_type].ids.data(), b.types[b.seed_type].tree.data(),
-                                o.temporal ? tree_time.data() : nullptr, c + counter_map::bad});
+    for (blocks::parts::group const& g : b.groups) {
+      for_each_item<1>(x, 1, count_seeds{c + map.count(g.type), g.count});
+      for_each_item<1>(x, g.count,
+                       take_seeds{g.first, g.seeds, g.times, types[g.type].times.data(), types[g.type].vertices, inside.data(),
+                                  inside_bytes, table_of(g.type, b.seeds), b.types[g.type].ids.data(), b.types[g.type].tree.data(),
+                                  o.temporal ? tree_time.data() : nullptr, c + counter_map::bad});
+    }
     for (std::uint32_t h = 0; h < map.hops; ++h) {
       for_each_item<1>(x, 1, begin_hop{c, map, h, o.rule == hop_rule::all});
       for (std::uint32_t r = 0; r < map.relations; ++r)
@@ -870,27 +878,41 @@ std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {
   return impl_->types[type].vertices;
 }
 
-void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::int64_t const* seeds, std::uint64_t count, std::uint32_t type,
-                                 std::int64_t const* times, std::uint64_t time_count, bool near) {
+void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;
-  if (type >= s.types.size()) fail(errc::usage, "seeds of type {}: there are {} types of vertices", type, s.types.size());
+  std::uint64_t count = 0;
+  std::vector<bool> given(s.types.size());
+  for (auto const& [type, ids, times] : seeds) {
+    if (type >= s.types.size()) fail(errc::usage, "seeds of type {}: there are {} types of vertices", type, s.types.size());
+    if (given[type]) fail(errc::usage, "mini-batch {}: seeds of type {} twice; give those of a type together", number, type);
+    given[type] = true;
+    if (s.o.temporal && times.empty() && !ids.empty() && s.types[type].times.empty())
+      fail(errc::usage, "mini-batch {}: temporal sampling from seeds that have no times; give each one", number);
+    if (!times.empty() && times.size() != ids.size())
+      fail(errc::usage, "mini-batch {}: {} times for {} seeds", number, times.size(), ids.size());
+    if (!ids.empty() && s.types[type].vertices == 0)
+      fail_id("mini-batch {}: {} seeds of type {}, which has no vertices", number, ids.size(), type);
+    count += ids.size();
+  }
   if (count >= none) fail(errc::usage, "a mini-batch of {} seeds; 2^32 - 2 is the most", count);
-  if (s.o.temporal && time_count == 0 && s.types[type].times.empty())
-    fail(errc::usage, "mini-batch {}: temporal sampling from seeds that have no times; give each one", number);
-  if (time_count && time_count != count) fail(errc::usage, "mini-batch {}: {} times for {} seeds", number, time_count, count);
-  if (count && s.types[type].vertices == 0) fail_id("mini-batch {}: {} seeds of type {}, which has no vertices", number, count, type);
   b.done.wait();
-  b.number = number, b.seeds = count, b.seed_type = type, b.where = s.x.where();
-  auto const staged = [&](buffer<std::int64_t>& to, std::int64_t const* from) -> std::int64_t const* {
-    if (near || !from) return from;
+  b.number = number, b.seeds = count, b.where = s.x.where();
+  auto const staged = [&](buffer<std::int64_t>& to, std::uint64_t first, std::span<std::int64_t const> from) -> std::int64_t const* {
+    if (near || from.empty()) return from.data();
+    if (s.x.on_device() && device::reads(s.x.device(), from.data()) && !device::pinned_from(from.data())) return from.data();
     if (to.size() < count) to = {tier::host, count, s.x.device(), "seeds of a mini-batch"};
-    std::copy_n(from, count, to.data());
-    return to.data();
+    std::copy_n(from.data(), from.size(), to.data() + first);
+    return to.data() + first;
   };
-  b.seed_at = staged(b.seed_room, seeds);
-  b.time_at = time_count ? staged(b.time_room, times) : nullptr;
-  bool const too_small =
-      !s.sized || s.room.vertices[type] < count || (s.o.disjoint && 2 * s.room.vertices[type] < count);  // seeds always have room
+  b.groups.clear();
+  bool too_small = !s.sized;
+  std::uint64_t first = 0;
+  for (auto const& [type, ids, times] : seeds) {
+    b.groups.push_back(
+        {type, first, ids.size(), staged(b.seed_room, first, ids), times.empty() ? nullptr : staged(b.time_room, first, times)});
+    too_small |= s.room.vertices[type] < count || (s.o.disjoint && 2 * s.room.vertices[type] < count);  // seeds always have room
+    first += ids.size();
+  }
   if (too_small) s.guess(count);
   s.give(b);
   b.pending = true;
@@ -905,9 +927,10 @@ void block_sampler::parts::finish(blocks::parts& b) {
     std::uint64_t const* const c = b.counted.data();
     if (c[counter_map::bad] != nothing) {
       std::uint64_t const i = c[counter_map::bad];
-      std::int64_t const id = s.x.read(b.seed_at + i);
-      fail_id("seed {} at position {} of mini-batch {}: there are vertices 0 to {}{}", id, i, b.number, s.types[b.seed_type].vertices - 1,
-              s.types.size() > 1 ? fmt::format(" of type {}", b.seed_type) : "");
+      auto const g = std::find_if(b.groups.begin(), b.groups.end(), [&](auto const& one) { return i - one.first < one.count; });
+      std::int64_t const id = s.x.read(g->seeds + (i - g->first));
+      fail_id("seed {} at position {} of mini-batch {}: there are vertices 0 to {}{}", id, i, b.number, s.types[g->type].vertices - 1,
+              s.types.size() > 1 ? fmt::format(" of type {}", g->type) : "");
     }
     if (!c[counter_map::over]) break;
     s.x.wait();

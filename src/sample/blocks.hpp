@@ -36,11 +36,15 @@ struct blocks::parts {
   std::vector<of_type> types;
   std::vector<of_relation> relations;
   std::uint64_t number = 0, seeds = 0, drawn = 0;
-  std::uint32_t seed_type = 0;
   place where;
   // Of the work that was given: seeds and times where the place reads them, counters where the host does.
+  struct group {  // of one type; the first of them is seed number `first` of all
+    std::uint32_t type;
+    std::uint64_t first, count;
+    std::int64_t const *seeds, *times;
+  };
+  std::vector<group> groups;
   buffer<std::int64_t> seed_room, time_room;
-  std::int64_t const *seed_at = nullptr, *time_at = nullptr;
   buffer<std::uint64_t> counted;
   event begun, done;
   double ms = 0;  // of the work, by the clock of where it ran
@@ -66,8 +70,8 @@ struct block_sampler::parts {
   ~parts();
 
   executor& at();
-  void start(blocks::parts& into, std::uint64_t number, std::int64_t const* seeds, std::uint64_t count, std::uint32_t type,
-             std::int64_t const* times, std::uint64_t time_count, bool near);
+  // `near`: all seeds are near, whatever the addresses look like; else what is in host memory is copied.
+  void start(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
   void finish(blocks::parts& of);
   void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
   traffic take_traffic();

@@ -68,7 +68,8 @@ executor& neighbour_sampler::at() { return impl_->sampler.at(); }
 std::uint64_t neighbour_sampler::sample(std::uint64_t number, std::uint64_t const* train, std::uint64_t count) {
   phase const timed{"sample.batch"};
   blocks::parts& b = impl_->drawn.inside();
-  impl_->sampler.start(b, number, reinterpret_cast<std::int64_t const*>(train), count, 0, nullptr, 0, true);
+  typed_seeds const seeds{0, {reinterpret_cast<std::int64_t const*>(train), count}, {}};
+  impl_->sampler.start(b, number, {&seeds, 1}, true);
   impl_->sampler.finish(b);
   impl_->edges += b.drawn;
   return row_count();

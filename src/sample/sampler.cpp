@@ -107,18 +107,22 @@ block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
 
 blocks block_sampler::sample(std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
                              std::span<std::int64_t const> times) {
+  typed_seeds const one{type, seeds, times};
+  return sample_types(number, {&one, 1});
+}
+blocks block_sampler::sample_types(std::uint64_t number, std::span<typed_seeds const> seeds) {
   blocks b;
-  start(b, number, seeds, type, times);
+  start_types(b, number, seeds);
   finish(b);
   return b;
 }
 void block_sampler::start(blocks& into, std::uint64_t number, std::span<std::int64_t const> seeds, std::uint32_t type,
                           std::span<std::int64_t const> times) {
-  as_error([&] {
-    executor& x = parts_->at();
-    bool const near = x.on_device() && !seeds.empty() && device::reads(x.device(), seeds.data()) && !device::pinned_from(seeds.data());
-    parts_->start(into.inside(), number, seeds.data(), seeds.size(), type, times.data(), times.size(), near);
-  });
+  typed_seeds const one{type, seeds, times};
+  start_types(into, number, {&one, 1});
+}
+void block_sampler::start_types(blocks& into, std::uint64_t number, std::span<typed_seeds const> seeds) {
+  as_error([&] { parts_->start(into.inside(), number, seeds, false); });
 }
 void block_sampler::finish(blocks& of) {
   phase const timed{"sample.batch"};

@@ -72,19 +72,46 @@ struct newly_visited {
 
 // What a bottom-up level did so far. Kernels read it too, so that one tells the next whether it is worth its time.
 struct level_counts {
-  run_traffic asked;
   std::uint64_t open;            // vertices whose cached neighbours did not answer, and who have neighbours beside them
   std::uint64_t tried, claimed;  // cached neighbours of the sample: looked at, and open until then
 };
+// What teams asked for, a line of memory to itself: millions of them adding to one would take turns.
+struct alignas(64) asked_slot {
+  run_traffic asked;
+  GARNER_HD void add(run_traffic const& more) {
+    for (int k = 0; k < 4; ++k)
+      if (more.requests[k]) atomic_add(&asked.requests[k], more.requests[k]);
+    if (more.useful) atomic_add(&asked.useful, more.useful);
+  }
+};
+constexpr std::uint64_t asked_slots = 256;
+
+// What the cached neighbours of v say.
+struct near_answer {
+  static constexpr std::uint32_t nothing = ~0u - 1, open = ~0u;  // else: the one that is in the frontier
+  template <class Id>
+  GARNER_HD static std::uint32_t of(csr_view<Id> const& in, cached_neighbours_view const& cached, std::uint32_t const* current,
+                                    std::uint64_t v) {
+    std::uint64_t const degree = in.degree(v);
+    std::uint32_t asked = 0;
+    for (std::uint32_t k = 0; k < cached.per_vertex && asked < degree; ++k) {
+      std::uint32_t const u = cached.at(v, k);
+      if (u == cached_neighbours_view::none) continue;
+      ++asked;
+      if (has_bit(current, u)) return u;
+    }
+    return degree > asked ? open : nothing;
+  }
+};
 
 // Bottom-up, first: each vertex that nobody reached asks its cached neighbours, a lane a vertex. Who must ask far memory is marked in
-// `open`.
+// `open`, and listed, in the order of the vertices but for who of the teams came first.
 template <class Id>
 struct ask_cached_neighbours {
   csr_view<Id> in;
   std::uint32_t const* current;  // bit v: v is in the frontier
   std::uint32_t *visited, *open;
-  Id* parent;
+  Id *parent, *list;
   std::uint64_t words;
   cached_neighbours_view cached_neighbours;
   level_counts* counts;
@@ -95,23 +122,20 @@ struct ask_cached_neighbours {
     GARNER_HD friend answers operator+(answers a, answers b) { return {a.won | b.won, a.open | b.open}; }
   };
   GARNER_HD answers ask(std::uint64_t v) const {
-    std::uint64_t const degree = in.degree(v);
-    std::uint32_t const bit = 1u << v % 32;
-    std::uint32_t asked = 0;
-    for (std::uint32_t k = 0; k < cached_neighbours.per_vertex && asked < degree; ++k) {
-      std::uint32_t const u = cached_neighbours.at(v, k);
-      if (u == cached_neighbours_view::none) continue;
-      ++asked;
-      if (!has_bit(current, u)) continue;
-      parent[v] = static_cast<Id>(u);
-      return {bit, 0};
-    }
-    return {0, degree > asked ? bit : 0};
+    std::uint32_t const bit = 1u << v % 32, u = near_answer::of(in, cached_neighbours, current, v);
+    if (u == near_answer::open) return {0, bit};
+    if (u == near_answer::nothing) return {};
+    parent[v] = static_cast<Id>(u);
+    return {bit, 0};
   }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const first = b * block, last = smaller(words, first + block);
+    std::uint32_t open_of[block] = {};
     std::uint64_t left = 0;
-    for (std::uint64_t w = b * block; w < smaller(words, (b + 1) * block); ++w) {
+    for (std::uint64_t k = 0; k < block; ++k) {
+      std::uint64_t const w = first + k;
+      if (w >= last) break;
       std::uint32_t const reached = visited[w];
       answers const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)},
                                 [&](std::uint64_t v) { return reached >> v % 32 & 1 ? answers{} : ask(v); });
@@ -119,11 +143,21 @@ struct ask_cached_neighbours {
         if (all.won) visited[w] = reached | all.won;
         open[w] = all.open;
       });
+      open_of[k] = all.open;
       left += static_cast<std::uint64_t>(count_bits(all.open));
     }
-    t.once([&] {
-      if (left) atomic_add(&counts->open, left);
-    });
+    if (!left) return;
+    std::uint64_t at = 0;
+    t.once([&] { at = atomic_add(&counts->open, left); });
+    at = t.sum_of_lanes(at);
+    for (std::uint64_t k = 0; k < block; ++k) {
+      std::uint32_t const mine = open_of[k];
+      t.each(indices{0, 32}, [&](std::uint64_t i) {
+        if (mine >> i & 1)
+          list[at + static_cast<std::uint64_t>(count_bits(mine & ((1u << i) - 1)))] = static_cast<Id>((first + k) * 32 + i);
+      });
+      at += static_cast<std::uint64_t>(count_bits(mine));
+    }
   }
 };
 
@@ -175,90 +209,108 @@ struct push_cached_neighbours {
   }
 };
 
-// What looking for parents would ask for, told from a part of the words: who is open after the cached neighbours, and how many steps each
-// of these takes until one arc in `one_in` leads into the frontier.
-template <class Id>
-struct foresee_search {
+// One neighbour in the frontier, of a far list, a step at a time.
+template <class Id, bool Packed>
+struct look_for_parent {
   csr_view<Id> in;
-  std::uint32_t const *current, *visited;
+  std::uint32_t const* current;
+  std::uint32_t each;  // elements a lane and step
+  template <class Team>
+  GARNER_HD found<Id> operator()(Team t, std::uint64_t v, run_traffic& asked, bool counts = true) const {
+    span<Id> const list = known<Packed>(in.list(v));
+    found<Id> const hit = t.find(
+        list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
+    if (!counts) return hit;
+    std::uint64_t const step = 8 * each;
+    std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
+    asked = asked + detail::steps_in_turn(list.begin * sizeof(Id), end * sizeof(Id), step * sizeof(Id));
+    return hit;
+  }
+};
+
+// What looking for parents would ask for: a part of the words does so, and writes nothing of what it finds. Who has no neighbour of the
+// best in the frontier has fewer of the others there than anybody, so no rule from the degrees tells how long he looks.
+template <class Id, bool Packed>
+struct foresee_search {
+  look_for_parent<Id, Packed> look;
+  std::uint32_t const* visited;
   std::uint64_t words, part_of;
   cached_neighbours_view cached_neighbours;
-  std::uint32_t arcs_a_step, most_steps;  // most_steps: expected, where a list is long enough
-  std::uint64_t* sums;                    // open vertices, their steps, and the sectors that these ask for
+  level_counts* counts;
+  asked_slot* slots;
 
-  struct search {
-    std::uint64_t open, steps, sectors;
-    GARNER_HD friend search operator+(search a, search b) { return {a.open + b.open, a.steps + b.steps, a.sectors + b.sectors}; }
+  struct set {
+    std::uint32_t bits;
+    GARNER_HD friend set operator+(set a, set b) { return {a.bits | b.bits}; }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     // Somewhere in each part: ids at equal distances may be alike (multiples of a power of two, in a Kronecker graph, are its hubs).
     std::uint64_t const w = smaller(i * part_of + mix(i) % part_of, words - 1);
     std::uint32_t const reached = visited[w];
-    search const all = t.sum(indices{w * 32, smaller(in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
-      std::uint64_t const begin = in.offsets[v], end = in.offsets[v + 1];
-      if (reached >> v % 32 & 1) return search{};
-      std::uint32_t asked = 0;
-      for (std::uint32_t k = 0; k < cached_neighbours.per_vertex && asked < end - begin; ++k) {
-        std::uint32_t const u = cached_neighbours.at(v, k);
-        if (u == cached_neighbours_view::none) continue;
-        if (has_bit(current, u)) return search{};
-        ++asked;
-      }
-      if (end - begin <= asked) return search{};
-      constexpr std::uint64_t sector = 32 / sizeof(Id);
-      std::uint64_t const steps = smaller((end - 1) / arcs_a_step - begin / arcs_a_step + 1, std::uint64_t{most_steps});
-      return search{1, steps, smaller((end - 1) / sector - begin / sector + 1, steps * (arcs_a_step / sector))};
-    });
+    std::uint32_t const open = t.sum(indices{w * 32, smaller(look.in.vertices, w * 32 + 32)}, [&](std::uint64_t v) {
+                                  if (reached >> v % 32 & 1) return set{};
+                                  bool const asks = near_answer::of(look.in, cached_neighbours, look.current, v) == near_answer::open;
+                                  return set{asks ? 1u << v % 32 : 0};
+                                }).bits;
+    if (!open) return;
+    run_traffic asked;
+    for (std::uint32_t rest = open; rest; rest &= rest - 1) look(t, w * 32 + static_cast<std::uint64_t>(lowest_bit(rest)), asked);
     t.once([&] {
-      if (!all.open) return;
-      atomic_add(sums, all.open);
-      atomic_add(sums + 1, all.steps);
-      atomic_add(sums + 2, all.sectors);
+      atomic_add(&counts->open, static_cast<std::uint64_t>(count_bits(open)));
+      slots[i % asked_slots].add(asked);
     });
   }
 };
 
-// Last: whoever is still open looks for one neighbour in the frontier, a step at a time. A team has the words it writes to itself, so
-// nothing is claimed.
+// Last: whoever is still open looks, a team each, so that nobody waits for another's list.
 template <class Id, bool Packed>
 struct search_parents {
-  csr_view<Id> in;
-  std::uint32_t const *current, *open;  // open: whom to look for; null: all whom nobody reached
+  look_for_parent<Id, Packed> look;
+  Id const* list;
   std::uint32_t* visited;
   Id* parent;
-  std::uint64_t words;
-  level_counts* counts;  // null: nobody asks
-  std::uint32_t each;    // elements a lane and step
+  asked_slot* slots;  // null: nobody asks
+
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t const v = list[i];
+    if (has_bit(visited, v)) return;  // a neighbour of those cached for another found it
+    run_traffic asked;
+    found<Id> const hit = look(t, v, asked, slots);
+    t.once([&] {
+      if (hit) {
+        parent[v] = hit.element;
+        atomic_or(visited + v / 32, 1u << v % 32);
+      }
+      if (slots) slots[i % asked_slots].add(asked);
+    });
+  }
+};
+
+// The same where nothing is cached and teams are threads of a pool, which nobody waits for: a word at a time, without a list.
+template <class Id, bool Packed>
+struct search_words {
+  look_for_parent<Id, Packed> look;
+  std::uint32_t* visited;
+  Id* parent;
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t w) const {
-    std::uint64_t const step = 8 * each;
-    std::uint64_t const left = in.vertices - w * 32;
+    std::uint64_t const left = look.in.vertices - w * 32;
     std::uint32_t const reached = visited[w];
-    std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u), won = 0;
-    if (open) ask &= open[w];
-    run_traffic asked;
-    for (; ask; ask &= ask - 1) {
+    std::uint32_t won = 0;
+    run_traffic nothing;
+    for (std::uint32_t ask = ~reached & (left < 32 ? (1u << left) - 1 : ~0u); ask; ask &= ask - 1) {
       std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(ask));
-      span<Id> const list = known<Packed>(in.list(v));
-      if (list.begin == list.end) continue;
-      found<Id> const hit = t.find(
-          list, [&](Id u) { return has_bit(current, u); }, each, in.edges);
-      if (counts) {
-        std::uint64_t const end = smaller(list.end, ((hit ? hit.index : list.end - 1) / step + 1) * step);
-        asked = asked + detail::steps_in_turn(list.begin * sizeof(Id), end * sizeof(Id), step * sizeof(Id));
-      }
+      if (look.in.degree(v) == 0) continue;
+      found<Id> const hit = look(t, v, nothing, false);
       if (!hit) continue;
       t.once([&] { parent[v] = hit.element; });
       won |= ask & (~ask + 1);
     }
     t.once([&] {
       if (won) visited[w] = reached | won;
-      if (!counts || !asked.useful) return;
-      for (int k = 0; k < 4; ++k)
-        if (asked.requests[k]) atomic_add(&counts->asked.requests[k], asked.requests[k]);
-      atomic_add(&counts->asked.useful, asked.useful);
     });
   }
 };
@@ -311,7 +363,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   buffer<Id> parent;
   buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
-  buffer<std::uint64_t> foreseen;
+  buffer<asked_slot> slots;
   link_rates const rates;
   csr_view<Id> out;
   frontier<Id> front;
@@ -330,7 +382,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         parent(x.near(), g.info.vertices, x.device(), "parents"),
         cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
         counts(x.near(), 1, x.device(), "counters"),
-        foreseen(x.near(), 3, x.device(), "counters"),
+        slots(x.near(), asked_slots, x.device(), "counters"),
         rates(rates_here(x)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
@@ -412,18 +464,18 @@ struct bfs_job::impl::over : bfs_job::impl {
         if (bottom_up || top_down > long_ms) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
           each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
-          if (top_down > long_ms) bottom_up = bottom_up_ms(p, each, unexplored - size.edges) < top_down;
+          if (top_down > long_ms) {
+            auto const [asked, ms] = bottom_up_ms(each, unexplored - size.edges);
+            r.link += asked;
+            bottom_up = ms < top_down;
+          }
         }
       }
       if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
-      if (bottom_up && x.on_device() && job.edges == tier::host) {
-        frontier_size seen{};
-        seen.asked = x.read(counts.data()).asked;
-        asked = frontier<Id>::in_closed_form(seen);
-      }
+      if (bottom_up && x.on_device() && job.edges == tier::host) asked = frontier<Id>::in_closed_form(in_slots());
       passed(size, asked, since_before(), bottom_up);
     }
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
@@ -455,47 +507,66 @@ struct bfs_job::impl::over : bfs_job::impl {
     if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // what a device would say
     return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
   }
-  // `p`: that an arc leads into the frontier. Looking through what is near takes as long as there is much left.
-  double bottom_up_ms(double p, std::uint32_t each, std::uint64_t unexplored) {
-    using body = foresee_search<Id>;
+  struct foreseen {
+    traffic asked;  // to know it
+    double ms;
+  };
+  // Looking through what is near takes as long as there is much left.
+  foreseen bottom_up_ms(std::uint32_t each, std::uint64_t unexplored) {
     graph_info const& info = job.g.info;
-    std::uint64_t const words = visited.size(), part = std::max<std::uint64_t>(1, words / 32768);
-    std::uint32_t const arcs_a_step = 8 * each;
-    double const hit = 1 - std::pow(1 - p, arcs_a_step);
-    auto const most = static_cast<std::uint32_t>(std::clamp(std::ceil(1 / std::max(hit, 1e-6)), 1.0, 1e6));
-    x.fill(foreseen.data(), 0, foreseen.bytes());
-    for_each_item<32>(
-        x, (words + part - 1) / part,
-        body{job.in_view<Id>(), current.data(), visited.data(), words, part,
-             cached_neighbours_view(cached_neighbours.data(), info.vertices, cached_per_vertex), arcs_a_step, most, foreseen.data()});
-    std::uint64_t sums[3];
-    x.copy(sums, foreseen.data(), sizeof sums);
-    x.wait();
-    traffic asked;
-    // Of lists that are shorter than a step it asks for less than a whole one.
-    asked.requests[std::clamp<std::uint64_t>((sums[2] + sums[1] / 2) / std::max<std::uint64_t>(1, sums[1]), 1, 4) - 1] = sums[1] * part;
-    double const all = std::max(1.0, static_cast<double>(info.edges));
-    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.3 + 4 * static_cast<double>(unexplored) / all);
-    return near + std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(sums[0] * part), list_bytes()));
+    std::uint64_t const words = visited.size(), part = std::max<std::uint64_t>(1, words / words_to_try);
+    clear_counts();
+    auto const look = [&](auto packed) {
+      using body = foresee_search<Id, decltype(packed)::value>;
+      for_each_item<8>(x, (words + part - 1) / part,
+                       body{{job.in_view<Id>(), current.data(), each},
+                            visited.data(),
+                            words,
+                            part,
+                            cached_neighbours_view(cached_neighbours.data(), info.vertices, cached_per_vertex),
+                            counts.data(),
+                            slots.data()});
+    };
+    if (!info.packed) look(std::false_type{});
+    else if constexpr (sizeof(Id) == 4) look(std::true_type{});
+    double const lists = static_cast<double>(x.read(counts.data()).open * part);
+    traffic const asked = frontier<Id>::in_closed_form(in_slots());
+    traffic all = asked;
+    for (auto& requests : all.requests) requests *= part;
+    double const rest = static_cast<double>(unexplored) / std::max(1.0, static_cast<double>(info.edges));
+    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + rest);
+    return {x.on_device() ? asked : traffic{}, near + std::max(predicted_ms(all, rates), pages_ms(lists, list_bytes()))};
+  }
+  static constexpr std::uint64_t words_to_try = 4096;
+  void clear_counts() {
+    x.fill(counts.data(), 0, counts.bytes());
+    x.fill(slots.data(), 0, slots.bytes());
+  }
+  // What teams asked for since then.
+  frontier_size in_slots() {
+    frontier_size size{};
+    for (asked_slot const& s : home(slots)) size.asked = size.asked + s.asked;
+    return size;
   }
   // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
   void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each) {
-    x.fill(counts.data(), 0, counts.bytes());
+    if (x.where().kind == place_kind::host && !cached_per_vertex) return job.g.info.packed ? by_words<true>() : by_words<false>();
+    clear_counts();
     cached_neighbours_view const near(cached_neighbours.data(), job.g.info.vertices, cached_per_vertex);
     // Who is still open has one neighbour more than cached neighbours.
-    if (cached_per_vertex) ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
-    if (job.g.info.packed) search_lists<true>(1);
-    else search_lists<false>(each);
+    ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
+    if (job.g.info.packed) search_lists<true>(unreached, 1);
+    else search_lists<false>(unreached, each);
   }
   void ask_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     std::uint64_t const words = visited.size();
     using ask = ask_cached_neighbours<Id>;
-    for_each_item<32>(
-        x, (words + ask::block - 1) / ask::block,
-        ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), words, near, counts.data()});
+    for_each_item<32>(x, (words + ask::block - 1) / ask::block,
+                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), front.spare_ids(), words,
+                          near, counts.data()});
     // Cached neighbours are in-neighbours, so only in an undirected graph they are out-neighbours too.
     std::uint64_t const least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
-    if (job.g.info.directed || most_open < least) return;
+    if (!cached_per_vertex || job.g.info.directed || most_open < least) return;
     for (bool sample : {true, false})
       for_each_item<32>(x, sample ? (words + push_cached_neighbours<Id>::sample_of - 1) / push_cached_neighbours<Id>::sample_of : words,
                         push_cached_neighbours<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
@@ -503,12 +574,19 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   static constexpr std::uint64_t least_to_push = 4096;  // sectors of host memory come in the time of two launches
   template <bool Packed>
-  void search_lists(std::uint32_t each) {
+  void by_words() {
     if constexpr (!Packed || sizeof(Id) == 4)
-      for_each_item<8>(
-          x, visited.size(),
-          search_parents<Id, Packed>{job.in_view<Id>(), current.data(), cached_per_vertex ? front.spare_words() : nullptr, visited.data(),
-                                     parent.data(), visited.size(), x.on_device() ? counts.data() : nullptr, each});
+      for_each_item<8>(x, visited.size(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, visited.data(), parent.data()});
+  }
+  template <bool Packed>
+  void search_lists(std::uint64_t unreached, std::uint32_t each) {
+    if constexpr (!Packed || sizeof(Id) == 4)
+      for_each_item<8>(x, item_count{&counts.data()->open, unreached},
+                       search_parents<Id, Packed>{{job.in_view<Id>(), current.data(), each},
+                                                  front.spare_ids(),
+                                                  visited.data(),
+                                                  parent.data(),
+                                                  x.on_device() ? slots.data() : nullptr});
   }
 
   template <class T>
@@ -575,7 +653,8 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
   std::uint64_t const queue_bytes =
       with_id_type(info, [&](auto id) { return small_levels<decltype(id)>::state_bytes(info, queues_small(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes + queue_bytes;
+  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes + queue_bytes +
+         asked_slots * sizeof(asked_slot);
 }
 
 std::string_view to_string(bfs_variant v) {

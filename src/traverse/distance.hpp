@@ -1,6 +1,7 @@
 // Distances over weights of either kind, as unsigned words that order like the distances, so that the smaller one is found by atomic_min.
-// u32 weights: sums of 64 bits, which 2^32 arcs on a path cannot overflow. f32 weights: the bits of an f32 sum, taken in the order of the
-// path; bits of floats from 0 up order like the floats. Weights arrive as 32 bits.
+// u32 weights: sums of 64 bits, which 2^32 arcs on a path cannot overflow, or of 32, which
+// take half the memory to look up and say where a sum was too large for them. f32 weights: the bits of an f32 sum, taken in the order of
+// the path; bits of floats from 0 up order like the floats. Weights arrive as 32 bits.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -13,6 +14,7 @@ namespace garner {
 
 struct whole_distance {
   using word = std::uint64_t;
+  static constexpr bool may_overflow = false;
   static constexpr word infinity = ~word{0};
   GARNER_HD static word add(word d, std::uint32_t weight) { return d + weight; }
   GARNER_HD static double value(word d) { return static_cast<double>(d); }
@@ -24,8 +26,24 @@ struct whole_distance {
   }
 };
 
+// The same in 32 bits: a sum that does not fit is infinity, and whoever gets one knows that these do not do.
+struct short_distance {
+  using word = std::uint32_t;
+  static constexpr word infinity = ~word{0};
+  static constexpr bool may_overflow = true;
+  GARNER_HD static word add(word d, std::uint32_t weight) {
+    word const sum = d + weight;
+    return sum < d ? infinity : sum;
+  }
+  static word beyond(word d, double step) {
+    double const up = std::ceil(step);
+    return up >= static_cast<double>(infinity - d) ? infinity : d + larger<word>(1, static_cast<word>(up));
+  }
+};
+
 struct real_distance {
   using word = std::uint32_t;
+  static constexpr bool may_overflow = false;
   static constexpr word infinity = 0x7f800000;
   GARNER_HD static float real(word d) {
     float f;

@@ -28,13 +28,14 @@ struct frontier_options {
 template <class Id>
 struct frontier_item {
   Id first;
-  std::uint32_t packed;  // slice above, length - 1 in the lowest 5 bits
+  std::uint32_t packed;  // from the top: whether its lists are kept near (a bit), slice, length - 1 (5 bits)
   static constexpr std::uint64_t most_pieces = 1u << 26;
-  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t slice) {
-    return {static_cast<Id>(first), slice << 5 | static_cast<std::uint32_t>(length - 1)};
+  GARNER_HD static frontier_item of(std::uint64_t first, std::uint64_t length, std::uint32_t slice, bool kept = false) {
+    return {static_cast<Id>(first), (kept ? 1u << 31 : 0) | slice << 5 | static_cast<std::uint32_t>(length - 1)};
   }
   GARNER_HD std::uint64_t length() const { return (packed & 31) + 1; }
-  GARNER_HD std::uint32_t slice() const { return packed >> 5; }
+  GARNER_HD std::uint32_t slice() const { return packed >> 5 & (most_pieces - 1); }
+  GARNER_HD bool kept() const { return packed >> 31; }
   // Which of its vertices owns arc i: the last one whose list begins at i or before.
   GARNER_HD std::uint64_t owner_of(std::uint64_t const* offsets, std::uint64_t i) const {
     std::uint64_t v = first, n = length();
@@ -44,6 +45,30 @@ struct frontier_item {
       else n = half;
     }
     return v;
+  }
+};
+
+// Which lists are kept near (short_lists.hpp): those of `least` to `most` arcs, and those of one arc more of the vertices below
+// `more_below`.
+struct short_rule {
+  std::uint64_t least = 1, most = 0, more_below = 0;
+  GARNER_HD bool keeps(std::uint64_t v, std::uint64_t degree) const { return degree >= least && degree <= most + (v < more_below ? 1 : 0); }
+};
+// Those lists, one after the other; null where none are kept.
+template <class Id>
+struct short_lists_view {
+  short_rule rule;
+  Id const* targets = nullptr;
+  std::uint32_t const* weights = nullptr;
+  std::uint64_t const* first = nullptr;  // of each word of 32 vertices: where its lists begin
+
+  // Where those of v begin.
+  template <class Team>
+  GARNER_HD std::uint64_t place_of(Team const& t, std::uint64_t const* offsets, std::uint64_t v) const {
+    return first[v / 32] + t.sum(indices{v / 32 * 32, v}, [&](std::uint64_t u) {
+      std::uint64_t const degree = offsets[u + 1] - offsets[u];
+      return rule.keeps(u, degree) ? degree : 0;
+    });
   }
 };
 
@@ -101,22 +126,30 @@ struct arc_costs {
 
 namespace detail {
 
-// Calls f(first, length, begin, end) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
-// neighbours in the edge list (between which only vertices without arcs may stand).
+// Calls f(first, length, begin, end, kept) for the stretches of the vertices whose bits are set in word w: one vertex each, or, joined,
+// neighbours in the edge list (between which only vertices without arcs may stand) whose lists are all kept near or all not.
 template <class F>
-GARNER_HD inline void each_stretch(std::uint32_t active, std::uint64_t w, std::uint64_t const* offsets, bool join, F f) {
+GARNER_HD inline void each_stretch(std::uint32_t active, std::uint64_t w, std::uint64_t const* offsets, bool join, short_rule const& rule,
+                                   F f) {
   while (active) {
     std::uint64_t const first = w * 32 + static_cast<std::uint64_t>(lowest_bit(active)), begin = offsets[first];
     std::uint64_t last = first, end = offsets[first + 1];
+    bool kept = rule.keeps(first, end - begin);
     active &= active - 1;
     while (join && active) {
       std::uint64_t const v = w * 32 + static_cast<std::uint64_t>(lowest_bit(active));
       if (offsets[v] != end) break;
+      std::uint64_t const next = offsets[v + 1];
+      if (next != end) {
+        bool const keeps = rule.keeps(v, next - end);
+        if (begin == end) kept = keeps;
+        else if (keeps != kept) break;
+      }
       active &= active - 1;
       last = v;
-      end = offsets[v + 1];
+      end = next;
     }
-    f(first, last - first + 1, begin, end);
+    f(first, last - first + 1, begin, end, kept);
   }
 }
 
@@ -129,6 +162,7 @@ struct measure_frontier {
   cutter cut;
   arc_costs costs;
   bool join;
+  short_rule kept_near;
   std::uint32_t* items_of_word;
   frontier_size* total;
   std::uint64_t block;  // words a team sums up before it adds them to the total
@@ -139,10 +173,10 @@ struct measure_frontier {
       frontier_size size{};
       std::uint32_t const bits = active.word(w);
       size.vertices = static_cast<std::uint64_t>(count_bits(bits));
-      each_stretch(bits, w, offsets, join, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+      each_stretch(bits, w, offsets, join, kept_near, [&](std::uint64_t, std::uint64_t, std::uint64_t begin, std::uint64_t end, bool kept) {
         size.edges += end - begin;
         size.items += cut.slices(begin, end);
-        if (costs.crosses) size.asked = size.asked + costs(begin, end);
+        if (costs.crosses && !kept) size.asked = size.asked + costs(begin, end);
       });
       items_of_word[w] = static_cast<std::uint32_t>(size.items);
       return size;
@@ -166,6 +200,7 @@ struct gather_frontier {
   std::uint64_t const *offsets, *first_item;
   cutter cut;
   bool join;
+  short_rule kept_near;
   frontier_item<Id>* items;
   frontier_size const* total;
   frontier_size* seen;  // where the host reads it, so that no copy of its own is needed
@@ -177,12 +212,21 @@ struct gather_frontier {
     if (!bits) return;
     active.take(w, bits);
     std::uint64_t at = first_item[w];
-    each_stretch(bits, w, offsets, join, [&](std::uint64_t first, std::uint64_t length, std::uint64_t begin, std::uint64_t end) {
-      std::uint32_t const slices = cut.slices(begin, end);
-      for (std::uint32_t p = 0; p < slices; ++p) items[at++] = frontier_item<Id>::of(first, length, p);
-    });
+    each_stretch(bits, w, offsets, join, kept_near,
+                 [&](std::uint64_t first, std::uint64_t length, std::uint64_t begin, std::uint64_t end, bool kept) {
+                   std::uint32_t const slices = cut.slices(begin, end);
+                   for (std::uint32_t p = 0; p < slices; ++p) items[at++] = frontier_item<Id>::of(first, length, p, kept);
+                 });
   }
 };
+
+// The same elements in a near copy, in which element `begin` stands at `place`.
+template <class T>
+GARNER_HD inline span<T> moved(span<T> r, T const* copy, std::uint64_t place, std::uint64_t begin) {
+  r.data = reinterpret_cast<T const*>(reinterpret_cast<std::uintptr_t>(copy) + (place - begin) * sizeof(T));
+  r.near = true;
+  return r;
+}
 
 // The walk of a frontier: visit.enter(item), where it has that, then visit(team, item, target, arc) for every arc; weighted visits say too
 // what they will touch, visit.look_ahead(target).
@@ -194,6 +238,7 @@ struct walk {
   std::uint64_t count;
   std::uint32_t per_team;
   Visit visit;
+  short_lists_view<Id> near_lists;
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -202,12 +247,18 @@ struct walk {
       frontier_item<Id> const at = items[k];
       Visit here = visit;
       if constexpr (requires { here.enter(at); }) here.enter(at);
-      span<Id> const arcs = known<Packed>(g.arcs(cut.slice_at(g.offsets[at.first], g.offsets[at.first + at.length()], at.slice())));
-      if constexpr (Visit::weighted)
+      std::uint64_t const begin = g.offsets[at.first];
+      span<Id> arcs = known<Packed>(g.arcs(cut.slice_at(begin, g.offsets[at.first + at.length()], at.slice())));
+      if constexpr (Visit::weighted) {
+        span<std::uint32_t> weights = known<Packed>(g.weights_of(arcs));
+        if constexpr (!Packed)
+          if (at.kept()) {
+            std::uint64_t const place = near_lists.place_of(t, g.offsets, at.first);
+            arcs = moved(arcs, near_lists.targets, place, begin), weights = moved(weights, near_lists.weights, place, begin);
+          }
         t.each(
-            arcs, known<Packed>(g.weights_of(arcs)), [&](Id u, std::uint32_t w, std::uint64_t arc) { here(t, at, u, w, arc); },
-            [&](Id u) { here.look_ahead(u); });
-      else t.each(arcs, [&](Id u, std::uint64_t arc) { here(t, at, u, arc); });
+            arcs, weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { here(t, at, u, w, arc); }, [&](Id u) { here.look_ahead(u); });
+      } else t.each(arcs, [&](Id u, std::uint64_t arc) { here(t, at, u, arc); });
     }
   }
 };
@@ -228,6 +279,7 @@ class frontier {
   frontier(executor& x, graph_info const& info, std::uint64_t const* offsets, frontier_options const& options, arc_costs const& costs,
            csr_view<Id> const& home = {})
       : x_(x), info_(info), offsets_(offsets), options_(options), costs_(costs), cut_(options, info.id_bytes) {
+    far_ = costs.crosses;
     costs_.crosses = costs.crosses && x.on_device() && options.access != access_mode::copied;
     require_pieces(info, options);
     std::uint64_t const words = words_of(info.vertices);
@@ -252,13 +304,13 @@ class frontier {
     if (slot_ % slots == 0) x_.fill(total_.data(), 0, total_.bytes());
     frontier_size* const total = total_.data() + slot_++ % slots;
     std::uint64_t const block = words < 65536 ? 32 : 128;
-    for_each_item<32>(
-        x_, (words + block - 1) / block,
-        detail::measure_frontier<Active>{active, offsets_, words, cut_, costs_, options_.join, items_of_word_.data(), total, block});
+    for_each_item<32>(x_, (words + block - 1) / block,
+                      detail::measure_frontier<Active>{active, offsets_, words, cut_, costs_, options_.join, short_.rule,
+                                                       items_of_word_.data(), total, block});
     scan(x_, items_of_word_.data(), first_item_.data(), words);
-    for_each_item<1>(
-        x_, words,
-        detail::gather_frontier<Id, Active>{active, offsets_, first_item_.data(), cut_, options_.join, items_.data(), total, seen_.data()});
+    for_each_item<1>(x_, words,
+                     detail::gather_frontier<Id, Active>{active, offsets_, first_item_.data(), cut_, options_.join, short_.rule,
+                                                         items_.data(), total, seen_.data()});
     x_.wait();
     size_ = seen_[0];
     if (copied_ && x_.on_device()) size_.asked = sent_in_blocks(size_.edges, info_.id_bytes, costs_.weighted);
@@ -278,15 +330,21 @@ class frontier {
   }
   template <bool Packed, class Visit>
   void walk_items(csr_view<Id> g, Visit const& visit) {
-    detail::walk<Id, Visit, Packed> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit};
+    detail::walk<Id, Visit, Packed> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit, short_};
     std::uint64_t const n = (size_.items + options_.vertices_per_team - 1) / options_.vertices_per_team;
-    if (options_.access == access_mode::strided) for_each_item<1>(x_, n, body, options_.access);
-    else for_each_item<32>(x_, n, body, options_.access, !options_.split);
+    if (options_.access == access_mode::strided) return for_each_item<1>(x_, n, body, options_.access);
+    if constexpr (Visit::weighted && !Packed)
+      if (options_.join && light()) return for_each_item<8>(x_, n, body, options_.access);
+    for_each_item<32>(x_, n, body, options_.access, !options_.split);
   }
 
   frontier_size const& size() const { return size_; }
+  // Items whose lists are kept near are walked there from the next gather on, by weighted visits.
+  void keep(short_lists_view<Id> const& near) { short_ = near; }
   // A word for each word of the bitmap, near and free for any use until the next gather.
   std::uint32_t* spare_words() { return items_of_word_.data(); }
+  // Room for an id a vertex, where the items are not walked any more.
+  Id* spare_ids() { return reinterpret_cast<Id*>(items_.data()); }
   frontier_item<Id> const* items() const { return items_.data(); }  // near
   // What the frontier's arcs cross the link for, on the device: targets, and weights if it is weighted.
   static traffic in_closed_form(frontier_size const& size) {
@@ -309,6 +367,12 @@ class frontier {
 
  private:
   using copied = copied_lists<Id, frontier_item<Id>, cutter>;
+  // Short lists, hardly any of them far: what an item takes is its own way and not its arcs, so four go in a warp.
+  static constexpr std::uint64_t light_arcs = 16;
+  bool light() const {
+    if (size_.edges > size_.items * light_arcs) return false;
+    return !far_ || (costs_.crosses && size_.asked.useful * 16 <= size_.edges * (sizeof(Id) + 4));
+  }
   static constexpr std::uint64_t slots = 256;  // frontiers counted before the counters are cleared again
   // A list of e elements that begins anywhere in a line is cut into at most 1 + 2 e / slice slices (slice >= 64).
   static std::uint64_t most_items(graph_info const& info, frontier_options const& o) {
@@ -320,7 +384,9 @@ class frontier {
   std::uint64_t const* offsets_;
   frontier_options options_;
   arc_costs costs_;
+  bool far_ = false;  // whether lists cross the link at all, counted or not
   cutter cut_;
+  short_lists_view<Id> short_{};
   frontier_size size_{};
   std::uint64_t slot_ = 0;
   buffer<std::uint32_t> items_of_word_;

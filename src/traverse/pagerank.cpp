@@ -16,6 +16,7 @@
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
+#include "core/primitives.hpp"
 #include "core/progress.hpp"
 #include "core/stats.hpp"
 #include "traverse/frontier.hpp"
@@ -73,6 +74,45 @@ struct pull_lists {
   }
 };
 
+// Where contributions stand by degree, so that what is asked for most lies together: of each vertex a place, those of most arcs first, a
+// doubling of the degree alike. The lists are copied with places for targets.
+constexpr bool by_degree = false;  // of near lists; to be measured
+
+struct order_key {
+  std::uint64_t const* offsets;
+  std::uint64_t* key;
+  std::uint32_t* vertex;
+  static constexpr int bits = 7;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    std::uint64_t const degree = offsets[v + 1] - offsets[v];
+    std::uint64_t doublings = 0;
+    for (std::uint64_t d = degree; d; d >>= 1) ++doublings;
+    key[v] = 64 - doublings;
+    vertex[v] = static_cast<std::uint32_t>(v);
+  }
+};
+struct put_in_place {
+  std::uint32_t const* vertex;
+  std::uint32_t* place;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    place[vertex[i]] = static_cast<std::uint32_t>(i);
+  }
+};
+struct copy_as_places {
+  arc_array<std::uint32_t> targets;
+  std::uint64_t edges;
+  std::uint32_t const* place;
+  std::uint32_t* to;
+  static constexpr std::uint64_t block = 8192;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    t.each(known<false>(targets.part(b * block, smaller(edges, (b + 1) * block))),
+           [&](std::uint32_t u, std::uint64_t i) { to[i] = place[u]; });
+  }
+};
+
 // The new ranks, from what was pulled.
 struct settle {
   std::uint64_t const *in_offsets, *out_offsets;
@@ -85,6 +125,7 @@ struct settle {
   double jump_all, damping;
   bool redistribute, start;  // start: ranks are the jump's
   float *rank, *given;
+  std::uint32_t const* place;  // of what is given; null: the vertex itself
   totals const* before;
   totals* of_block;
 
@@ -107,7 +148,7 @@ struct settle {
       double const now = static_cast<double>(next), old = start ? now : static_cast<double>(rank[v]);
       std::uint64_t const degree = out_offsets[v + 1] - out_offsets[v];
       rank[v] = next;
-      given[v] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
+      if (degree || !place) given[place ? place[v] : v] = degree ? static_cast<float>(now / static_cast<double>(degree)) : 0;
       return totals{now < old ? old - now : now - old, degree ? 0 : now, now, 0};
     });
     t.once([&] { of_block[b] = mine; });
@@ -212,6 +253,7 @@ struct pagerank_job::impl {
       r.converged = true;
       return r;
     }
+    device::small_fetches const small(job.all_near());
     job.start_afresh();
     {
       phase const timed{"pagerank.iterations"};
@@ -266,7 +308,8 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   buffer<frontier_item<Id>> items;
   buffer<float> given, sum, jump;
   buffer<double> head, tail;
-  traffic a_sweep;  // in closed form
+  buffer<std::uint32_t> place, places;  // of each vertex, and of each target
+  traffic a_sweep;                      // in closed form
   csr_view<Id> in;
 
   pull(graph const& g, pagerank_options const& o)
@@ -299,8 +342,31 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
+    if constexpr (sizeof(Id) == 4)
+      if (by_degree && job.all_near() >= 0 && !g.info.packed && g.info.edges) gather_by_degree();
     x.wait();
   }
+  void gather_by_degree() {
+    auto const start = clock::now();
+    place = buffer<std::uint32_t>(x.near(), n, x.device(), "places");
+    places = buffer<std::uint32_t>(x.near(), arcs(), x.device(), "places");
+    {
+      buffer<std::uint64_t> key(x.near(), n, x.device(), "keys"), spare_key(x.near(), n, x.device(), "keys");
+      buffer<std::uint32_t> vertex(x.near(), n, x.device(), "keys"), spare_vertex(x.near(), n, x.device(), "keys");
+      for_each_item<1>(x, n, order_key{job.offsets(), key.data(), vertex.data()});
+      std::span<std::uint32_t> sorted{vertex.data(), n};
+      sort_by_key(x, {key.data(), n}, {spare_key.data(), n}, sorted, {spare_vertex.data(), n}, order_key::bits);
+      for_each_item<1>(x, n, put_in_place{sorted.data(), place.data()});
+      x.wait();
+    }
+    for_each_item<32>(x, (arcs() + copy_as_places::block - 1) / copy_as_places::block,
+                      copy_as_places{in.targets, arcs(), place.data(), places.data()});
+    x.wait();
+    in.targets = {};
+    in.targets.data = places.data();
+    job.device_cache.push_back({"lists, by places of their targets", place.bytes() + places.bytes(), ms_between(start, clock::now())});
+  }
+  std::uint64_t arcs() const { return job.g.info.edges; }
 
   // An undirected graph's lists are both; so are those of a graph without edges.
   edge_lists const& lists() const { return job.g.info.in_lists ? job.g.in : job.g.out; }
@@ -349,6 +415,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
                 true,
                 rank.data(),
                 given.data(),
+                place.data(),
                 all.data(),
                 of_block.data()};
     for_each_item<32>(x, blocks, body);

@@ -355,7 +355,8 @@ std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
   return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
 }
 
-// As job_setting and the jobs spend it: directories of all that is loaded, then cached neighbours, then the first arcs.
+// As job_setting and the jobs spend it: directories of all that is loaded, then cached neighbours, then the first arcs or the shortest
+// lists.
 std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s) {
   std::vector<planned_part> all;
   setting const now = setting_of(o);
@@ -390,8 +391,15 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   std::uint64_t const codes = (target_bytes(info, s, in && kind_of(o) == job_kind::pagerank) + (weighted ? weight_bytes(info, s) : 0)) -
                               (info.packed ? directory_bytes(info) * (weighted ? 2 : 1) : 0);
   if (far && !paper && info.edges >= 32) {
-    std::uint64_t const first = std::min(left, codes) / 128 * 128;
-    take("the first arcs", first, first);
+    std::uint64_t const places =
+        kind_of(o) == job_kind::sssp && !info.packed ? (frontier<std::uint32_t>::words_of(info.vertices) + 1) * 8 : 0;
+    if (places && left > places) {
+      std::uint64_t const lists = std::min(left - places, codes) / 8 * 8;
+      take("the shortest lists", lists + places, lists);
+    } else if (!places) {
+      std::uint64_t const first = std::min(left, codes) / 128 * 128;
+      take("the first arcs", first, first);
+    }
   }
   return all;
 }

@@ -22,6 +22,7 @@
 #include "traverse/distance.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/short_lists.hpp"
 #include "traverse/verify_sssp.hpp"
 
 namespace garner {
@@ -56,7 +57,7 @@ struct relax {
   static constexpr bool weighted = true;
   std::uint64_t const* offsets;
   typename Measure::word *distance, below;
-  std::uint32_t *near, *far;
+  std::uint32_t *near, *far, *overflowed;
   typename Measure::word from = 0;  // of the one vertex that the item belongs to, as it was when the item was begun
   bool one = false;
   GARNER_HD_INLINE void enter(frontier_item<Id> const& at) {
@@ -67,8 +68,20 @@ struct relax {
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
     auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
+    if constexpr (Measure::may_overflow)
+      if (sum == Measure::infinity) atomic_store(overflowed, 1u);
     if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
     t.claim(sum < below ? near : far, u);
+  }
+};
+
+// Distances of 32 bits in 64.
+struct widen {
+  std::uint32_t const* from;
+  std::uint64_t* to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t v) const {
+    to[v] = from[v] == short_distance::infinity ? whole_distance::infinity : from[v];
   }
 };
 
@@ -325,10 +338,15 @@ struct sssp_job::impl::over : sssp_job::impl {
   executor& x = job.x;
   std::uint64_t source = 0;
   buffer<std::uint32_t> near, far;
-  buffer<word> distance, nearest;
+  buffer<word> distance;
+  bool fits_short = std::is_same_v<Measure, whole_distance>;
+  buffer<std::uint32_t> short_distances;  // whole distances are searched for in 32 bits, until they prove too few
+  buffer<std::uint64_t> nearest;
+  buffer<std::uint32_t> overflowed;
   buffer<tally> of_block;
   csr_view<Id> out;
   frontier<Id> front;
+  short_lists<Id> near_lists;
   near_width width{{}, {}, {}};
 
   over(graph const& g, sssp_options const& o)
@@ -337,17 +355,22 @@ struct sssp_job::impl::over : sssp_job::impl {
         near(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "near pile"),
         far(x.near(), near.size(), x.device(), "far pile"),
         distance(x.near(), g.info.vertices, x.device(), "distances"),
+        short_distances(x.near(), fits_short ? g.info.vertices : 0, x.device(), "distances"),
         nearest(x.near(), 1, x.device(), "counters"),
+        overflowed(x.near(), 1, x.device(), "counters"),
         of_block(x.near(), tally_blocks(g.info), x.device(), "sums of distances"),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out, true), job.home<Id>()) {
+    near_lists.keep(job, out, leaves_out_ones() ? 2 : 1, front.spare_words());
+    front.keep(near_lists.view());
     weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access);
     width = near_width(g.info, weights, o.delta);
+    if (weights.largest > most_short) fits_short = false;
     delta = width.start();
   }
 
   csr_view<Id> first_arcs_kept() {
-    job.keep_first_arcs(false, true);
+    if (job.g.info.packed) job.keep_first_arcs(false, true);  // else lists are kept by their length
     return job.view<Id>();
   }
   job_setting const& setting() const override { return job; }
@@ -357,51 +380,85 @@ struct sssp_job::impl::over : sssp_job::impl {
   }
 
   // Takes the next vertices from the far pile; none where it is empty.
-  bool move_on(word& below) {
-    std::uint64_t const block = look_far<word>::block;
-    x.fill(nearest.data(), 0xff, sizeof(word));
-    for_each_item<32>(x, (far.size() + block - 1) / block, look_far<word>{far.data(), distance.data(), below, far.size(), nearest.data()});
-    word const least_open = x.read(nearest.data());
-    if (least_open >= Measure::infinity) return false;
-    below = Measure::beyond(least_open, width.now());
-    for_each_item<1>(x, far.size(), bring_near<word>{far.data(), near.data(), distance.data(), below});
+  template <class M>
+  bool move_on(typename M::word const* at, typename M::word& below) {
+    using w = typename M::word;
+    std::uint64_t const block = look_far<w>::block;
+    w* const least = reinterpret_cast<w*>(nearest.data());
+    x.fill(least, 0xff, sizeof(w));
+    for_each_item<32>(x, (far.size() + block - 1) / block, look_far<w>{far.data(), at, below, far.size(), least});
+    w const least_open = x.read(least);
+    if (least_open >= M::infinity) return false;
+    below = M::beyond(least_open, width.now());
+    for_each_item<1>(x, far.size(), bring_near<w>{far.data(), near.data(), at, below});
     front.gather(pile());
     return true;
   }
-  near_pile pile() const {
-    bool const leaves = !job.g.info.directed && options.variant != sssp_variant::emogi;
-    return {near.data(), job.offsets(), source, leaves};
-  }
+  // Whether the list of a vertex with one arc is read of the source alone.
+  bool leaves_out_ones() const { return !job.g.info.directed && options.variant != sssp_variant::emogi; }
+  near_pile pile() const { return {near.data(), job.offsets(), source, leaves_out_ones()}; }
 
   sssp_run run(std::uint64_t user_source) override {
-    using clock = std::chrono::steady_clock;
-    graph const& g = job.g;
-    source = g.internal_id(user_source);
+    source = job.g.internal_id(user_source);
     sssp_run r;
     r.source = user_source;
+    device::small_fetches const small(job.all_near());
+    job.start_afresh();
+    if constexpr (std::is_same_v<Measure, whole_distance>) {
+      if (fits_short && !search<short_distance>(r, short_distances)) {
+        fits_short = false;
+        r = sssp_run{};
+        r.source = user_source;
+        job.start_afresh();
+      }
+      if (!fits_short) search<Measure>(r, distance);
+      else for_each_item<1>(x, distance.size(), widen{short_distances.data(), distance.data()});
+    } else {
+      search<Measure>(r, distance);
+    }
+    static counter relaxed{"sssp.arcs"};
+    relaxed.add(r.edges);
+    sum_up(r);
+    if (options.check_certificate) {
+      verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access);
+      r.verified = true;
+      job.model.take();
+    }
+    return r;
+  }
+
+  // Whether all sums could be told; else the run is none.
+  template <class M>
+  bool search(sssp_run& r, buffer<typename M::word>& found) {
+    using clock = std::chrono::steady_clock;
+    auto* const at = found.data();
     x.fill(near.data(), 0, near.bytes());
     x.fill(far.data(), 0, far.bytes());
-    set_infinite();
-    job.start_afresh();
+    x.fill(overflowed.data(), 0, overflowed.bytes());
+    if constexpr (M::infinity == static_cast<typename M::word>(~typename M::word{0})) x.fill(at, 0xff, found.bytes());
+    else for_each_item<1>(x, found.size(), fill_words<typename M::word>{at, M::infinity});
+    x.wait();
 
     phase const timed{"sssp.rounds"};
     clock::time_point const start = clock::now();
     clock::time_point before = start;
-    word below = options.variant == sssp_variant::emogi ? Measure::infinity : Measure::beyond(0, width.start());
+    typename M::word below = options.variant == sssp_variant::emogi ? M::infinity : M::beyond(0, width.start());
     width.begin();
     std::uint64_t arcs = 0;  // since the threshold moved
-    for_each_item<32>(x, 1, start_at<word>{source, distance.data(), near.data()});
+    auto const too_large = [&] { return M::may_overflow && x.read(overflowed.data()) != 0; };
+    for_each_item<32>(x, 1, start_at<typename M::word>{source, at, near.data()});
     front.gather(pile());
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(out, relax<Id, Measure>{job.offsets(), distance.data(), below, near.data(), far.data()});
+      front.for_each_arc(out, relax<Id, M>{job.offsets(), at, below, near.data(), far.data(), overflowed.data()});
       front.gather(pile());
       arcs += size.edges;
-      if (front.size().vertices == 0 && below < Measure::infinity) {
+      if (front.size().vertices == 0 && below < M::infinity) {
         width.follow(arcs, r.edges + size.edges);
         arcs = 0;
-        while (front.size().vertices == 0 && move_on(below)) ++r.thresholds;  // again where it brought only vertices that need no reading
+        while (front.size().vertices == 0 && move_on<M>(at, below))
+          ++r.thresholds;  // again where it brought only vertices that need no reading
       }
       clock::time_point const now = clock::now();
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -409,23 +466,14 @@ struct sssp_job::impl::over : sssp_job::impl {
       r.edges += size.edges;
       r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count()});
       before = now;
+      if (r.rounds.size() % rounds_to_look == 0 && too_large()) return false;
     }
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
-    static counter relaxed{"sssp.arcs"};
-    relaxed.add(r.edges);
-    sum_up(r);
-    if (options.check_certificate) {
-      verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, g, options.access);
-      r.verified = true;
-      job.model.take();
-    }
-    return r;
+    return !too_large();
   }
-
-  void set_infinite() {
-    if constexpr (sizeof(word) == 8) x.fill(distance.data(), 0xff, distance.bytes());
-    else for_each_item<1>(x, distance.size(), fill_words<word>{distance.data(), Measure::infinity});
-  }
+  // Weights beyond are not tried in 32 bits; a search of many rounds asks now and then whether its sums still fit.
+  static constexpr double most_short = 1 << 24;
+  static constexpr std::size_t rounds_to_look = 64;
 
   void sum_up(sssp_run& r) {
     for_each_item<32>(x, of_block.size(), tally_distances<Measure>{distance.data(), distance.size(), of_block.data()});
@@ -513,8 +561,8 @@ std::uint64_t sssp_job::state_bytes(graph_info const& info, sssp_options const& 
   std::uint64_t const frontier_bytes =
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o), true); });
   std::uint64_t const block = tally_distances<whole_distance>::block;
-  return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 8) +
-         (info.vertices + block - 1) / block * sizeof(tally) + 8 + frontier_bytes;
+  return offsets + (info.vertices + 31) / 32 * 8 + info.vertices * (info.weights == weight_kind::f32 ? 4 : 12) +
+         (info.vertices + block - 1) / block * sizeof(tally) + 12 + frontier_bytes;
 }
 
 }  // namespace garner

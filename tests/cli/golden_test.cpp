@@ -176,6 +176,53 @@ TEST(golden, formats) {
        "garner convert m.gnr r.gnr --columns 1,2", "printf '0 1\\n' > e.edgelist && garner convert e.edgelist e.gnr | tail -1", "ls"});
 }
 
+// Folders of data sets, and arrays of edges.
+TEST(golden, hetero) {
+  expect_golden(
+      "hetero",
+      {"head_of() { printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<i4', 'fortran_order': $2, 'shape': $1, }\"; }; head_of '(2, 2)' "
+       "False > "
+       "e.npy; printf '\\0\\0\\0\\0\\1\\0\\0\\0\\2\\0\\0\\0\\3\\0\\0\\0' >> e.npy; head_of '(2, 0)' False > none.npy; head_of '(2, 2)' "
+       "True > t.npy; "
+       "tail -c 16 e.npy >> t.npy",
+       "garner convert e.npy e.gnr && garner convert e.gnr - --to el 2> log",
+       "garner convert t.npy t.gnr | grep note && garner convert t.gnr - --to el 2> log",
+       "garner convert none.npy none.gnr",
+       "garner convert none.npy none.gnr --allow-empty | tail -1",
+       "printf 'PK' > x.npz; garner convert x.npz x.gnr",
+       "d=mag/raw; for r in author___writes___paper paper___cites___paper; do mkdir -p $d/relations/$r; done; mkdir -p $d/node-feat/paper "
+       "$d/node-label/paper mag/split/time/paper; printf 'author,paper\\n3,4\\n' | gzip > $d/num-node-dict.csv.gz; printf "
+       "'author,paper\\nFalse,True\\n' | gzip > $d/nodetype-has-label.csv.gz",
+       "d=mag/raw; printf '0,1\\n2,1\\n2,0\\n0,3\\n0,3\\n' | gzip > $d/relations/author___writes___paper/edge.csv.gz; printf "
+       "'3,0\\n0,1\\n1,1\\n' | gzip > $d/relations/paper___cites___paper/edge.csv.gz; printf '2010\\n2011\\n2012\\n' | gzip > "
+       "$d/relations/paper___cites___paper/edge_year.csv.gz; printf '1,2\\n3,4\\n5,6\\n7,8\\n' | gzip > "
+       "$d/node-feat/paper/node-feat.csv.gz; printf '1\\n0\\n1\\n2\\n' | gzip > $d/node-label/paper/node-label.csv.gz; printf '3\\n0\\n' | "
+       "gzip "
+       "> mag/split/time/paper/train.csv.gz",
+       "garner convert mag mag.json",
+       "cat mag.json",
+       "ls mag.garner",
+       "garner convert mag.garner/author___writes___paper.gnr - --to el 2> log",
+       "garner stats mag.json",
+       "garner stats mag.json --json",
+       "garner stats mag.json --check",
+       "garner convert mag mag.json",
+       "garner convert mag both.json --undirected --compress",
+       "garner convert mag mag.gnr",
+       "garner convert mag x.json --compact",
+       "garner convert mag x.json --split random",
+       "garner convert mag x.json --host-budget 100",
+       "garner convert mag nowhere/x.json",
+       "garner convert mag.garner x.json",
+       "garner convert mag.json x.gnr",
+       "printf '0 1\\n' > e.el && garner convert e.el x.json",
+       "garner convert e.el x.gnr --split time",
+       "printf '7,0\\n' | gzip > mag/raw/relations/author___writes___paper/edge.csv.gz; garner convert mag x.json",
+       "sed -i 's/\"count\": 4/\"count\": 5/' mag.json; garner stats mag.json",
+       "sed -i 's/\"garner\": 1/\"garner\": 1, \"owner\": 1/' both.json; garner stats both.json",
+       "ls"});
+}
+
 // In-lists that the file has not, and graphs that no file holds.
 TEST(golden, sources) {
   expect_golden(

@@ -63,7 +63,7 @@ TEST_F(packed_container, holds_what_was_saved) {
       container_header const h = read_header(file);
       EXPECT_TRUE(h.info.packed);
       EXPECT_EQ(h.cached_neighbours, cached_neighbours);
-      graph_load_options how;
+      load_options how;
       how.weights = weighted;
       how.in_lists = directed;
       graph back = load_graph(file, how);
@@ -103,7 +103,7 @@ TEST_F(packed_container, a_hint_out_of_range_is_told) {
     fs::path const file = folder / "g.gnr";
     save_graph(g, file);
     errc code{};
-    graph_load_options how;
+    load_options how;
     how.in_lists = true;
     std::string const text = error_of([&] { load_graph(file, how); }, &code);
     EXPECT_EQ(code, errc::input);
@@ -119,7 +119,7 @@ TEST_F(packed_container, every_damaged_byte_is_told) {
   save_graph(g, file);
   std::ifstream in(file, std::ios::binary);
   std::vector<char> const all{std::istreambuf_iterator<char>(in), {}};
-  graph_load_options how;
+  load_options how;
   how.weights = how.in_lists = true;
   for (std::uint64_t i = 0; i < 300; ++i) {
     std::vector<char> data = all;

@@ -121,8 +121,8 @@ graph random_graph(shape const& s, std::uint64_t seed = 1) {
   }
   return g;
 }
-graph_load_options everything(graph_info const& info) {
-  graph_load_options how;
+load_options everything(graph_info const& info) {
+  load_options how;
   how.in_lists = info.in_lists;
   how.weights = info.weights != weight_kind::none;
   return how;
@@ -201,7 +201,7 @@ TEST_F(container, round_trips_keep_every_array_and_every_byte) {
     check_container(at("a.gnr"));
     save_graph(back, at("b.gnr"));
     EXPECT_TRUE(contents(at("a.gnr")) == contents(at("b.gnr")));
-    graph_load_options how = everything(g.info);
+    load_options how = everything(g.info);
     how.check = false;
     expect_same(g, load_graph(at("a.gnr"), how));
     auto const offsets = load_offsets(at("a.gnr"));
@@ -254,7 +254,7 @@ TEST_F(container, loads_only_what_is_asked_for) {
   EXPECT_TRUE(g.in.offsets.empty());
   EXPECT_EQ(g.out.weights.bytes(), 0u);
   save_graph(random_graph({50, 300, 4, none, true}), at("b.gnr"));
-  graph_load_options how;
+  load_options how;
   how.in_lists = true;
   EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr("has no in-lists"));
   EXPECT_THAT(message_of([&] { load_offsets(at("b.gnr"), true); }), HasSubstr("has no in-lists"));
@@ -297,7 +297,7 @@ TEST_F(container, every_flipped_byte_is_found) {
 TEST_F(container, flips_in_far_blocks_are_found) {
   save_graph(random_graph({5000, 5'000'000, 4, u32}), at("a.gnr"));
   bytes b = contents(at("a.gnr"));
-  graph_load_options how;
+  load_options how;
   how.weights = true;
   for (std::size_t at_byte :
        {std::size_t{4096} + 8 * 5001 - 1, std::size_t{13} << 20, std::size_t{30} << 20, b.size() - 4096, b.size() - 1}) {
@@ -384,7 +384,7 @@ TEST_F(container, each_wrong_field_of_the_header_has_its_message) {
     else set(b, 4088, XXH3_64bits(b.data(), 4088));
     put(at("b.gnr"), b);
     EXPECT_THAT(message_of([&] { read_header(at("b.gnr")); }), HasSubstr(f.message)) << "byte " << f.byte;
-    graph_load_options how;
+    load_options how;
     how.check = false;
     EXPECT_THAT(message_of([&] { load_graph(at("b.gnr"), how); }), HasSubstr(f.message)) << "byte " << f.byte;
   }
@@ -429,7 +429,7 @@ TEST_F(container, broken_invariants_are_found_under_right_checksums) {
     set(b, byte, value);
     seal(b);
     put(at("b.gnr"), b);
-    graph_load_options how;
+    load_options how;
     how.in_lists = true;
     std::string const loading = message_of([&] { load_graph(at("b.gnr"), how); });
     EXPECT_EQ(loading, message_of([&] { check_container(at("b.gnr")); }));
@@ -480,7 +480,7 @@ TEST_F(container, what_is_wrong_with_an_order_is_found) {
     put(at("b.gnr"), b);
     std::string const loading = message_of([&] { load_graph(at("b.gnr")); });
     EXPECT_EQ(loading, message_of([&] { check_container(at("b.gnr")); }));
-    graph_load_options trusting;
+    load_options trusting;
     trusting.check = false;  // the order is looked at in any case: it leads through memory
     EXPECT_EQ(loading, message_of([&] { load_graph(at("b.gnr"), trusting); }));
     return loading;
@@ -617,7 +617,7 @@ TEST_F(container, loads_onto_a_device_through_bounce_buffers) {
   for (shape const& s : {shape{100, 1000, 8, u32}, shape{5000, 15'000'000, 4, f32, true, true}}) {
     graph const g = random_graph(s);
     save_graph(g, at("a.gnr"));
-    graph_load_options how = everything(g.info);
+    load_options how = everything(g.info);
     for (tier where : {tier::device, tier::managed, tier::host}) {
       how.edges = where;
       how.device = 0;

@@ -60,7 +60,7 @@ TEST_F(converting, a_container_built_again_keeps_its_in_lists) {
     convert_result const r = convert(at("g.gnr"), at("h.gnr"), *again);
     EXPECT_TRUE(r.built);
     EXPECT_TRUE(r.info.in_lists);
-    graph_load_options all;
+    load_options all;
     all.in_lists = true;
     graph const g = load_graph(at("h.gnr"), all);
     EXPECT_EQ(g.in.offsets[3] - g.in.offsets[2], 2u);

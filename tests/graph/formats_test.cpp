@@ -26,6 +26,7 @@
 #include "garner/error.hpp"
 #include "garner/handle.hpp"
 #include "graph/build.hpp"
+#include "zipped.hpp"
 
 using namespace garner;
 using testing::ElementsAre;
@@ -201,7 +202,7 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
             "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel "
-            ".v .e .npy "
+            ".v .e .npy .npz "
             ".gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
@@ -212,7 +213,7 @@ TEST(format_names, every_name_parses_back) {
   for (int i = 0; i <= static_cast<int>(file_format::gnr); ++i)
     EXPECT_EQ(parse_format(to_string(static_cast<file_format>(i))), static_cast<file_format>(i));
   EXPECT_EQ(message(errc::usage, [] { parse_format("graphml"); }),
-            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, gnr");
+            "'graphml' is no format; choose el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr");
 }
 
 // --- columns ---------------------------------------------------------------------------------------------------------------
@@ -1103,26 +1104,66 @@ TEST(picked, what_is_wrong_is_named) {
 // --- edge indices ----------------------------------------------------------------------------------------------------------
 
 TEST_F(formats, an_edge_index_is_read_in_both_shapes) {
-  auto const npy = [&](std::string const& type, std::string const& shape, auto const& values, std::string order = "False") {
-    std::string head = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n",
-                bytes("\x93NUMPY\x01\x00", 8);
-    bytes += static_cast<char>(head.size()), bytes += '\0', bytes += head;
-    for (auto const v : values) put(bytes, v);
-    return file("edge_index.npy", bytes);
-  };
+  auto const index = [&](auto const&... how) { return file("edge_index.npy", handmade::npy(how...)); };
   auto const all = ElementsAre(arc{5, 2}, arc{0, 3}, arc{7, 7});
-  EXPECT_THAT(read_edges(npy("<i8", "(2, 3)", std::vector<std::int64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
-  EXPECT_THAT(read_edges(npy("<i4", "(3, 2)", std::vector<std::int32_t>{5, 2, 0, 3, 7, 7}), {}).edges.arcs, all);
-  EXPECT_THAT(read_edges(npy("<u8", "(2, 3)", std::vector<std::uint64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
-  EXPECT_THAT(read_edges(npy("<u4", "(2, 2)", std::vector<std::uint32_t>{1, 2, 3, 4}), {}).edges.arcs, ElementsAre(arc{1, 3}, arc{2, 4}));
+  EXPECT_THAT(read_edges(index("<i8", "(2, 3)", std::vector<std::int64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(index("<i4", "(3, 2)", std::vector<std::int32_t>{5, 2, 0, 3, 7, 7}), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(index("<u8", "(2, 3)", std::vector<std::uint64_t>{5, 0, 7, 2, 3, 7}), {}).edges.arcs, all);
+  // As numpy.save writes pairs.T: column by column.
+  EXPECT_THAT(read_edges(index("<i8", "(2, 3)", std::vector<std::int64_t>{5, 2, 0, 3, 7, 7}, true), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(index("<u4", "(3, 2)", std::vector<std::uint32_t>{5, 0, 7, 2, 3, 7}, true), {}).edges.arcs, all);
+  EXPECT_THAT(read_edges(index("<u8", "(2, 0)", std::vector<std::uint64_t>{}), {}).edges.arcs, IsEmpty());
+  EXPECT_THAT(read_edges(index("<u8", "(0, 2)", std::vector<std::uint64_t>{}), {}).edges.arcs, IsEmpty());
+  EXPECT_THAT(read_edges(at("edge_index.npy"), {}).notes, IsEmpty());
+  read_result const either = read_edges(index("<u4", "(2, 2)", std::vector<std::uint32_t>{1, 2, 3, 4}), {});
+  EXPECT_THAT(either.edges.arcs, ElementsAre(arc{1, 3}, arc{2, 4}));
+  EXPECT_THAT(either.notes, ElementsAre(HasSubstr("of shape (2, 2) it could be either; read as (2, E)")));
   EXPECT_FALSE(read_graph(at("edge_index.npy")).info().weights != weight_kind::none);
-  auto const said = [&](auto... how) { return message(errc::input, [&] { read_edges(npy(how...), {}); }); };
+  auto const said = [&](auto const&... how) { return message(errc::input, [&] { read_edges(index(how...), {}); }); };
   EXPECT_THAT(said("<i8", "(2, 2)", std::vector<std::int64_t>{5, 0, -7, 2}), HasSubstr("edge 0: vertex -7 is negative"));
+  EXPECT_THAT(said("<i4", "(2, 2)", std::vector<std::int32_t>{5, 0, 7, -2}), HasSubstr("edge 1: vertex -2 is negative"));
+  EXPECT_THAT(said("<u8", "(1, 2)", std::vector<std::uint64_t>{5, ~std::uint64_t{0}}), HasSubstr("is too large for a vertex id"));
   EXPECT_THAT(said("<i8", "(3, 3)", std::vector<std::int64_t>(9)), HasSubstr("an array (3, 3) is no edge index"));
   EXPECT_THAT(said("<i8", "(4,)", std::vector<std::int64_t>(4)), HasSubstr("is no edge index"));
   EXPECT_THAT(said("<f4", "(2, 1)", std::vector<float>(2)), HasSubstr("elements are <f4"));
   EXPECT_THAT(said("<i8", "(2, 3)", std::vector<std::int64_t>(5)), HasSubstr("shorter than its header says"));
-  EXPECT_THAT(said("<i8", "(2, 3)", std::vector<std::int64_t>(6), "True"), HasSubstr("column by column"));
+}
+
+TEST_F(formats, an_archive_gives_its_edge_index) {
+  std::string const index = handmade::npy<std::int64_t>("<i8", "(2, 3)", {5, 0, 7, 2, 3, 7}),
+                    pairs = handmade::npy<std::int32_t>("<i4", "(3, 2)", {5, 2, 0, 3, 7, 7}),
+                    nine = handmade::npy<std::int64_t>("<i8", "(1,)", {9});
+  auto const all = ElementsAre(arc{5, 2}, arc{0, 3}, arc{7, 7});
+  for (bool const deflated : {false, true})
+    for (bool const wide : {false, true}) {
+      SCOPED_TRACE(fmt::format("deflated {}, wide {}", deflated, wide));
+      EXPECT_THAT(read_edges(file("g.npz", handmade::zipped({{"x.npy", nine}, {"edge_index.npy", index}}, deflated, wide)), {}).edges.arcs,
+                  all);
+      read_result const ogb =
+          read_edges(file("data.npz", handmade::zipped({{"edge_index.npy", pairs}, {"num_nodes_list.npy", nine}}, deflated, wide)), {});
+      EXPECT_THAT(ogb.edges.arcs, all);
+      EXPECT_EQ(ogb.edges.vertices, 9u);
+    }
+  EXPECT_EQ(estimate_read_bytes(at("g.npz"), {}) / 16, 3 + (2u << 20) / 16);
+  auto const said = [&](std::string const& bytes) { return message(errc::input, [&] { read_edges(file("g.npz", bytes), {}); }); };
+  EXPECT_THAT(said(handmade::zipped({{"a.npy", nine}, {"b.npy", nine}})), HasSubstr("holds no array 'edge_index'; its arrays are a, b"));
+  EXPECT_THAT(said(handmade::zipped({})), HasSubstr("its arrays are none"));
+  EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", nine}})), HasSubstr("g.npz: edge_index: an array (1) is no edge index"));
+  EXPECT_THAT(said(handmade::zipped({{"edge_index.npy", index}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {7})}})),
+              HasSubstr("edge 2: 7 -> 7: of 7 vertices, as num_nodes_list counts them, the ids end at 6"));
+  EXPECT_THAT(
+      said(handmade::zipped({{"edge_index.npy", index}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(2,)", {7, 8})}})),
+      HasSubstr("one graph is read"));
+  EXPECT_THAT(said("PK"), HasSubstr("not a whole zip archive"));
+  for (bool const deflated : {false, true}) {
+    std::string const whole = handmade::zipped({{"edge_index.npy", index}}, deflated);
+    EXPECT_THAT(said(whole.substr(0, whole.size() - 9)), HasSubstr("it has no directory at its end"));
+    EXPECT_THAT(said(whole.substr(60)), HasSubstr("not a whole zip archive"));
+    std::string flipped = whole;
+    flipped[whole.find("PK\x01\x02") - 9] ^= 8;
+    EXPECT_THAT(said(flipped), HasSubstr("not a whole zip archive"));
+  }
+  EXPECT_THAT(message(errc::io, [&] { read_edges(at("none.npz"), {}); }), HasSubstr("cannot be opened"));
 }
 
 TEST_F(formats, metis_gives_back_what_it_was_given) {
@@ -1143,6 +1184,7 @@ TEST(format_names, endings_may_be_upper_case) {
   EXPECT_EQ(format_of("b.edgelist"), file_format::snap);
   EXPECT_EQ(format_of("b.graph.gz"), file_format::metis);
   EXPECT_EQ(format_of("edge_index.npy"), file_format::npy);
+  EXPECT_EQ(format_of("data.npz"), file_format::npz);
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class ldbc_files : public ::testing::Test {
     convert_options options;
     options.build = build;
     convert(at(in), at("g.gnr"), options);
-    graph_load_options how;
+    load_options how;
     how.weights = read_header(at("g.gnr")).info.weights != weight_kind::none;
     return load_graph(at("g.gnr"), how);
   }

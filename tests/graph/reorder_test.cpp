@@ -429,7 +429,7 @@ TEST_F(reorder_files, there_and_back) {
     graph const g = ordered(make(s), vertex_order::bfs);
     save_graph(g, at / "g.gnr");
     check_container(at / "g.gnr");
-    graph_load_options all;
+    load_options all;
     all.in_lists = g.info.in_lists;
     all.weights = g.info.weights != weight_kind::none;
     expect_same_bytes(load_graph(at / "g.gnr", all), g);
@@ -447,7 +447,7 @@ TEST_F(reorder_files, converted_again) {
     other.build.id_bytes = 12 - s.id_bytes;
     convert(at / "g.gnr", at / "other.gnr", other);
     check_container(at / "other.gnr");
-    graph_load_options all;
+    load_options all;
     all.in_lists = g.info.in_lists;
     all.weights = g.info.weights != weight_kind::none;
     graph const wide = load_graph(at / "other.gnr", all);

@@ -135,7 +135,7 @@ TEST_F(sources, names_that_are_none_are_refused_or_files) {
   }
   for (char const* name : {"kron", "ring:8", "./kron:8", "k.gnr"}) EXPECT_FALSE(generated_by(name)) << name;
   errc code{};
-  graph_load_options weighted;
+  load_options weighted;
   weighted.weights = true;
   graph_source from("kron:4");
   EXPECT_NE(error_of([&] { from.load(weighted); }, &code).find("has no weights"), std::string::npos);

@@ -70,7 +70,7 @@ struct world {
         options(with_ids()),
         fanouts(std::move(f)),
         sampler(p, g, fanouts, options) {}
-  loader load(std::uint64_t n, load_options o) {
+  loader load(std::uint64_t n, loader_options o) {
     return loader(sampler, {{&features, 0, false, {}}, {&targets, 0, true, {}}}, seeds_of(n), o);
   }
 };
@@ -136,7 +136,7 @@ TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
     for (std::uint32_t const window : {1u, 3u, 8u})
       for (std::uint64_t const kept : {0u, 300u}) {
         world w(where(), kept);
-        load_options o;
+        loader_options o;
         o.batch = 64, o.way = way, o.window = window, o.ahead = 1 + window % 3;
         loader l = w.load(1000, o);
         EXPECT_EQ(l.batches(), 16u);
@@ -165,7 +165,7 @@ TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
 TEST_P(loader_at, is_right_where_the_window_is_too_small) {
   for (std::uint64_t const bytes : {0ull, 20ull, 4000ull, 20000ull}) {
     world w(where(), 0);
-    load_options o;
+    loader_options o;
     o.batch = 100, o.way = load_way::window, o.window = 4, o.window_bytes = bytes;
     loader l = w.load(1200, o);
     for (int e = 0; e < 2; ++e) expect_right(w, epoch_of(l, where()), seeds_of(1200), 12);
@@ -174,7 +174,7 @@ TEST_P(loader_at, is_right_where_the_window_is_too_small) {
 
 TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   world w(where());
-  load_options o;
+  loader_options o;
   o.batch = 50;
   std::vector<taken_batch> whole;
   {
@@ -210,7 +210,7 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
 
 TEST_P(loader_at, shares_the_seeds_among_ranks) {
   world w(where());
-  load_options o;
+  loader_options o;
   o.batch = 50, o.ranks = 3;
   std::multiset<std::int64_t> all;
   for (o.rank = 0; o.rank < 3; ++o.rank) {
@@ -224,7 +224,7 @@ TEST_P(loader_at, shares_the_seeds_among_ranks) {
 
 TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
   world w(where());
-  load_options o;
+  loader_options o;
   o.batch = 64, o.shuffle = false, o.drop_last = true;
   loader l = w.load(200, o);
   std::vector<taken_batch> const epoch = epoch_of(l, where());
@@ -237,7 +237,7 @@ TEST_P(loader_at, in_order_and_without_a_rest_where_that_is_asked) {
 TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_stops) {
   world w(where());
   executor x(where());
-  load_options o;
+  loader_options o;
   o.batch = 50, o.ahead = 3;
   loader l = w.load(1000, o);
   std::vector<mini_batch> kept;
@@ -259,7 +259,7 @@ TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_st
 
 TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
   world w(where());
-  load_options o;
+  loader_options o;
   o.batch = 50;
   loader l = w.load(1000, o);
   ASSERT_TRUE(l.next());
@@ -283,8 +283,8 @@ TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
 
 TEST(loaders, refuse_what_makes_no_epoch) {
   world w({});
-  load_options o;
-  auto const refused = [&](std::vector<std::int64_t> seeds, load_options const& how = {}) {
+  loader_options o;
+  auto const refused = [&](std::vector<std::int64_t> seeds, loader_options const& how = {}) {
     return error_of([&] { loader l(w.sampler, {{&w.features, 0, false, {}}}, std::move(seeds), how); });
   };
   EXPECT_NE(refused({}).find("empty"), std::string::npos);

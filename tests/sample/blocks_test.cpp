@@ -424,6 +424,75 @@ TEST_P(blocks_at, come_from_several_relations_with_a_fanout_each) {
   for (auto const& t : d.types) EXPECT_EQ(std::set<std::int64_t>(t.ids.begin() + 11, t.ids.end()).size(), t.ids.size() - 11);
 }
 
+// The ends of edges: trees are counted through, and what the first of them draw is what they draw alone.
+TEST_P(blocks_at, begin_at_seeds_of_several_types) {
+  std::uint64_t const papers = 300, authors = 120;
+  auto const make = [&](std::uint64_t salt, std::uint64_t from, std::uint64_t to) {
+    std::vector<arc> arcs;
+    for (std::uint64_t i = 0; i < 3000; ++i) arcs.push_back({random_bits(salt, 0, i) % to, random_bits(salt, 1, i) % from});
+    return brought(make_graph(arcs, false, papers), where());
+  };
+  graph_handle const cites = make(1, papers, papers), writes = make(2, authors, papers), written = make(3, papers, authors);
+  std::vector<std::int64_t> times_of_papers(papers), times_of_authors(authors, 0);
+  std::iota(times_of_papers.begin(), times_of_papers.end(), 0);
+  auto const sampler = [&](block_options const& o) {
+    return block_sampler(where(), {{papers, times_of_papers}, {authors, times_of_authors}},
+                         {{&cites, list_side::out, 0, 0, {4, 3}, {}},
+                          {&writes, list_side::out, 1, 0, {2, 2}, {}},
+                          {&written, list_side::out, 0, 1, {3, -1}, {}}},
+                         o);
+  };
+  auto const first = some_seeds(10, papers), second = some_seeds(7, authors, 1);
+  for (bool const temporal : {false, true}) {
+    block_options o;
+    o.edge_ids = o.disjoint = true;
+    if (temporal) o.temporal = temporal_rule::uniform;
+    std::vector<std::int64_t> const ages(temporal ? second.size() : 0, 150);
+    block_sampler s = sampler(o);
+    typed_seeds const both[] = {{0, first, {}}, {1, second, ages}};
+    drawn_blocks const d = taken(s, s.sample_types(5, both), 2, 3), alone = taken(s, s.sample(5, first, 0), 2, 3);
+    ASSERT_EQ(d.types[0].by_hop[0], first.size());
+    ASSERT_EQ(d.types[1].by_hop[0], second.size());
+    for (std::size_t i = 0; i < second.size(); ++i) {
+      EXPECT_EQ(d.types[1].ids[i], second[i]);
+      EXPECT_EQ(d.types[1].tree[i], first.size() + i);
+    }
+    for (std::size_t t = 0; t < 2; ++t) {
+      std::vector<std::int64_t> mine;
+      for (std::size_t i = 0; i < d.types[t].ids.size(); ++i) {
+        if (d.types[t].tree[i] < first.size()) {
+          mine.push_back(d.types[t].ids[i]);
+        } else if (temporal && t == 0) {
+          EXPECT_LE(d.types[t].ids[i], 150);
+        }
+      }
+      EXPECT_EQ(mine, alone.types[t].ids);
+    }
+    std::uint32_t const from[] = {0, 1, 0}, to[] = {0, 0, 1};
+    for (std::size_t r = 0; r < 3; ++r) {
+      std::vector<std::int64_t> mine;
+      auto const& e = d.relations[r];
+      for (std::size_t k = 0; k < e.row.size(); ++k) {
+        std::uint32_t const tree = d.types[to[r]].tree[static_cast<std::size_t>(e.col[k])];
+        EXPECT_EQ(tree, d.types[from[r]].tree[static_cast<std::size_t>(e.row[k])]);
+        if (tree < first.size()) mine.push_back(e.edge[k]);
+      }
+      EXPECT_EQ(mine, alone.relations[r].edge);
+    }
+    EXPECT_GT(d.relations[2].by_hop[0], 0u);  // of authors, at the first hop
+  }
+  block_options o;
+  o.edge_ids = true;
+  block_sampler s = sampler(o);
+  auto bad = second;
+  bad[2] = 120;
+  typed_seeds const wrong[] = {{0, first, {}}, {1, bad, {}}}, twice[] = {{0, first, {}}, {0, first, {}}},
+                    none[] = {{0, first, {}}, {1, {}, {}}};
+  EXPECT_EQ(error_of([&] { s.sample_types(3, wrong); }), "seed 120 at position 13 of mini-batch 3: there are vertices 0 to 119 of type 1");
+  EXPECT_EQ(error_of([&] { s.sample_types(3, twice); }), "mini-batch 3: seeds of type 0 twice; give those of a type together");
+  EXPECT_TRUE(taken(s, s.sample_types(3, none), 2, 3) == taken(s, s.sample(3, first), 2, 3));
+}
+
 // Several mini-batches under way at once, of very different sizes: each as if it were alone, also where room runs out.
 TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   graph_handle const g = brought(random_graph(true), where());

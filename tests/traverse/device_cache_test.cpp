@@ -93,6 +93,7 @@ class device_cache : public at_place {
             }
         }
   }
+  void shortest_paths(bool undirected, weight_kind kind);
   void fits(job_setting const& s, std::uint64_t budget) {
     std::uint64_t all = 0;
     for (cached_part const& c : s.device_cache) all += c.bytes;
@@ -124,27 +125,69 @@ TEST_P(device_cache, bfs) {
 }
 
 TEST_P(device_cache, sssp) {
-  for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
-    each_way(true, kind, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
-      sssp_options plain;
-      graph const twin = random_graph(seed, 4, true, kind);
-      sssp_job want(twin, plain);
-      want.run(5);
-      for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
-        sssp_options o;
-        o.where = where();
-        o.access = how;
-        o.variant = v;
-        o.device_budget = budget;
-        o.slice = 64;
-        o.check_certificate = true;
-        sssp_job job(g, o);
-        EXPECT_TRUE(job.run(5).verified);
-        if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
-        else ASSERT_EQ(job.real_distances(), want.real_distances());
-        if (v != sssp_variant::emogi) fits(job.setting(), budget);
-      }
-    });
+  for (bool undirected : {true, false})
+    for (weight_kind kind : {weight_kind::u32, weight_kind::f32}) shortest_paths(undirected, kind);
+}
+void device_cache::shortest_paths(bool undirected, weight_kind kind) {
+  each_way(undirected, kind, [&](graph const& g, std::uint64_t seed, access_mode how, std::uint64_t budget) {
+    sssp_options plain;
+    graph const twin = random_graph(seed, 4, undirected, kind);
+    sssp_job want(twin, plain);
+    want.run(5);
+    for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
+      sssp_options o;
+      o.where = where();
+      o.access = how;
+      o.variant = v;
+      o.device_budget = budget;
+      o.slice = 64;
+      o.check_certificate = true;
+      sssp_job job(g, o);
+      EXPECT_TRUE(job.run(5).verified);
+      if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), want.distances());
+      else ASSERT_EQ(job.real_distances(), want.real_distances());
+      if (v != sssp_variant::emogi) fits(job.setting(), budget);
+    }
+  });
+}
+
+// What is kept is the shortest lists, whole, and nothing of them is asked for any more.
+TEST(short_lists, leave_the_long_ones_far) {
+  graph const g = made(1, 4, true, weight_kind::u32, false, {place_kind::host, 0});
+  std::uint64_t const* const offsets = g.out.offsets.data();
+  auto const arcs_of = [&](std::uint64_t least, std::uint64_t most) {
+    std::uint64_t arcs = 0;
+    for (std::uint64_t v = 0; v < g.info.vertices; ++v)
+      if (std::uint64_t const d = offsets[v + 1] - offsets[v]; d >= least && d <= most) arcs += d;
+    return arcs;
+  };
+  std::uint64_t const places = ((g.info.vertices + 31) / 32 + 1) * 8;
+  auto const run = [&](std::uint64_t budget) {
+    sssp_options o;
+    o.where = {place_kind::simulated, 0};
+    o.device_budget = budget;
+    sssp_job job(g, o);
+    sssp_run const r = job.run(5);
+    return std::pair(r, job.setting().device_cache);
+  };
+  auto const [all_far, nothing] = run(0);
+  EXPECT_TRUE(nothing.empty());
+  EXPECT_TRUE(run(places).second.empty());
+  for (std::uint64_t most : {2u, 5u, 8u}) {
+    SCOPED_TRACE(most);
+    std::uint64_t const arcs = arcs_of(2, most);  // lists of one are not read
+    auto const [r, kept] = run(places + arcs * 8);
+    ASSERT_EQ(kept.size(), 1u);
+    EXPECT_EQ(kept[0].bytes, places + arcs * 8);
+    EXPECT_EQ(kept[0].what, fmt::format("{} arcs of lists of up to {}", arcs, most));
+    EXPECT_EQ(r.distance_sum, all_far.distance_sum);
+    EXPECT_EQ(r.edges, all_far.edges);
+    EXPECT_EQ(all_far.link.bytes_useful - r.link.bytes_useful >= arcs_of(2, most) * 6, true);  // most of them are reached
+    auto const [more, one_more] = run(places + (arcs + 3 * (most + 1)) * 8 + 7);
+    EXPECT_EQ(one_more[0].bytes, places + (arcs + 3 * (most + 1)) * 8);
+    EXPECT_LT(more.link.bytes_useful, r.link.bytes_useful);
+  }
+  EXPECT_EQ(run(1u << 30).first.link.bytes_useful, 0u);
 }
 
 TEST_P(device_cache, components) {

@@ -249,6 +249,33 @@ TEST_P(sssp, a_long_path_whose_sums_need_64_bits_and_a_star) {
   }
 }
 
+TEST_P(sssp, sums_just_within_and_beyond_32_bits) {
+  sssp_options o;
+  o.where = where();
+  o.check_certificate = true;
+  for (std::uint64_t length : {255u, 256u, 300u}) {
+    std::vector<arc> path;
+    for (std::uint64_t v = 0; v < length; ++v) path.push_back({v, v + 1});
+    for (std::uint32_t weight : {(1u << 24) - 1, 1u << 24, (1u << 24) + 1})
+      for (sssp_variant variant : {sssp_variant::near_far, sssp_variant::emogi}) {
+        SCOPED_TRACE(fmt::format("{} x {} {}", length, weight, variant == sssp_variant::emogi ? "emogi" : "near-far"));
+        o.variant = variant;
+        graph const g = placed(weighted(path, std::vector<std::uint32_t>(length, weight), true, length + 1), o);
+        sssp_job job(g, o);
+        for (int again = 0; again < 2; ++again) {  // what was found too large stays so
+          sssp_run const r = job.run(0);
+          EXPECT_EQ(r.distance_max, length * weight);
+          EXPECT_EQ(r.reached, length + 1);
+          EXPECT_LE(r.edges, 2 * length);  // nothing of a search that was given up
+          EXPECT_EQ(r.source, 0u);
+          EXPECT_TRUE(r.verified);
+          EXPECT_EQ(job.distances()[length - 1], (length - 1) * weight);
+        }
+        EXPECT_EQ(job.run(length).distance_max, length * weight);
+      }
+  }
+}
+
 TEST_P(sssp, small_and_empty_graphs_loops_and_duplicates) {
   sssp_options o;
   o.where = where();

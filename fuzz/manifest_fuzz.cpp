@@ -1,0 +1,31 @@
+// Manifests: any text is either one line of complaint about the input, or types and edges that can be written and are read again the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "garner/error.hpp"
+#include "graph/hetero.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  using namespace garner;
+  try {
+    hetero_manifest const m = parse_manifest({reinterpret_cast<char const*>(data), size}, "input.json");
+    std::string const text = manifest_text(m, "input.json");
+    hetero_manifest const again = parse_manifest(text, "input.json");
+    if (m.types.size() != again.types.size() || m.edges.size() != again.edges.size()) std::abort();
+    for (std::size_t i = 0; i < m.types.size(); ++i)
+      if (m.types[i].name != again.types[i].name || m.types[i].count != again.types[i].count ||
+          m.types[i].features.has_value() != again.types[i].features.has_value())
+        std::abort();
+    for (std::size_t i = 0; i < m.edges.size(); ++i)
+      if (name_of(m.edges[i]) != name_of(again.edges[i]) || m.edges[i].arcs != again.edges[i].arcs ||
+          m.edges[i].edges != again.edges[i].edges)
+        std::abort();
+    if (manifest_text(again, "input.json") != text) std::abort();
+  } catch (error const& e) {
+    std::string const said = e.what();
+    if (e.code() != errc::input || said.empty() || said.find('\n') != std::string::npos) std::abort();
+  }
+  return 0;
+}

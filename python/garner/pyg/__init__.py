@@ -1,0 +1,12 @@
+"""PyG's loaders over Garner: change the import, train. Neither pyg-lib nor torch-sparse nor torch.distributed is needed.
+
+    from garner.pyg import NeighborLoader           # was: from torch_geometric.loader import NeighborLoader
+    loader = NeighborLoader(data, num_neighbors=[15, 10, 5], batch_size=1024, input_nodes=data.train_mask, shuffle=True)
+
+Signatures, batches and fields are PyG's (2.7 to 2.9). import garner does not import this; it needs torch and torch_geometric.
+"""
+from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
+from .sampler import NeighborSampler as NeighborSampler
+from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore
+
+__all__ = ["FeatureStore", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler"]

@@ -1,0 +1,330 @@
+"""PyG's NeighborLoader and LinkNeighborLoader over Garner's sampler and tables."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.utils.data
+import torch_geometric.loader
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.loader.utils import filter_data, filter_hetero_data
+from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
+
+from .. import tables
+from .._garner import info
+from ..batches import drawn_seed, mixed
+from ..errors import IdError, UsageError
+from .sampler import NeighborSampler
+from .source import edge_attr_of
+from .stores import FeatureStore
+
+
+class _Positions(list[int]):
+    """Of a mini-batch among the input, and the number that its draws begin with."""
+
+    draw: int
+
+
+class _Input:
+    """What torch's loader takes for a dataset: positions, which it hands on as they are."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, k: Any) -> Any:
+        return k
+
+    def __getitems__(self, positions: Any) -> Any:
+        return positions
+
+
+class _Numbered:
+    """A sampler of mini-batches that numbers them. `epoch`: the seed of the one that begins now."""
+
+    def __init__(self, batches: Any, epoch: list[int]) -> None:
+        self.batches, self.epoch = batches, epoch
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[_Positions]:
+        return self._numbered(self.epoch[0])
+
+    def _numbered(self, seed: int) -> Iterator[_Positions]:
+        for number, positions in enumerate(self.batches):
+            numbered = _Positions(positions if hasattr(positions, "__iter__") else [positions])
+            numbered.draw = mixed(seed, number)
+            yield numbered
+
+
+class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
+    """What both loaders have of their own: they number mini-batches, sample and join rows."""
+
+    data: Any
+    filter_per_worker: bool
+    custom_cls: Any
+    input_data: Any
+    transform: Callable[[Any], Any] | None
+    transform_sampler_output: Callable[[Any], Any] | None
+
+    def __init__(self, dataset: Any, **kwargs: Any) -> None:
+        if self.custom_cls is not None and isinstance(self.data, (Data, HeteroData)):
+            raise UsageError("custom_cls: is made for (FeatureStore, GraphStore); Data and HeteroData give mini-batches of their own class")
+        self._epoch = [0]
+        super().__init__(_Input(len(dataset)), **kwargs)
+
+    @property
+    def _index_sampler(self) -> Any:
+        return _Numbered(super()._index_sampler, self._epoch)
+
+    def __iter__(self) -> Any:
+        self._epoch[0] = drawn_seed(self.generator)
+        return super().__iter__()
+
+    def __call__(self, index: Any) -> Any:
+        out = self.collate_fn(index)
+        return out if self.filter_per_worker else self.filter_fn(out)
+
+    def _sampler(self) -> Any:
+        raise NotImplementedError
+
+    def _sampled(self, inputs: Any, **draw: Any) -> Any:
+        raise NotImplementedError
+
+    def _label(self, data: Any, out: Any) -> None:
+        raise NotImplementedError
+
+    def _collate(self, index: Any) -> Any:
+        inputs = self.input_data[torch.as_tensor(index, dtype=torch.int64).reshape(-1)]
+        known = {"draw": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
+        out = self._sampled(inputs, **known)
+        return self.filter_fn(out) if self.filter_per_worker else out
+
+    def filter_fn(self, out: Any) -> Any:
+        """What was sampled, joined with its rows: Data or HeteroData."""
+        if self.transform_sampler_output:
+            out = self.transform_sampler_output(out)
+        perm = self._sampler().edge_permutation
+        if isinstance(out, SamplerOutput):
+            data = self._homogeneous(out, perm)
+        elif isinstance(out, HeteroSamplerOutput):
+            data = self._heterogeneous(out, perm)
+        else:
+            raise TypeError(f"'{type(self).__name__}' was given a '{type(out).__name__}' by its sampler; it takes a SamplerOutput or a "
+                            "HeteroSamplerOutput")
+        self._label(data, out)
+        return data if self.transform is None else self.transform(data)
+
+    def _homogeneous(self, out: Any, perm: Any) -> Any:
+        edges = None if out.edge is None else out.edge.to(torch.int64)
+        if edges is not None and perm is not None:
+            edges = perm.to(edges.device)[edges]
+        if isinstance(self.data, Data):
+            data = filter_data(self.data, out.node, out.row, out.col, edges)
+        else:
+            data = Data() if self.custom_cls is None else self.custom_cls()
+            data.edge_index = torch.stack([out.row, out.col])
+            data.num_nodes = out.node.numel()
+            for (_, _, name), rows in self._rows({None: out.node}, {None: edges}):
+                data[name] = rows
+        if "n_id" not in data:
+            data.n_id = out.node
+        if edges is not None and "e_id" not in data:
+            data.e_id = edges
+        data.batch = out.batch
+        data.num_sampled_nodes = out.num_sampled_nodes
+        data.num_sampled_edges = out.num_sampled_edges
+        if out.orig_row is not None and out.orig_col is not None:
+            data._orig_edge_index = torch.stack([out.orig_row, out.orig_col])
+        return data
+
+    def _heterogeneous(self, out: Any, perm: Any) -> Any:
+        edges = {}
+        for key, edge in (out.edge or {}).items():
+            edges[key] = None if edge is None else edge.to(torch.int64)
+            if edge is not None and perm is not None and perm.get(key) is not None:
+                edges[key] = perm[key].to(edge.device)[edges[key]]
+        if isinstance(self.data, HeteroData):
+            data = filter_hetero_data(self.data, dict(out.node), dict(out.row), dict(out.col), dict(edges))
+        else:
+            data = HeteroData() if self.custom_cls is None else self.custom_cls()
+            for key, node in out.node.items():
+                data[key].num_nodes = node.numel()
+            for key, row in out.row.items():
+                data[key].edge_index = torch.stack([row, out.col[key]])
+            for (_, group, name), rows in self._rows(out.node, edges):
+                data[group][name] = rows
+        for key, node in out.node.items():
+            if "n_id" not in data[key]:
+                data[key].n_id = node
+        for key, edge in edges.items():
+            if edge is not None and "e_id" not in data[key]:
+                data[key].e_id = edge
+        data.set_value_dict("batch", out.batch)
+        data.set_value_dict("num_sampled_nodes", out.num_sampled_nodes)
+        data.set_value_dict("num_sampled_edges", out.num_sampled_edges)
+        if out.orig_row is not None and out.orig_col is not None:
+            for key, row in out.orig_row.items():
+                data[key]._orig_edge_index = torch.stack([row, out.orig_col[key]])
+        return data
+
+    def _rows(self, node: dict[Any, Any], edges: dict[Any, Any]) -> list[tuple[tuple[bool, Any, str], Any]]:
+        """Of a feature store: the rows of all attributes, those of edges by edges. One call for all of them."""
+        features, store = self.data
+        hetero = list(node) != [None]
+        sizes = (0, 0) if hetero else self._sizes()
+        wanted, attrs = [], []
+        for attr in features.get_all_tensor_attrs():
+            of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
+            index = (edges if of_edges else node).get(group)
+            if index is None:
+                continue
+            attr.index = index if isinstance(features, FeatureStore) else index.cpu()
+            wanted.append((of_edges, group, attr.attr_name))
+            attrs.append(attr)
+        return list(zip(wanted, features.multi_get_tensor(attrs)))
+
+    def _sizes(self) -> tuple[int, int]:
+        """Nodes and edges of a graph of one type in stores."""
+        found: tuple[int, int] | None = self.__dict__.get("_counted")
+        if found is None:
+            sampler = self._sampler()
+            if isinstance(sampler, NeighborSampler):
+                found = sampler.num_nodes, sampler._source.lists[None].graph.info.edges
+            else:
+                row, _, _ = self.data[1].coo()
+                found = sampler.num_nodes, row.numel()
+            self.__dict__["_counted"] = found
+        return found
+
+
+def _place_of(data: Any, place: Any, kwargs: dict[str, Any]) -> Any:
+    """The device on which the data or tables of theirs lie, for a loader without workers; else the host."""
+    if place is not None or kwargs.get("num_workers", 0) or not info()["devices"]:
+        return place
+    if isinstance(data, (Data, HeteroData)):
+        stores = data.stores
+        for value in (value for store in stores for value in store.values()):
+            if isinstance(value, (torch.Tensor, tables.Tiered)) and str(value.device).startswith("cuda"):
+                return str(value.device)
+    return None
+
+
+def _within(ids: torch.Tensor, vertices: int, name: str) -> None:
+    if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= vertices):
+        at = int(((ids < 0) | (ids >= vertices)).reshape(-1).nonzero()[0])
+        raise IdError(f"{name}: {int(ids.reshape(-1)[at])} at position {at} does not exist; there are {vertices} nodes of its type")
+
+
+class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
+    """torch_geometric.loader.NeighborLoader over Garner: the same arguments, the same mini-batches.
+
+    place, device_budget: as of garner.pyg.NeighborSampler; None: where the data or a table of theirs lie on a device, and there are no
+    workers, that device; else the host.
+    What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
+    number: torch.manual_seed repeats an epoch, for any num_workers.
+    Errors: UsageError where options contradict each other, IdError for a node that does not exist.
+    """
+
+    def __init__(self, data: Any, num_neighbors: Any, input_nodes: Any = None, input_time: Any = None, replace: bool = False,
+                 subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform", time_attr: str | None = None,
+                 weight_attr: str | None = None, transform: Callable[[Any], Any] | None = None,
+                 transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
+                 neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
+                 **kwargs: Any) -> None:
+        if neighbor_sampler is None:
+            neighbor_sampler = NeighborSampler(
+                data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
+                kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget)
+        super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
+                         transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
+        nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
+        if nodes is not None:
+            kind = self.input_data.input_type
+            if kind is not None and kind not in nodes:
+                raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
+            _within(self.input_data.node, nodes if kind is None else nodes[kind], "input_nodes")
+        if input_time is not None and input_time.numel() != len(self.dataset):
+            raise UsageError(f"input_time: {input_time.numel()} times for {len(self.dataset)} input nodes; give each one")
+
+    def collate_fn(self, index: Any) -> Any:
+        return self._collate(index)
+
+    def filter_fn(self, out: Any) -> Any:
+        return _Loader.filter_fn(self, out)
+
+    def __call__(self, index: Any) -> Any:
+        return _Loader.__call__(self, index)
+
+    def _sampler(self) -> Any:
+        return self.node_sampler
+
+    def _sampled(self, inputs: Any, **draw: Any) -> Any:
+        return self.node_sampler.sample_from_nodes(inputs, **draw)
+
+    def _label(self, data: Any, out: Any) -> None:
+        store = data if isinstance(out, SamplerOutput) else data[self.input_data.input_type]
+        store.input_id = out.metadata[0]
+        store.seed_time = out.metadata[1]
+        store.batch_size = out.metadata[0].size(0)
+
+
+class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  # type: ignore[misc]
+    """torch_geometric.loader.LinkNeighborLoader over Garner: the same arguments, the same mini-batches. Else as NeighborLoader."""
+
+    def __init__(self, data: Any, num_neighbors: Any, edge_label_index: Any = None, edge_label: Any = None, edge_label_time: Any = None,
+                 replace: bool = False, subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform",
+                 neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: str | None = None,
+                 transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
+                 is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
+                 place: Any = None, device_budget: int | str | None = None, **kwargs: Any) -> None:
+        if neighbor_sampler is None:
+            neighbor_sampler = NeighborSampler(
+                data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
+                kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget)
+        super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
+                         neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
+                         filter_per_worker, neighbor_sampler, directed, **kwargs)
+        for given, name in ((edge_label, "edge_label"), (edge_label_time, "edge_label_time")):
+            if given is not None and given.size(0) != len(self.dataset):
+                raise UsageError(f"{name}: {given.size(0)} for {len(self.dataset)} edges of edge_label_index; give each one")
+        if isinstance(neighbor_sampler, NeighborSampler):
+            kind = self.input_data.input_type
+            for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):
+                nodes = neighbor_sampler.num_nodes
+                _within(ids, nodes if kind is None else nodes[kind[end]], name)
+
+    def collate_fn(self, index: Any) -> Any:
+        return self._collate(index)
+
+    def filter_fn(self, out: Any) -> Any:
+        return _Loader.filter_fn(self, out)
+
+    def __call__(self, index: Any) -> Any:
+        return _Loader.__call__(self, index)
+
+    def _sampler(self) -> Any:
+        return self.link_sampler
+
+    def _sampled(self, inputs: Any, **draw: Any) -> Any:
+        return self.link_sampler.sample_from_edges(inputs, neg_sampling=self.neg_sampling, **draw)
+
+    def _label(self, data: Any, out: Any) -> None:
+        kind = self.input_data.input_type
+        hetero = isinstance(out, HeteroSamplerOutput)
+        store, source, target = (data[kind], data[kind[0]], data[kind[-1]]) if hetero else (data, data, data)
+        store.input_id = out.metadata[0]
+        if self.neg_sampling is None or self.neg_sampling.is_binary():
+            store.edge_label_index, store.edge_label, store.edge_label_time = out.metadata[1:4]
+            return
+        source.src_index = out.metadata[1]
+        target.dst_pos_index, target.dst_neg_index = out.metadata[2:4]
+        source.seed_time = target.seed_time = out.metadata[4]
+        # Of the data's own, which are of other edges.
+        if not hetero or kind in data.edge_types:
+            del store.edge_label_index
+            del store.edge_label_time

@@ -1,0 +1,250 @@
+"""PyG's NeighborSampler over garner.BlockSampler."""
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput
+from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType
+from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+
+from .._garner import BlockSampler, Relation
+from ..batches import drawn_seed, tensor_of
+from ..errors import UsageError
+from . import source
+
+
+@contextlib.contextmanager
+def _drawing(number: int) -> Iterator[None]:
+    """What torch draws inside is a function of the number; its generator is as before afterwards."""
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(number)
+    try:
+        yield
+    finally:
+        torch.default_generator.set_state(before)
+
+
+class NeighborSampler(BaseSampler):  # type: ignore[misc]
+    """As torch_geometric.sampler.NeighborSampler, and works without pyg-lib. Edges are held as graphs of garner; edge_permutation says which edge
+    of the data an edge of them is.
+
+    place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of lists kept on a device, as "8GiB".
+    sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
+    """
+
+    def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
+                 temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: str | None = None, is_sorted: bool = False,
+                 share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
+                 device_budget: int | str | None = None) -> None:
+        if not directed:
+            subgraph_type = SubgraphType.induced
+            warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
+        if sample_direction not in ("forward", "backward"):
+            raise UsageError(f"sample_direction='{sample_direction}': say 'forward' or 'backward'")
+        if sample_direction == "backward" and time_attr is not None:
+            raise NotImplementedError("temporal sampling is not done backward")
+        if temporal_strategy not in ("uniform", "last"):
+            raise UsageError(f"temporal_strategy='{temporal_strategy}': say 'uniform' or 'last'")
+        if weight_attr is not None and time_attr is not None:
+            raise UsageError("weight_attr and time_attr: sampling by weights and temporal sampling do not go together; choose one")
+        if weight_attr is not None and replace:
+            raise UsageError("weight_attr and replace: sampling by weights draws without replacement; choose one")
+        self.data_type = DataType.from_data(data)
+        self.sample_direction = sample_direction
+        # is_sorted, share_memory: whether edges are sorted is seen, and their lists are shared by processes that fork.
+        self._source = source.read(data, time_attr, weight_attr, sample_direction == "backward")
+        self._weighted = weight_attr is not None
+        self.num_neighbors = num_neighbors
+        self.replace = replace
+        self.subgraph_type = SubgraphType(subgraph_type)
+        self.disjoint = disjoint
+        self.temporal_strategy = temporal_strategy
+        self.keep_orig_edges = False
+        self.place = "host" if place is None else place
+        self.device_budget = device_budget
+        self._made: tuple[Any, BlockSampler | None, list[Any]] | None = None
+        if self.disjoint and self.subgraph_type == SubgraphType.induced:
+            raise UsageError("subgraph_type='induced' of disjoint or temporal trees is not defined; choose one of the two")
+
+    # --- what PyG's has too ---
+    @property
+    def num_neighbors(self) -> Any:
+        return self._num_neighbors
+
+    @num_neighbors.setter
+    def num_neighbors(self, num_neighbors: Any) -> None:
+        self._num_neighbors = num_neighbors if isinstance(num_neighbors, NumNeighbors) else NumNeighbors(num_neighbors)
+
+    @property
+    def is_hetero(self) -> bool:
+        return self._source.hetero
+
+    @property
+    def node_types(self) -> list[Any]:
+        return self._source.node_types
+
+    @property
+    def edge_types(self) -> list[Any]:
+        return self._source.edge_types
+
+    @property
+    def num_nodes(self) -> Any:
+        return self._source.num_nodes if self.is_hetero else self._source.num_nodes[None]
+
+    @property
+    def node_time(self) -> Any:
+        times = self._source.node_time
+        return (times if self.is_hetero else times[None]) if times else None
+
+    @property
+    def edge_time(self) -> Any:
+        times = self._source.edge_time
+        return (times if self.is_hetero else times[None]) if times else None
+
+    @property
+    def is_temporal(self) -> bool:
+        return bool(self._source.node_time or self._source.edge_time)
+
+    @property
+    def disjoint(self) -> bool:
+        return self._disjoint or self.is_temporal
+
+    @disjoint.setter
+    def disjoint(self, disjoint: bool) -> None:
+        self._disjoint = disjoint
+
+    @property
+    def edge_permutation(self) -> Any:
+        perms = {t: lists.perm for t, lists in self._source.lists.items()}
+        return perms if self.is_hetero else perms[None]
+
+    def sample_from_nodes(self, index: NodeSamplerInput, *, draw: int | None = None, **kwargs: Any) -> Any:
+        inputs = NodeSamplerInput.cast(index)
+        number = drawn_seed() >> 3 if draw is None else draw
+        out = node_sample(inputs, lambda seed, time: self._sample(seed, time, number))
+        return self._finished(out)
+
+    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None, *, draw: int | None = None) -> Any:
+        inputs = EdgeSamplerInput.cast(index)
+        if inputs.time is not None and not self.disjoint:
+            raise UsageError("edges with times, and a sampler without; say time_attr=")
+        number = drawn_seed() >> 3 if draw is None else draw
+        neg_sampling = NegativeSampling.cast(neg_sampling)
+        # Sources and targets are seeds of their own, which both come with the negatives; a tree belongs to the edge of either.
+        ends = inputs.row.numel()
+        if neg_sampling is not None and neg_sampling.is_binary():
+            ends += math.ceil(ends * neg_sampling.amount)
+
+        def sample(seed: Any, time: Any) -> Any:
+            out = self._sample(seed, time, number)
+            if self.disjoint:
+                if isinstance(out, HeteroSamplerOutput):
+                    out.batch = {t: _of_edge(batch, ends) for t, batch in out.batch.items()}
+                else:
+                    out.batch = _of_edge(out.batch, ends)
+            return out
+
+        with _drawing(number):
+            out = edge_sample(inputs, sample, self.num_nodes, self.disjoint, self.node_time, neg_sampling)
+        return self._finished(out)
+
+    # --- how ---
+    def _finished(self, out: Any) -> Any:
+        if self.subgraph_type == SubgraphType.bidirectional:
+            out = out.to_bidirectional(keep_orig_edges=self.keep_orig_edges)
+        return out
+
+    def _engine(self) -> tuple[BlockSampler | None, list[Any]]:
+        """The sampler of this process for the options as they are now, and the relations that it draws from. Neither is there where there is
+        nothing to draw."""
+        s, back = self._source, self.sample_direction == "backward"
+        values = self.num_neighbors.get_values(s.edge_types if self.is_hetero else None)
+        fanouts = {t: [int(f) for f in (values[t] if self.is_hetero else values)] for t in s.edge_types}
+        induced = self.subgraph_type == SubgraphType.induced
+        key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, induced, self.temporal_strategy,
+               str(self.place), self.device_budget)
+        if self._made is None or self._made[0] != key:
+            drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
+            made = None
+            if drawn:
+                times = None
+                if self.is_temporal:  # who has none is of all times
+                    times = [None if s.edge_time else (s.node_time[t].numpy() if t in s.node_time else np.full(s.num_nodes[t], np.iinfo(np.int64).min))
+                             for t in s.node_types]
+                relations = []
+                for t in drawn:
+                    lists = s.lists[t]
+                    source_type, target_type = s.draws(t, back)
+                    of_edges = lists.times_of_lists() if s.edge_time else None
+                    if s.edge_time and of_edges is None:
+                        of_edges = np.full(lists.graph.info.edges, np.iinfo(np.int64).min)
+                    relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges))
+                made = BlockSampler.of_relations(
+                    [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
+                    weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
+                    place=self.place, device_budget=self.device_budget)
+            self._made = key, made, drawn
+        return self._made[1], self._made[2]
+
+    def _sample(self, seed: Any, seed_time: Any, number: int) -> Any:
+        s, back = self._source, self.sample_direction == "backward"
+        seeds = {t: v.reshape(-1).to(torch.int64) for t, v in (seed if self.is_hetero else {None: seed}).items()}
+        times: dict[Any, Any] = {}
+        if seed_time is not None:
+            if not self.is_temporal:
+                raise UsageError("seeds with times, and a sampler without; say time_attr=")
+            times = {t: source._ints(v, "seed_time") for t, v in (seed_time if self.is_hetero else {None: seed_time}).items()}
+        elif self.is_temporal:
+            for t in seeds:
+                if t not in s.node_time:
+                    raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
+                                     "that have no times; give input_time= or edge_label_time=")
+        sampler, drawn = self._engine()
+        hops = self.num_neighbors.num_hops
+        node: dict[Any, torch.Tensor] = {}
+        batch: dict[Any, torch.Tensor] = {}
+        nodes: dict[Any, list[int]] = {}
+        empty = torch.empty(0, dtype=torch.int64)
+        row, col, edge = ({t: empty for t in s.edge_types} for _ in range(3))
+        edges: dict[Any, list[int]] = {t: [0] * hops for t in s.edge_types}
+        if sampler is None:
+            trees = 0
+            for t in s.node_types:
+                node[t] = seeds.get(t, empty)
+                nodes[t] = [node[t].numel()] + [0] * hops
+                batch[t] = torch.arange(trees, trees + node[t].numel())
+                trees += node[t].numel()
+        else:
+            blocks = sampler.sample_types([(v.numpy(), s.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()],
+                                          number)
+            for k, t in enumerate(s.node_types):
+                found = blocks.of_type(k)
+                node[t], nodes[t] = tensor_of(found.ids), list(found.by_hop)
+                if self.disjoint:
+                    batch[t] = tensor_of(found.tree).to(torch.int64)
+            for k, t in enumerate(drawn):
+                got = blocks.of_relation(k)
+                row[t], col[t], edge[t] = tensor_of(got.row), tensor_of(got.col), tensor_of(got.edge)
+                edges[t] = list(got.by_hop)
+        if back:
+            row, col = col, row
+        told = self.subgraph_type != SubgraphType.induced
+        if self.is_hetero:
+            return HeteroSamplerOutput(node, row, col, edge, batch if self.disjoint else None, nodes if told else None, edges if told else None)
+        return SamplerOutput(node[None], row[None], col[None], edge[None], batch[None] if self.disjoint else None, nodes[None] if told else None,
+                             edges[None] if told else None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": None}  # made anew where it is used
+
+
+def _of_edge(batch: torch.Tensor, ends: int) -> torch.Tensor:
+    """Trees of sources, then as many of targets (and of more negatives): the first of each belong to the same edges."""
+    return torch.where(batch >= ends, batch - ends, batch)

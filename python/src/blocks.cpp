@@ -1,0 +1,373 @@
+// Mini-batches: block_sampler and what it draws. Arrays are not copied: each keeps the Blocks that it is of.
+#include "garner/blocks.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+std::map<std::string, list_side> const sides{{"in", list_side::in}, {"out", list_side::out}};
+std::map<std::string, temporal_rule> const temporals{{"uniform", temporal_rule::uniform}, {"last", temporal_rule::last}};
+std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::binary}, {"triplet", negative_kind::triplet}};
+
+using numbers = nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig>;
+
+// int64 where it lies, also on a device; other whole numbers of the host as a copy. Kept alive as long as this.
+struct int64s {
+  numbers kept;
+  std::span<std::int64_t const> seen;
+};
+int64s int64s_of(nb::handle from, char const* name, place where) {
+  if (from.is_none()) return {};
+  numbers there;
+  if (nb::ndarray_check(from) && nb::try_cast(from, there, false)) {
+    bool const near = there.device_type() == nb::device::cuda::value && where.kind == place_kind::device &&
+                      where.index == static_cast<int>(there.device_id());
+    if (near) return {there, {there.data(), there.shape(0)}};
+  }
+  whole_numbers(from, name);  // negative ones are the library's to refuse: times may be so
+  there = nb::cast<numbers>(nb::module_::import_("numpy").attr("ascontiguousarray")(from, nb::arg("dtype") = "int64"));
+  return {there, {there.data(), there.shape(0)}};
+}
+
+// A relation, as BlockSampler takes it.
+struct py_relation {
+  std::shared_ptr<graph_handle> graph;
+  sampled_relation made;
+  int64s times;
+};
+
+struct py_sampler {
+  std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
+  std::vector<int64s> times;
+  std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
+  std::optional<block_sampler> sampler;
+};
+
+struct py_blocks {
+  blocks made;
+  std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
+};
+// What one type or one relation drew; the Blocks stays alive with it.
+struct py_vertices {
+  nb::object of;
+  blocks::vertices const* seen;
+};
+struct py_edges {
+  nb::object of;
+  blocks::edges const* seen;
+};
+
+template <class T>
+nb::object array_of(nb::object const& of, T const* data, std::vector<std::size_t> const& shape, std::vector<std::int64_t> const& strides) {
+  place const at = nb::cast<py_blocks const&>(of).made.where();
+  static T none{};
+  T* const there = data ? const_cast<T*>(data) : &none;  // of an empty array
+  std::size_t const n = shape.size();
+  if (at.kind != place_kind::device) return nb::cast(nb::ndarray<nb::numpy, T>(there, n, shape.data(), of, strides.data()));
+  return nb::cast(
+      nb::ndarray<nb::array_api, T>(there, n, shape.data(), of, strides.data(), nb::dtype<T>(), nb::device::cuda::value, at.index));
+}
+template <class T>
+nb::object array_of(nb::object const& of, T const* data, std::uint64_t n) {
+  return array_of(of, data, {n}, {1});
+}
+
+block_options options_of(keywords& given) {
+  block_options o;
+  std::string text = "last";
+  given.take("seed", o.seed);
+  given.take("rule", text);
+  o.rule = parse_hop_rule(text);
+  given.take("replace", o.replace);
+  given.take("disjoint", o.disjoint);
+  given.take("weighted", o.weighted);
+  temporal_rule t = temporal_rule::uniform;
+  nb::object temporal = nb::none();
+  given.take("temporal", temporal);
+  if (!temporal.is_none()) {
+    nb::kwargs one = nb::steal<nb::kwargs>(PyDict_New());
+    one["temporal"] = temporal;
+    keywords("BlockSampler", one).choose("temporal", t, temporals);
+    o.temporal = t;
+  }
+  given.take("edges", o.edges);
+  given.take("edge_ids", o.edge_ids);
+  given.take("induced", o.induced);
+  given.take("access", o.access);
+  given.take("lists", o.lists);
+  given.take_bytes("device_budget", o.device_budget);
+  return o;
+}
+
+py_relation relation(py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
+                     nb::object times) {
+  py_relation r;
+  r.graph = g.use();
+  auto const found = sides.find(side);
+  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say one of in, out");
+  r.times = int64s_of(times, "times", {});
+  r.made = {r.graph.get(), found->second, from, to, std::move(fanouts), r.times.seen};
+  return r;
+}
+
+void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,
+              block_options const& o) {
+  s.types = types.size(), s.relations = relations.size(), s.edge_ids = o.edge_ids;
+  s.sampler.emplace(released([&] { return block_sampler(where, std::move(types), std::move(relations), o); }));
+}
+
+#define SAMPLER_OPTIONS                                                                                                        \
+  "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | " \
+  "None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = "     \
+  "'aligned', lists: str | None = None, device_budget: int | str | None = None"
+#define SAMPLER_OPTIONS_TOLD                                                                                                            \
+  "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
+  "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
+  "replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement\n"                         \
+  "disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times\n"                           \
+  "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
+  "among what was drawn\n"                                                                                                              \
+  "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"              \
+  "device_budget: bytes of lists kept on the device, those that are read most, as \"1GiB\""
+
+}  // namespace
+
+void add_blocks(nb::module_& m) {
+  nb::class_<py_vertices>(m, "BlockVertices", "What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.")
+      .def_prop_ro(
+          "ids", [](py_vertices const& v) { return array_of(v.of, v.seen->ids, v.seen->count); }, nb::sig("def ids(self) -> typing.Any"),
+          "Positions among Graph.ids(): the seeds first, then as they were reached. int64: NumPy's, or of the device (DLPack).")
+      .def_prop_ro(
+          "tree",
+          [](py_vertices const& v) -> nb::object {
+            if (!v.seen->tree) return nb::none();
+            return array_of(v.of, reinterpret_cast<std::int32_t const*>(v.seen->tree), v.seen->count);
+          },
+          nb::sig("def tree(self) -> typing.Any"), "disjoint: which seed each belongs to, int32; else None")
+      .def_prop_ro(
+          "by_hop", [](py_vertices const& v) { return v.seen->by_hop; }, "the seeds, then how many each hop reached first")
+      .def("__len__", [](py_vertices const& v) { return v.seen->count; });
+  nb::class_<py_edges>(m, "BlockEdges", "What a mini-batch drew of one relation. Its arrays keep the Blocks alive.")
+      .def_prop_ro(
+          "edge_index",
+          [](py_edges const& e) {
+            blocks::edges const& seen = *e.seen;
+            return array_of(e.of, seen.row, {2, seen.count}, {seen.count ? seen.col - seen.row : 0, 1});
+          },
+          nb::sig("def edge_index(self) -> typing.Any"),
+          "Both as one array of shape (2, edges): row above col. int64: NumPy's, or of the device (DLPack).")
+      .def_prop_ro(
+          "row", [](py_edges const& e) { return array_of(e.of, e.seen->row, e.seen->count); }, nb::sig("def row(self) -> typing.Any"),
+          "The neighbour of each edge, by its number among the vertices of its type. int64.")
+      .def_prop_ro(
+          "col", [](py_edges const& e) { return array_of(e.of, e.seen->col, e.seen->count); }, nb::sig("def col(self) -> typing.Any"),
+          "Who drew it. In the order of hops, then of this.")
+      .def_prop_ro(
+          "edge",
+          [](py_edges const& e) -> nb::object {
+            if (!nb::cast<py_blocks const&>(e.of).edge_ids) return nb::none();
+            return array_of(e.of, e.seen->edge, e.seen->count);
+          },
+          nb::sig("def edge(self) -> typing.Any"), "edge_ids: where it stands in its lists; else None")
+      .def_prop_ro(
+          "by_hop", [](py_edges const& e) { return e.seen->by_hop; }, "how many each hop drew")
+      .def("__len__", [](py_edges const& e) { return e.seen->count; });
+
+  nb::class_<py_blocks>(m, "Blocks",
+                        "What one mini-batch drew, near the place that sampled. Of one graph: of_type(0), of_relation(0).\n"
+                        "Block k has the vertices of the first k + 2 entries of by_hop, and the edges of the first k + 1.")
+      .def(
+          "of_type",
+          [](nb::object self, std::uint32_t type) {
+            auto const& b = nb::cast<py_blocks const&>(self);
+            if (type >= b.types)
+              refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(b.types) + ", counted from 0");
+            return py_vertices{self, &b.made.of_type(type)};
+          },
+          nb::arg("type"), nb::sig("def of_type(self, type: int) -> BlockVertices"))
+      .def(
+          "of_relation",
+          [](nb::object self, std::uint32_t relation) {
+            auto const& b = nb::cast<py_blocks const&>(self);
+            if (relation >= b.relations)
+              refuse(errc::usage, "relation " + std::to_string(relation) + ": of " + std::to_string(b.relations) + ", counted from 0");
+            return py_edges{self, &b.made.of_relation(relation)};
+          },
+          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> BlockEdges"))
+      .def_prop_ro(
+          "number", [](py_blocks const& b) { return b.made.number(); }, "of the mini-batch")
+      .def_prop_ro(
+          "seeds", [](py_blocks const& b) { return b.made.seeds(); }, "how many")
+      .def_prop_ro(
+          "device", [](py_blocks const& b) { return b.made.where().kind == place_kind::device ? b.made.where().index : -1; },
+          "where its arrays lie; -1: the host")
+      .def("__repr__", [](py_blocks const& b) {
+        std::uint64_t vertices = 0, edges = 0;
+        for (std::size_t k = 0; k < b.types; ++k) vertices += b.made.of_type(k).count;
+        for (std::size_t k = 0; k < b.relations; ++k) edges += b.made.of_relation(k).count;
+        return "<garner.Blocks " + std::to_string(b.made.number()) + ": " + std::to_string(b.made.seeds()) + " seeds, " +
+               std::to_string(vertices) + " vertices, " + std::to_string(edges) + " edges>";
+      });
+
+  nb::class_<py_relation>(m, "Relation",
+                          "Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.")
+      .def(
+          "__init__",
+          [](py_relation* self, py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t source, std::uint32_t target,
+             std::string const& side,
+             nb::object times) { new (self) py_relation(relation(g, std::move(fanouts), source, target, side, times)); },
+          nb::arg("graph"), nb::arg("fanouts"), nb::arg("source") = 0, nb::arg("target") = 0, nb::arg("side") = "in",
+          nb::arg("times") = nb::none(),
+          nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], source: int = 0, target: int = 0, side: str = "
+                  "'in', times: object = None) -> None"),
+          "fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.\n"
+          "side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of\n"
+          "the lists.");
+
+  nb::class_<py_sampler>(m, "BlockSampler",
+                         "Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.\n"
+                         "Source: GraphSAGE, NeurIPS 2017.")
+      .def(
+          "__init__",
+          [](py_sampler* self, py_graph const& g, std::vector<std::int64_t> fanouts, nb::kwargs options) {
+            keywords given("BlockSampler", std::move(options));
+            place where;
+            std::string side = "in";
+            nb::object times = nb::none();
+            given.take("place", where);
+            given.take("side", side);
+            given.take("times", times);
+            block_options const o = options_of(given);
+            given.done();
+            auto made = std::make_unique<py_sampler>();
+            py_relation r = relation(g, std::move(fanouts), 0, 0, side, nb::none());
+            made->graphs.push_back(r.graph);
+            made->times.push_back(int64s_of(times, "times", {}));
+            std::vector<sampled_type> const types{{r.graph->info().vertices, made->times[0].seen}};
+            remember(*made, where, types, {r.made}, o);
+            new (self) py_sampler(std::move(*made));
+          },
+          nb::arg("graph"), nb::arg("fanouts"), nb::arg("options"),
+          nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], *, side: str = 'in', times: object = "
+                  "None, " SAMPLER_OPTIONS ") -> None"),
+          "fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all\n"
+          "side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads "
+          "to\n"
+          "times: shape (vertices,), whole numbers\n" SAMPLER_OPTIONS_TOLD
+          "\nErrors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.")
+      .def_static(
+          "of_relations",
+          [](std::vector<std::uint64_t> const& vertices, nb::sequence relations, nb::kwargs options) {
+            keywords given("BlockSampler.of_relations", std::move(options));
+            place where;
+            nb::object times = nb::none();
+            given.take("place", where);
+            given.take("times", times);
+            block_options const o = options_of(given);
+            given.done();
+            auto made = std::make_unique<py_sampler>();
+            std::vector<sampled_type> types;
+            if (!times.is_none() && nb::len(times) != vertices.size())
+              refuse(errc::usage, "times: give one array (or None) for each of the " + std::to_string(vertices.size()) + " types");
+            for (std::size_t k = 0; k < vertices.size(); ++k) {
+              made->times.push_back(times.is_none() ? int64s{} : int64s_of(nb::object(times[k]), "times", {}));
+              types.push_back({vertices[k], made->times.back().seen});
+            }
+            std::vector<sampled_relation> all;
+            for (nb::handle one : relations) {
+              py_relation const* given = nullptr;
+              if (!nb::try_cast(one, given) || !given)
+                throw nb::type_error("BlockSampler.of_relations(): relations are made by garner.Relation");
+              py_relation const& r = *given;
+              made->graphs.push_back(r.graph);
+              made->times.push_back(r.times);
+              all.push_back(r.made);
+            }
+            remember(*made, where, std::move(types), std::move(all), o);
+            return made.release();
+          },
+          nb::arg("vertices"), nb::arg("relations"), nb::arg("options"), nb::rv_policy::take_ownership,
+          nb::sig("def of_relations(vertices: collections.abc.Sequence[int], relations: collections.abc.Sequence[Relation], *, times: "
+                  "collections.abc.Sequence[object] | None = None, " SAMPLER_OPTIONS ") -> BlockSampler"),
+          "Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.\n"
+          "times: an array, or None, a type. Else as of one graph.")
+      .def(
+          "sample",
+          [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
+            place const where = s.sampler->where();
+            int64s const from = int64s_of(seeds, "seeds", where), at = int64s_of(times, "times", where);
+            py_blocks b{released([&] { return s.sampler->sample(number, from.seen, type, at.seen); }), s.types, s.relations, s.edge_ids};
+            return b;
+          },
+          nb::arg("seeds"), nb::arg("number") = 0, nb::arg("type") = 0, nb::arg("times") = nb::none(),
+          nb::sig("def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks"),
+          "Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in\n"
+          "any order; one that stands twice is there twice. times: shape (seeds,): of a temporal sampling; None: of the seeds' own.\n"
+          "Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.")
+      .def(
+          "sample_types",
+          [](py_sampler& s, std::vector<std::tuple<nb::object, std::uint32_t, nb::object>> const& seeds, std::uint64_t number) {
+            place const where = s.sampler->where();
+            std::vector<int64s> kept;
+            std::vector<typed_seeds> all;
+            for (auto const& [ids, type, times] : seeds) {
+              int64s const from = int64s_of(ids, "seeds", where), at = int64s_of(times, "times", where);
+              kept.insert(kept.end(), {from, at});
+              all.push_back({type, from.seen, at.seen});
+            }
+            return py_blocks{released([&] { return s.sampler->sample_types(number, all); }), s.types, s.relations, s.edge_ids};
+          },
+          nb::arg("seeds"), nb::arg("number") = 0,
+          nb::sig("def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> Blocks"),
+          "The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.")
+      .def_prop_ro(
+          "device", [](py_sampler const& s) { return s.sampler->where().kind == place_kind::device ? s.sampler->where().index : -1; },
+          "that samples; -1: the host")
+      .def_prop_ro(
+          "nbytes", [](py_sampler const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
+      .def(
+          "about", [](py_sampler const& s) { return s.sampler->about(); }, "One line: where the lists lie.");
+
+  m.def(
+      "draw_negatives",
+      [](nb::object sources, std::uint64_t source_vertices, std::uint64_t target_vertices, nb::kwargs options) -> nb::object {
+        negative_options o;
+        std::uint64_t number = 0;
+        nb::object graph = nb::none();
+        keywords given("draw_negatives", std::move(options));
+        given.take("number", number);
+        given.choose("kind", o.kind, negatives);
+        given.take("amount", o.amount);
+        given.take("never_positive", o.never_positive);
+        given.take("seed", o.seed);
+        given.take("graph", graph);
+        given.done();
+        int64s const from = int64s_of(sources, "sources", {});
+        std::shared_ptr<graph_handle> g;
+        if (!graph.is_none()) {
+          py_graph* held = nullptr;
+          if (!nb::try_cast(graph, held)) throw nb::type_error("draw_negatives(): graph is no Graph; make one with garner.build or open");
+          g = held->use();
+        }
+        vertex_pairs drawn = released([&] { return draw_negatives(number, from.seen, source_vertices, target_vertices, o, g.get()); });
+        if (o.kind == negative_kind::triplet) return nb::cast(to_numpy(std::move(drawn.targets)));
+        return nb::make_tuple(to_numpy(std::move(drawn.sources)), to_numpy(std::move(drawn.targets)));
+      },
+      nb::arg("sources"), nb::arg("source_vertices"), nb::arg("target_vertices"), nb::arg("options"),
+      nb::sig("def draw_negatives(sources: object, source_vertices: int, target_vertices: int, *, number: int = 0, kind: str = 'binary', "
+              "amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> typing.Any"),
+      "Negative samples for the edges of a mini-batch, uniform over the vertices of each type, int64.\n"
+      "kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by\n"
+      "source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.\n"
+      "Errors: UsageError; InputError where a vertex leads to all others, so that none is left.");
+}
+
+}  // namespace garner::python

@@ -1,0 +1,174 @@
+"""Mini-batches from Python: what BlockSampler draws, against the lists; arrays that are not copied."""
+import gc
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def random_graph(vertices=300, edges=4000, **how):
+    made = np.random.default_rng(3)
+    return garner.build(made.integers(0, vertices, edges), made.integers(0, vertices, edges), vertices=vertices, **how)
+
+
+class Blocks(unittest.TestCase):
+    def check(self, g, b, fanouts, seeds, replace=False, side="out"):
+        """Edges stand in the lists that they were drawn from, as many as were asked for."""
+        offsets, targets, _ = g.csr()
+        v, e = b.of_type(0), b.of_relation(0)
+        np.testing.assert_array_equal(v.ids[:len(seeds)], seeds)
+        self.assertEqual((sum(v.by_hop), sum(e.by_hop), len(v.by_hop), len(e.by_hop)), (len(v), len(e), len(fanouts) + 1, len(fanouts)))
+        self.assertTrue(all(isinstance(n, int) for n in v.by_hop + e.by_hop))
+        np.testing.assert_array_equal(e.edge_index, [e.row, e.col])
+        if side == "out":
+            np.testing.assert_array_equal(targets[e.edge], v.ids[e.row])
+            np.testing.assert_array_equal(np.searchsorted(offsets, e.edge, "right") - 1, v.ids[e.col])
+        first, drew = 0, 0
+        for hop, fanout in enumerate(fanouts):
+            who = np.arange(first, first + v.by_hop[hop])
+            degree = np.diff(offsets)[v.ids[who]]
+            if fanout >= 0:
+                degree = np.where(degree > 0, fanout, 0) if replace else np.minimum(degree, fanout)
+            col = e.col[drew:drew + e.by_hop[hop]]
+            np.testing.assert_array_equal(col, np.repeat(who, degree))
+            first, drew = first + v.by_hop[hop], drew + e.by_hop[hop]
+
+    def test_of_a_graph(self):
+        g = random_graph(undirected=True)
+        for fanouts in ([5, 3], [-1, -1], [2, 0, 4], [1]):
+            for replace in (False, True):
+                for place in ("host", "simulated"):
+                    s = garner.BlockSampler(g, fanouts, edge_ids=True, replace=replace, place=place)
+                    seeds = [4, 250, 17, 17]
+                    with self.subTest(fanouts=fanouts, replace=replace, place=place):
+                        if replace and -1 in fanouts:
+                            continue
+                        self.check(g, s.sample(seeds, 7), fanouts, seeds, replace)
+
+    def test_seeds_of_any_kind_and_a_number_draw_the_same(self):
+        g = random_graph(undirected=True)
+        s = garner.BlockSampler(g, [3, 3], edge_ids=True)
+        want = s.sample(np.array([1, 2, 3]), 5).of_relation(0).edge.copy()
+        kinds = [[1, 2, 3], np.array([1, 2, 3], np.uint8), np.array([1, 9, 2, 9, 3, 9])[::2], np.array([1, 2, 3], np.uint64)]
+        for seeds in kinds + ([torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]).int()] if torch else []):
+            np.testing.assert_array_equal(s.sample(seeds, 5).of_relation(0).edge, want)
+        other = garner.BlockSampler(g, [3, 3], edge_ids=True)
+        np.testing.assert_array_equal(other.sample([1, 2, 3], 5).of_relation(0).edge, want)
+        self.assertFalse(np.array_equal(s.sample([1, 2, 3], 6).of_relation(0).edge, want))
+        other = garner.BlockSampler(g, [3, 3], edge_ids=True, seed=2)
+        self.assertFalse(np.array_equal(other.sample([1, 2, 3], 5).of_relation(0).edge, want))
+
+    def test_arrays_are_views_that_keep_what_they_are_of(self):
+        g = random_graph(undirected=True)
+        s = garner.BlockSampler(g, [4, 4])
+        b = s.sample(range(50), 1)
+        ids, pairs = b.of_type(0).ids, b.of_relation(0).edge_index
+        self.assertTrue(np.shares_memory(ids, b.of_type(0).ids))
+        self.assertTrue(np.shares_memory(pairs, b.of_relation(0).col))
+        wanted = ids.copy(), pairs.copy()
+        del b
+        for number in range(5):
+            s.sample(range(50), number)
+        del s
+        gc.collect()
+        np.testing.assert_array_equal(ids, wanted[0])
+        np.testing.assert_array_equal(pairs, wanted[1])
+
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_torch_takes_arrays_as_they_are(self):
+        b = garner.BlockSampler(random_graph(undirected=True), [4], disjoint=True).sample(range(20))
+        for array in (b.of_type(0).ids, b.of_type(0).tree, b.of_relation(0).edge_index):
+            for tensor in (torch.from_numpy(array), torch.from_dlpack(array)):
+                self.assertEqual(tensor.data_ptr(), array.ctypes.data)
+                np.testing.assert_array_equal(tensor.numpy(), array)
+
+    def test_sides(self):
+        g = garner.build([0, 1, 2], [3, 3, 4], in_lists=True)
+        self.assertEqual(sorted(garner.BlockSampler(g, [-1]).sample([3]).of_type(0).ids), [0, 1, 3])
+        self.assertEqual(list(garner.BlockSampler(g, [-1], side="out").sample([0]).of_type(0).ids), [0, 3])
+        with self.assertRaisesRegex(garner.InputError, "in_lists=True"):
+            garner.BlockSampler(garner.build([0, 1], [1, 2]), [2])
+
+    def test_options(self):
+        g = random_graph(undirected=True)
+        v = garner.BlockSampler(g, [3, 3], disjoint=True).sample([5, 5, 9]).of_type(0)
+        self.assertEqual(v.tree[:3].tolist(), [0, 1, 2])
+        self.assertEqual(len(set(zip(v.ids.tolist(), v.tree.tolist()))), len(v))
+        s = garner.BlockSampler(g, [3, 3], edges=False)
+        self.assertEqual(len(s.sample([5]).of_relation(0).row), 0)
+        self.assertIsNone(garner.BlockSampler(g, [3]).sample([5]).of_relation(0).edge)
+        b = garner.BlockSampler(g, [3, 3], induced=True).sample([5, 6])
+        ids, (offsets, targets, _) = b.of_type(0).ids, g.csr()
+        every = {(v, u) for v in ids.tolist() for u in targets[offsets[v]:offsets[v + 1]].tolist() if u in set(ids.tolist())}
+        pairs = ids[b.of_relation(0).edge_index]
+        self.assertEqual({(v, u) for u, v in pairs.T.tolist()}, every)
+        all_again = garner.BlockSampler(g, [3, 3], rule="all").sample([5])
+        self.assertGreater(all_again.of_relation(0).by_hop[1], 3)  # the seed draws again
+
+    def test_weights_and_times(self):
+        g = garner.build([0] * 4, [1, 2, 3, 4], np.array([1, 0, 2, 0], np.float32), vertices=5)
+        s = garner.BlockSampler(g, [2], side="out", weighted=True)
+        for number in range(20):
+            self.assertEqual(sorted(s.sample([0], number).of_type(0).ids), [0, 1, 3])
+        times = np.array([5, 1, 9, 5, 6])
+        s = garner.BlockSampler(g, [-1], side="out", temporal="uniform", times=times)
+        self.assertEqual(sorted(s.sample([0]).of_type(0).ids), [0, 1, 3])
+        self.assertEqual(sorted(s.sample([0], times=[6]).of_type(0).ids), [0, 1, 3, 4])
+        last = garner.BlockSampler(g, [1], side="out", temporal="last", times=times)
+        self.assertEqual(list(last.sample([0], times=[6]).of_type(0).ids), [0, 4])
+        of_edges = garner.BlockSampler.of_relations([5], [garner.Relation(g, [-1], side="out", times=np.array([-3, 7, 7, 8]))], temporal="uniform")
+        self.assertEqual(list(of_edges.sample([0], times=[-3]).of_type(0).ids), [0, 1])
+
+    def test_of_relations(self):
+        made = np.random.default_rng(1)
+        papers, authors = 60, 20
+        cites = garner.build(made.integers(0, papers, 400), made.integers(0, papers, 400), vertices=papers)
+        writes = garner.build(made.integers(0, papers, 200), made.integers(0, authors, 200), vertices=papers)  # of a paper its authors
+        s = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(cites, [3, 2], side="out"),
+                                                                garner.Relation(writes, [2, -1], source=1, target=0, side="out")], edge_ids=True)
+        b = s.sample([3, 4], 9)
+        self.assertEqual((b.of_type(0).by_hop[0], b.of_type(1).by_hop[0], b.number, b.seeds, b.device), (2, 0, 9, 2, -1))
+        for k, g, source in ((0, cites, 0), (1, writes, 1)):
+            e = b.of_relation(k)
+            self.assertGreater(len(e), 0)
+            np.testing.assert_array_equal(g.csr()[1][e.edge], b.of_type(source).ids[e.row])
+        both = s.sample_types([([7], 1, None), (np.array([3, 4]), 0, None)], 9)
+        self.assertEqual((both.of_type(0).by_hop[0], both.of_type(1).by_hop[0], both.seeds), (2, 1, 3))
+        self.assertEqual(both.of_type(1).ids[0], 7)
+
+    def test_refusals(self):
+        g = random_graph()
+        s = garner.BlockSampler(g, [3], side="out")
+        for wrong, kind, words in [
+                (lambda: s.sample([2, 300], 4), garner.IdError, "300 at position 1 of mini-batch 4"), (lambda: s.sample([-1]), garner.IdError, "-1"),
+                (lambda: s.sample([0.5]), garner.UsageError, "whole numbers"), (lambda: s.sample([[1]]), garner.UsageError, "dimensions"),
+                (lambda: s.sample([1], type=1), garner.UsageError, "type 1"), (lambda: s.sample([1], number=-1), TypeError, "number=-1"),
+                (lambda: s.sample(5), garner.UsageError, "dimensions"), (lambda: s.sample([1]).of_type(1), garner.UsageError, "type 1"),
+                (lambda: s.sample([1]).of_relation(1), garner.UsageError, "relation 1"),
+                (lambda: s.sample_types([([1], 0, None), ([1], 0, None)]), garner.UsageError, "twice"),
+                (lambda: garner.BlockSampler(g, []), garner.UsageError, "0 hops"), (lambda: garner.BlockSampler(g, [-2], side="out"), garner.UsageError, "-2"),
+                (lambda: garner.BlockSampler(g, [3], side="up"), garner.UsageError, "in, out"),
+                (lambda: garner.BlockSampler(g, [3], side="out", temporal="first"), garner.UsageError, "last, uniform"),
+                (lambda: garner.BlockSampler(g, [3], side="out", weighted=True), garner.InputError, "weights"),
+                (lambda: garner.BlockSampler(g, [3], side="out", temporal="last"), garner.InputError, "times"),
+                (lambda: garner.BlockSampler(g, [3], side="out", temporal="last", times=[1]), garner.InputError, "1 times for 300"),
+                (lambda: garner.BlockSampler(g, [3], side="out", induced=True, disjoint=True), garner.UsageError, "induced"),
+                (lambda: garner.BlockSampler(g, [3], hops=3), TypeError, "no option 'hops'"),
+                (lambda: garner.BlockSampler(g, [3], place="moon"), garner.UsageError, "moon"),
+                (lambda: garner.BlockSampler.of_relations([5], [g]), TypeError, "garner.Relation"),
+                (lambda: garner.BlockSampler.of_relations([300], [garner.Relation(g, [3], side="out")], times=[None, None]), garner.UsageError, "times"),
+                (lambda: g.to("host"), garner.UsageError, "in use")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+        del s
+        self.assertIs(g.to("host"), g)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""Graphs of several types: a folder in OGB's layout becomes a manifest, and what it binds is seen from Python."""
+import gzip
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+import garner
+
+program = os.environ.get("GARNER_PROGRAM")
+
+
+class Hetero(unittest.TestCase):
+    writes = np.array([[0, 2, 2, 0, 0, 1], [1, 1, 0, 3, 3, 2]])  # author -> paper
+    cites = np.array([[3, 0, 1], [0, 1, 1]])
+
+    def setUp(self):
+        if not program:
+            self.skipTest("needs GARNER_PROGRAM, which converts")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def put(self, name, text):
+        file = self.folder / "mag" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(file, "wt") as out:
+            out.write(text)
+
+    def make(self):
+        for name, edges in (("author___writes___paper", self.writes), ("paper___cites___paper", self.cites)):
+            self.put(f"raw/relations/{name}/edge.csv.gz", "".join(f"{u},{v}\n" for u, v in edges.T))
+        self.put("raw/num-node-dict.csv.gz", "author,paper\n3,4\n")
+        self.put("raw/nodetype-has-label.csv.gz", "author,paper\nFalse,True\n")
+        self.put("raw/node-feat/paper/node-feat.csv.gz", "0.5,1\n1.5,1\n2.5,1\n3.5,1\n")
+        self.put("raw/node-label/paper/node-label.csv.gz", "1\n0\n2\n1\n")
+        self.put("raw/relations/paper___cites___paper/edge_year.csv.gz", "2010\n2011\n2012\n")
+        self.put("split/time/paper/train.csv.gz", "3\n0\n")
+        self.convert("mag", "mag.json")
+
+    def convert(self, *words):
+        subprocess.run([program, "convert", *words, "--quiet"], cwd=self.folder, check=True, capture_output=True)
+
+    def pairs_of(self, g, key):
+        """Source and target of every edge, in the order of the data set, out of lists and edge ids."""
+        edge = next(e for e in g.edges if e.key == key)
+        offsets, sources, weights = g.lists(key).csr()
+        self.assertIsNone(weights)
+        targets = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        ids = np.arange(edge.arcs) if edge.edge_ids is None else np.load(edge.edge_ids)
+        found = np.empty((2, edge.edges), np.int64)
+        found[0][ids], found[1][ids] = sources, targets
+        return found
+
+    def test_a_manifest_tells_all(self):
+        self.make()
+        g = garner.open_hetero(self.folder / "mag.json")
+        self.assertEqual([(t.name, t.count) for t in g.types], [("author", 3), ("paper", 4)])
+        author, paper = g.types
+        self.assertEqual((author.features, author.labels, author.train), (None, None, None))
+        np.testing.assert_array_equal(np.load(paper.features), np.float32([[0.5, 1], [1.5, 1], [2.5, 1], [3.5, 1]]))
+        np.testing.assert_array_equal(np.load(paper.labels), [[1], [0], [2], [1]])
+        np.testing.assert_array_equal(np.load(paper.train), [3, 0])
+        self.assertEqual([e.key for e in g.edges], [("author", "writes", "paper"), ("paper", "cites", "paper")])
+        np.testing.assert_array_equal(self.pairs_of(g, ("author", "writes", "paper")), self.writes)
+        np.testing.assert_array_equal(self.pairs_of(g, ("paper", "cites", "paper")), self.cites)
+        cites = g.edges[1]
+        ids = np.arange(3) if cites.edge_ids is None else np.load(cites.edge_ids)
+        np.testing.assert_array_equal(np.load(cites.times), 2010 + ids)
+        self.assertEqual(g.lists(0).info.vertices, 4)
+        self.assertEqual(garner.open(cites.file).info.edges, 3)
+        self.assertIn("2 vertex types, 2 edge types", repr(g))
+        self.assertIn("author writes paper: 6 arcs", repr(g.edges[0]))
+        self.assertEqual(g.name, str(self.folder / "mag.json"))
+        self.assertEqual(garner.tiered(paper.features)[[3]].tolist(), [[3.5, 1.0]])
+
+    def test_both_ways(self):
+        self.make()
+        self.convert("mag", "both.json", "--undirected")
+        g = garner.open_hetero(self.folder / "both.json", place="host", check=True)
+        self.assertEqual([e.key for e in g.edges],
+                         [("author", "writes", "paper"), ("paper", "rev_writes", "author"), ("paper", "cites", "paper")])
+        np.testing.assert_array_equal(self.pairs_of(g, ("paper", "rev_writes", "author")), self.writes[::-1])
+        self.assertEqual((g.edges[2].arcs, g.edges[2].edges), (5, 3))
+
+    def test_lists_outlive_what_they_came_of(self):
+        self.make()
+        g = garner.open_hetero(self.folder / "mag.json")
+        lists = g.lists(("paper", "cites", "paper"))
+        with self.assertRaisesRegex(garner.UsageError, "in use"):
+            lists.to("host")
+        del g
+        self.assertEqual(len(lists), 4)
+        self.assertEqual(lists.to("host").info.edges, 3)
+
+    def test_what_is_wrong_is_named(self):
+        self.make()
+        g = garner.open_hetero(self.folder / "mag.json")
+        for wrong, kind, words in [
+                (lambda: g.lists(("paper", "writes", "author")), garner.InputError, "has no edges 'paper writes author'; it has 'author writes paper'"),
+                (lambda: g.lists(2), garner.UsageError, "edge type 2 of 2"),
+                (lambda: g.lists("writes"), garner.UsageError, r"say \(from, relation, to\)"),
+                (lambda: garner.open_hetero(self.folder / "none.json"), garner.FileError, "none.json: cannot be opened"),
+                (lambda: garner.open_hetero(self.folder / "mag.json", plaice="host"), TypeError, "plaice")]:
+            with self.subTest(words=words), self.assertRaisesRegex(kind, words):
+                wrong()
+        text = (self.folder / "mag.json").read_text()
+        for there, here, words in [('"count": 4', '"count": 5', "vertices 'paper': features: .*has 4 rows for 5 paper"),
+                                   ('"arcs": 6', '"arcs": 7', "has 6 rows for 7 arcs"), ('"garner": 1', '"garner": 9', "garner: is 9"),
+                                   ("{", "", "is no JSON there; mend it, or make it again with the program's `convert`$")]:
+            (self.folder / "wrong.json").write_text(text.replace(there, here, 1))
+            with self.subTest(words=words), self.assertRaisesRegex(garner.InputError, words):
+                garner.open_hetero(self.folder / "wrong.json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,267 @@
+"""garner.pyg.LinkNeighborLoader: what PyG's own promises of mini-batches that begin at edges."""
+import unittest
+import warnings
+
+import garner
+
+try:
+    import torch
+    import torch_geometric
+    from torch_geometric.data import Data, HeteroData
+    from torch_geometric.sampler import NegativeSampling
+    from torch_geometric.testing import MyFeatureStore, MyGraphStore
+    from garner.pyg import FeatureStore, GraphStore, LinkNeighborLoader
+except ImportError:
+    torch = None
+
+
+def edges_between(sources, targets, count):
+    return torch.stack([torch.randint(sources, (count,)), torch.randint(targets, (count,))])
+
+
+def pairs(edge_index):
+    return set(map(tuple, edge_index.t().tolist()))
+
+
+def bibliography(times=False):
+    data = HeteroData()
+    data["paper"].x, data["author"].x = torch.arange(100), torch.arange(100, 300)
+    for (source, target), count in ((("paper", "paper"), 500), (("paper", "author"), 1000), (("author", "paper"), 1000)):
+        sizes = data[source].num_nodes, data[target].num_nodes
+        data[source, target].edge_index = edges_between(*sizes, count)
+    if times:
+        data["paper"].time, data["author"].time = torch.arange(100), torch.arange(200) // 2
+    return data
+
+
+@unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")
+class Links(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(12345)
+        warnings.simplefilter("error")
+        self.addCleanup(warnings.resetwarnings)
+
+    def test_homogeneous(self):
+        for subgraph_type in ("directional", "bidirectional"):
+            for ratio in (None, 1.0):
+                for filter_per_worker in (None, True, False):
+                    with self.subTest(subgraph_type=subgraph_type, ratio=ratio, filter_per_worker=filter_per_worker):
+                        real, unreal = edges_between(50, 50, 500), edges_between(50, 50, 500) + 50
+                        given, label = torch.cat([real, unreal], 1), torch.cat([torch.ones(500), torch.zeros(500)])
+                        data = Data(edge_index=real, x=torch.arange(100), edge_attr=torch.arange(500))
+                        loader = LinkNeighborLoader(data, [-1] * 2, batch_size=20, edge_label_index=given, edge_label=label if ratio is None else None,
+                                                    subgraph_type=subgraph_type, neg_sampling_ratio=ratio, shuffle=True,
+                                                    filter_per_worker=filter_per_worker)
+                        self.assertEqual((str(loader), len(loader)), ("LinkNeighborLoader()", 50))
+                        self.assertIsInstance(loader, torch_geometric.loader.LinkNeighborLoader)
+                        batch = loader([0, 10])
+                        self.assertTrue({int(given[end, k]) for end in (0, 1) for k in (0, 10)} <= set(batch.n_id.tolist()))
+                        for batch in loader:
+                            self.assertIsInstance(batch, Data)
+                            self.assertEqual((batch.n_id.size(), batch.e_id.size(), batch.input_id.numel()), ((batch.num_nodes,), (batch.num_edges,), 20))
+                            self.assertTrue(torch.equal(batch.x, batch.n_id))
+                            self.assertTrue(torch.equal(batch.edge_attr, batch.e_id))
+                            self.assertEqual(batch.n_id.unique().numel(), batch.num_nodes)
+                            ends = batch.n_id[batch.edge_label_index]
+                            self.assertTrue(torch.equal(ends[:, :20], given[:, batch.input_id]))
+                            if ratio is None:
+                                self.assertTrue(torch.equal(batch.edge_label, label[batch.input_id]))
+                                self.assertTrue(pairs(batch.edge_label_index[:, batch.edge_label == 1]) <= pairs(batch.edge_index))
+                                self.assertFalse(pairs(batch.edge_label_index[:, batch.edge_label == 0]) & pairs(batch.edge_index))
+                            else:
+                                self.assertEqual((batch.edge_label_index.size(1), batch.edge_label.tolist()), (40, [1.0] * 20 + [0.0] * 20))
+
+    def test_heterogeneous(self):
+        for subgraph_type in ("directional", "bidirectional"):
+            for ratio in (None, 1.0, 0.5):
+                data = bibliography()
+                loader = LinkNeighborLoader(data, [-1] * 2, ("paper", "author"), batch_size=20, subgraph_type=subgraph_type, neg_sampling_ratio=ratio,
+                                            shuffle=True)
+                self.assertEqual((str(loader), len(loader)), ("LinkNeighborLoader()", 50))
+                for batch in loader:
+                    store = batch["paper", "author"]
+                    negatives = 0 if ratio is None else int(20 * ratio)
+                    self.assertEqual(store.edge_label_index.size(1), 20 + negatives)
+                    ends = torch.stack([batch["paper"].n_id[store.edge_label_index[0]], batch["author"].n_id[store.edge_label_index[1]]])
+                    self.assertTrue(torch.equal(ends[:, :20], data["paper", "author"].edge_index[:, store.input_id]))
+                    if ratio is None:
+                        self.assertTrue(pairs(store.edge_label_index) <= pairs(store.edge_index))
+                    else:
+                        self.assertEqual(store.edge_label.tolist(), [1.0] * 20 + [0.0] * negatives)
+        data = bibliography()
+        for batch in LinkNeighborLoader(data, [-1] * 2, ("paper", "paper"), batch_size=20):  # one type at both ends
+            store = batch["paper", "paper"]
+            self.assertTrue(pairs(store.edge_label_index) <= pairs(store.edge_index))
+            self.assertTrue(torch.equal(batch["paper"].n_id[store.edge_label_index], data["paper", "paper"].edge_index[:, store.input_id]))
+
+    def test_labels(self):
+        data = Data(edge_index=edges_between(100, 100, 500), x=torch.arange(100))
+        for label, want in ((None, torch.float), (torch.ones(500, dtype=torch.int64), torch.int64), (torch.zeros(500, dtype=torch.int64), torch.int64)):
+            for batch in LinkNeighborLoader(data, [-1] * 2, batch_size=10, edge_label=label, neg_sampling_ratio=1.0):
+                self.assertEqual((batch.edge_label.dtype, batch.edge_label.tolist()), (want, [1] * 10 + [0] * 10))
+        wide = torch.rand(500, 3) + 1
+        batch = next(iter(LinkNeighborLoader(data, [3], batch_size=10, edge_label=wide)))
+        self.assertTrue(torch.equal(batch.edge_label, wide[:10]))
+        with self.assertRaisesRegex(ValueError, "undefined for 'triplet'"):
+            LinkNeighborLoader(data, [3], edge_label=wide, neg_sampling="triplet")
+
+    def test_mapping(self):
+        edge_index = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5], [1, 2, 3, 4, 5, 8, 6, 7, 9, 10, 6, 11]])
+        data = Data(edge_index=edge_index, num_nodes=12)
+        for batch in LinkNeighborLoader(data, [1], edge_index, batch_size=2, shuffle=True):
+            self.assertTrue(torch.equal(batch.n_id[batch.edge_index], edge_index[:, batch.e_id]))
+
+    def test_times(self):
+        data = Data(x=torch.randn(10, 5), edge_index=torch.randint(0, 10, (2, 123)), time=torch.arange(10))
+        at = torch.max(data.time[data.edge_index[0]], data.time[data.edge_index[1]])
+        for batch_size in (1, 7):
+            for batch in LinkNeighborLoader(data, [-1], time_attr="time", edge_label=torch.ones(123), edge_label_time=at, batch_size=batch_size,
+                                            shuffle=True):
+                count = batch.input_id.numel()
+                self.assertEqual((batch.edge_label_index.size(), batch.edge_label_time.size(), batch.edge_label.size()), ((2, count), (count,), (count,)))
+                self.assertTrue(torch.equal(batch.edge_label_time, at[batch.input_id]))
+                self.assertTrue(bool((batch.time <= batch.edge_label_time[batch.batch]).all()))
+                self.assertEqual(batch.batch[:2 * count].tolist(), list(range(count)) * 2)
+        with self.assertRaisesRegex(ValueError, "'edge_label_time' is not set"):
+            LinkNeighborLoader(data, [-1], time_attr="time")
+
+    def test_times_of_types(self):
+        data = bibliography()
+        data["paper"].time, data["author"].time = torch.arange(100) - 200, torch.arange(200)
+        for edge_type, negatives in ((("paper", "paper"), 16), (("paper", "author"), 16)):
+            count = data[edge_type].num_edges
+            for batch in LinkNeighborLoader(data, [-1] * 2, edge_type, edge_label_time=torch.arange(count) + 200, batch_size=32, time_attr="time",
+                                            neg_sampling_ratio=0.5, drop_last=True):
+                source, target = batch[edge_type[0]], batch[edge_type[1]]
+                store = batch[edge_type]
+                self.assertEqual((int(source.batch.max()) + 1, store.edge_label_index.size(1)), (32, 32 + negatives))
+                # Each end lies in the tree of its edge: negative k in that of edge k.
+                trees = torch.arange(32 + negatives) % 32
+                self.assertTrue(torch.equal(source.batch[store.edge_label_index[0]], trees))
+                self.assertTrue(torch.equal(target.batch[store.edge_label_index[1]], trees))
+                for t in ("paper", "author"):
+                    self.assertTrue(bool((batch[t].time <= store.edge_label_time[:32][batch[t].batch]).all()))
+                for t in data.edge_types:
+                    row, col = batch[t].edge_index
+                    self.assertTrue(torch.equal(batch[t[0]].batch[row], batch[t[-1]].batch[col]))
+
+    def triplets(self, amount, disjoint, temporal, edge_type):
+        size, batch_size = 500, 20
+        if edge_type is None:
+            data = Data(x=torch.arange(100), edge_index=edges_between(100, 100, 400), edge_label_index=edges_between(100, 100, size),
+                        edge_attr=torch.arange(400))
+            given = data.edge_label_index
+            if temporal:
+                data.time = torch.arange(100)
+        else:
+            data = bibliography(temporal)
+            given = edges_between(data[edge_type[0]].num_nodes, data[edge_type[1]].num_nodes, size)
+            data[edge_type].edge_label_index = given
+        at = torch.randint(100, 200, (size,)) if temporal else None
+        weight = torch.rand(100 if edge_type is None else data[edge_type[1]].num_nodes) if not temporal else None
+        loader = LinkNeighborLoader(data, [-1] * 2, batch_size=batch_size, edge_label_index=given if edge_type is None else (edge_type, given),
+                                    edge_label_time=at, time_attr="time" if temporal else None, disjoint=disjoint,
+                                    neg_sampling=dict(mode="triplet", amount=amount, dst_weight=weight), shuffle=True)
+        self.assertEqual(len(loader), size / batch_size)
+        for batch in loader:
+            source, target = (batch, batch) if edge_type is None else (batch[edge_type[0]], batch[edge_type[1]])
+            part = batch if edge_type is None else batch[edge_type]
+            self.assertNotIn("edge_label_index", part)
+            self.assertTrue(torch.equal(source.n_id[source.src_index], given[0, part.input_id]))
+            self.assertTrue(torch.equal(target.n_id[target.dst_pos_index], given[1, part.input_id]))
+            self.assertEqual(target.dst_neg_index.size(), (batch_size,) if amount == 1 else (batch_size, amount))
+            self.assertLess(int(target.dst_neg_index.max()), target.num_nodes)
+            if disjoint:
+                own = target.batch[target.dst_neg_index].view(batch_size, -1)
+                self.assertTrue(torch.equal(own, torch.arange(batch_size).view(-1, 1).expand_as(own)))
+                self.assertTrue(torch.equal(source.batch[source.src_index], torch.arange(batch_size)))
+                self.assertTrue(torch.equal(target.batch[target.dst_pos_index], torch.arange(batch_size)))
+                if source is target:
+                    self.assertEqual((source.src_index.tolist(), target.dst_pos_index.tolist()), (list(range(20)), list(range(20, 40))))
+                    self.assertEqual((int(target.dst_neg_index.min()), int(target.dst_neg_index.max())), (40, 40 + 20 * amount - 1))
+                    self.assertEqual(source.batch[:40 + 20 * amount].tolist(), list(range(20)) * (2 + amount))
+            if temporal:
+                self.assertTrue(torch.equal(source.seed_time, at[part.input_id]))
+                for end in {id(source): source, id(target): target}.values():
+                    self.assertTrue(bool((end.time <= source.seed_time[end.batch]).all()))
+
+    def test_triplets(self):
+        for edge_type in (None, ("paper", "paper"), ("paper", "author")):
+            for amount in (1, 2):
+                for disjoint, temporal in ((False, False), (True, False), (True, True)):
+                    with self.subTest(edge_type=edge_type, amount=amount, disjoint=disjoint, temporal=temporal):
+                        self.triplets(amount, disjoint, temporal, edge_type)
+
+    def test_negatives_of_weight_0_are_never_drawn(self):
+        data = Data(edge_index=edges_between(100, 100, 500), num_nodes=100)
+        weight = torch.zeros(100)
+        weight[[3, 4]] = 1
+        for batch in LinkNeighborLoader(data, [2], batch_size=20, neg_sampling=NegativeSampling("binary", 2.0, weight, weight)):
+            self.assertTrue(set(batch.n_id[batch.edge_label_index[:, 20:]].flatten().tolist()) <= {3, 4})
+
+    def test_without_edges(self):
+        data = Data(num_nodes=100)
+        for batch in LinkNeighborLoader(data, [], edges_between(100, 100, 100), batch_size=20):
+            self.assertEqual((batch.input_id.numel(), batch.edge_label_index.size(1)), (20, 20))
+            self.assertEqual(batch.num_nodes, batch.edge_label_index.unique().numel())
+        data = HeteroData(paper=dict(num_nodes=100))
+        for batch in LinkNeighborLoader(data, [], (("paper", "paper"), edges_between(100, 100, 100)), batch_size=20):
+            self.assertEqual((batch["paper", "paper"].input_id.numel(), batch["paper", "paper"].edge_label_index.size(1)), (20, 20))
+            self.assertEqual(batch["paper"].num_nodes, batch["paper", "paper"].edge_label_index.unique().numel())
+
+    def test_stores(self):
+        for features, graphs in ((MyFeatureStore, MyGraphStore), (FeatureStore, GraphStore)):
+            data, store, graph = bibliography(), features(), graphs()
+            for t in data.node_types:
+                store.put_tensor(data[t].x, group_name=t, attr_name="x", index=None)
+            for t in data.edge_types:
+                row, col = data[t].edge_index
+                graph.put_edge_index((row, col), edge_type=t, layout="coo", size=(data[t[0]].num_nodes, data[t[2]].num_nodes))
+            kind = ("paper", "to", "author")
+            for given in (kind, (kind, None), (kind, data[kind].edge_index)):
+                loaders = [LinkNeighborLoader(d, [-1] * 2, given, batch_size=20) for d in (data, (store, graph))]
+                self.assertEqual(str(loaders[0]), str(loaders[1]))
+                for one, two in zip(*loaders):
+                    for t in ("paper", "author"):
+                        self.assertTrue(torch.equal(one[t].x.sort()[0], two[t].x.sort()[0]))
+                    for t in data.edge_types:
+                        self.assertEqual(sorted(one[t].e_id.tolist()), sorted(two[t].e_id.tolist()))
+                    self.assertTrue(torch.equal(one[kind].edge_label_index, two[kind].edge_label_index))
+
+    def test_an_epoch_is_repeated_by_its_seed(self):
+        data = Data(edge_index=edges_between(100, 100, 500), num_nodes=100)
+        state = None
+
+        def epoch(**how):
+            nonlocal state
+            torch.manual_seed(7)
+            got = [(b.n_id.tolist(), b.e_id.tolist(), b.edge_label_index.tolist()) for b in
+                   LinkNeighborLoader(data, [2, 2], batch_size=50, neg_sampling="binary", **how)]
+            state = torch.get_rng_state() if state is None or how else state
+            return got
+
+        first = epoch()
+        self.assertEqual(epoch(), first)
+        self.assertEqual(epoch(num_workers=2), first)  # also the negatives
+        loader = LinkNeighborLoader(data, [2, 2], batch_size=50, neg_sampling="binary")
+        self.assertNotEqual(*[[b.edge_label_index.tolist() for b in loader] for _ in range(2)])
+        # What else draws from torch's generator is not disturbed.
+        before = torch.get_rng_state()
+        loader.link_sampler.sample_from_edges(loader.input_data[[1, 2]], NegativeSampling("binary"), draw=5)
+        self.assertTrue(torch.equal(torch.get_rng_state(), before))
+
+    def test_refusals(self):
+        data = Data(edge_index=edges_between(100, 100, 500), num_nodes=100)
+        for wrong, kind, words in [
+                (dict(edge_label_index=torch.tensor([[3, 100], [1, 1]])), garner.IdError, r"edge_label_index\[0\]: 100 at position 1"),
+                (dict(edge_label_index=torch.tensor([[3, 1], [1, -1]])), garner.IdError, r"edge_label_index\[1\]: -1 at position 1"),
+                (dict(edge_label=torch.ones(3)), garner.UsageError, "3 for 500 edges"),
+                (dict(neg_sampling=dict(mode="binary", amount=0)), ValueError, "positive"),
+                (dict(neg_sampling=dict(mode="triplet", amount=1.5)), ValueError, "integer"),
+                (dict(disjoint=True, subgraph_type="induced"), garner.UsageError, "induced")]:
+            with self.assertRaisesRegex(kind, words):
+                next(iter(LinkNeighborLoader(data, [3], **wrong)))
+
+
+if __name__ == "__main__":
+    unittest.main()

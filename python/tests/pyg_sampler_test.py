@@ -1,0 +1,251 @@
+"""garner.pyg.NeighborSampler called as PyG's loaders call it; and the stores."""
+import pathlib
+import pickle
+import tempfile
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+    from torch_geometric.data import Data, HeteroData
+    from torch_geometric.data.feature_store import TensorAttr
+    from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NodeSamplerInput, SamplerOutput
+    from torch_geometric.sampler.base import NumNeighbors
+    from torch_geometric.testing import MyFeatureStore, MyGraphStore
+    from garner.pyg import FeatureStore, GraphStore, NeighborSampler
+except ImportError:
+    torch = None
+
+
+def company(kind, reverse=False):
+    """0 works with 1, 0 leads 2, 2 works with 3."""
+    x, edge_attr, edge_index = torch.tensor([[0], [1], [2], [3]]), torch.tensor([1, 2, 3]), torch.tensor([[0, 0, 2], [1, 2, 3]])
+    edge_index = edge_index.flip(0) if reverse else edge_index
+    if kind == "data":
+        return Data(edge_index=edge_index, x=x, time=x.squeeze(-1), edge_attr=edge_attr)
+    features, graph = (MyFeatureStore(), MyGraphStore()) if kind == "pygs" else (FeatureStore(), GraphStore())
+    graph.put_edge_index(edge_index, edge_type=None, layout="coo", is_sorted=True, size=(4, 4))
+    for name, rows in (("x", x), ("time", x.squeeze(-1)), ("edge_attr", edge_attr)):
+        features.put_tensor(rows, group_name="default", attr_name=name, index=None)
+    return features, graph
+
+
+def ranks(kind, reverse=False):
+    """The same with a type for the manager: person 0 to 2 are 1 to 3 above."""
+    edges = {("person", "works_with", "person"): [[1], [2]], ("manager", "leads", "person"): [[0], [1]], ("manager", "works_with", "person"): [[0], [0]]}
+    if reverse:
+        edges = {t[::-1]: ends[::-1] for t, ends in edges.items()}
+    edges = {t: torch.tensor(ends) for t, ends in edges.items()}
+    x = {"person": torch.tensor([[1], [2], [3]]), "manager": torch.tensor([[0]])}
+    if kind == "data":
+        data = HeteroData()
+        for t, rows in x.items():
+            data[t].x = rows
+        for t, ends in edges.items():
+            data[t].edge_index = ends
+        return data
+    features, graph = (MyFeatureStore(), MyGraphStore()) if kind == "pygs" else (FeatureStore(), GraphStore())
+    for t, rows in x.items():
+        features.put_tensor(rows, group_name=t, attr_name="x", index=None)
+    for t, ends in edges.items():
+        graph.put_edge_index(ends, edge_type=t, layout="coo", is_sorted=True, size=(len(x[t[0]]), len(x[t[2]])))
+    return features, graph
+
+
+kinds = ("data", "pygs", "garners")
+
+
+@unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")
+class Sampler(unittest.TestCase):
+    def test_homogeneous(self):
+        none = torch.empty(0, dtype=torch.int64)
+        for kind in kinds:
+            sampler = NeighborSampler(company(kind), [1])
+            self.assertIsInstance(sampler, BaseSampler)
+            self.assertFalse(sampler.is_hetero or sampler.is_temporal or sampler.disjoint)
+            out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([1])))
+            self.assertEqual(str(out), str(SamplerOutput(torch.tensor([1, 0]), torch.tensor([1]), torch.tensor([0]), torch.tensor([0]), None, [1, 1], [1],
+                                                         None, None, (None, None))))
+            out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([0])))
+            self.assertEqual(str(out), str(SamplerOutput(torch.tensor([0]), none, none, none, None, [1, 0], [0], None, None, (None, None))))
+
+    def test_heterogeneous(self):
+        for kind in kinds:
+            sampler = NeighborSampler(ranks(kind), [1])
+            out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([0]), input_type="person"))
+            self.assertIsInstance(out, HeteroSamplerOutput)
+            self.assertEqual((out.node["person"].tolist(), out.node["manager"].tolist()), ([0], [0]))
+            for t, ends in out.row.items():
+                want = [0] if t == ("manager", "works_with", "person") else []
+                self.assertEqual((ends.tolist(), out.col[t].tolist(), out.edge[t].tolist()), (want, want, want))
+            out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([0]), input_type="manager"))
+            self.assertEqual((out.node["manager"].tolist(), out.node["person"].numel(), sum(e.numel() for e in out.edge.values())), ([0], 0, 0))
+
+    def test_backward_is_forward_of_the_reversed(self):
+        for kind in kinds:
+            for made, index in ((company, NodeSamplerInput(None, torch.tensor([2]))), (ranks, NodeSamplerInput(None, torch.tensor([1]), None, "person"))):
+                one = {(reverse, way): NeighborSampler(made(kind, reverse), [1], sample_direction=way).sample_from_nodes(index, draw=3)
+                       for reverse in (False, True) for way in ("forward", "backward")}
+                for way in ("forward", "backward"):
+                    a, b = one[False, way], one[True, "backward" if way == "forward" else "forward"]
+                    if made is company:
+                        self.assertEqual((a.node.tolist(), a.row.tolist(), a.col.tolist(), a.edge.tolist()),
+                                         (b.node.tolist(), b.col.tolist(), b.row.tolist(), b.edge.tolist()))
+                        self.assertEqual(a.node.numel(), 2)
+                        continue
+                    self.assertEqual({t: n.tolist() for t, n in a.node.items()}, {t: n.tolist() for t, n in b.node.items()})
+                    for t in a.row:
+                        self.assertEqual((a.row[t].tolist(), a.col[t].tolist(), a.edge[t].tolist()),
+                                         (b.col[t[::-1]].tolist(), b.row[t[::-1]].tolist(), b.edge[t[::-1]].tolist()))
+            data = company("data")
+            data.w = torch.tensor([1.0, 0.0, 1.0])
+            out = NeighborSampler(data, [1, 1], weight_attr="w", sample_direction="backward").sample_from_nodes(NodeSamplerInput(None, torch.tensor([0])))
+            self.assertEqual((out.node.tolist(), out.row.tolist(), out.col.tolist()), ([0, 1], [0], [1]))
+            with self.assertRaises(NotImplementedError):
+                NeighborSampler(company(kind), [1], time_attr="time", sample_direction="backward")
+
+    def test_times(self):
+        for kind in kinds:
+            for name in ("time", "edge_attr"):
+                sampler = NeighborSampler(company(kind), [2, 2], time_attr=name)
+                self.assertTrue(sampler.is_temporal and sampler.disjoint)
+                out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([1]), torch.tensor([1])))
+                self.assertEqual((out.node.tolist(), out.batch.tolist()), ([1, 0], [0, 0]))
+                out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([3]), torch.tensor([1])))
+                self.assertEqual(out.node.tolist(), [3])
+                out = NeighborSampler(company(kind, True), [2, 2], time_attr=name).sample_from_nodes(NodeSamplerInput(None, torch.tensor([0]), torch.tensor([1])))
+                self.assertEqual(out.node.tolist(), [0, 1])
+            with self.assertRaisesRegex(garner.UsageError, "no times"):
+                sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([1])))
+            with self.assertRaisesRegex(garner.UsageError, "time_attr="):
+                NeighborSampler(company(kind), [2]).sample_from_nodes(NodeSamplerInput(None, torch.tensor([1]), torch.tensor([1])))
+
+    def test_both_ways(self):
+        data = company("data")
+        sampler = NeighborSampler(data, [-1], subgraph_type="bidirectional")
+        sampler.keep_orig_edges = True
+        out = sampler.sample_from_nodes(NodeSamplerInput(None, torch.tensor([3, 1])))
+        self.assertEqual((out.orig_row.numel(), out.row.numel(), sorted(out.edge.tolist())), (2, 4, [0, 0, 2, 2]))
+        self.assertEqual(out.num_sampled_edges, [2])
+
+    def test_edges(self):
+        sampler = NeighborSampler(company("data"), [2])
+        out = sampler.sample_from_edges(EdgeSamplerInput(torch.tensor([8, 9]), torch.tensor([0, 2]), torch.tensor([1, 3])))
+        input_id, ends, label, time = out.metadata
+        self.assertEqual((input_id.tolist(), out.node[ends].tolist(), label, time), ([8, 9], [[0, 2], [1, 3]], None, None))
+
+    def test_a_number_draws_the_same(self):
+        data = Data(edge_index=torch.randint(0, 100, (2, 3000)), num_nodes=100)
+        sampler, index = NeighborSampler(data, [3, 3]), NodeSamplerInput(None, torch.arange(10))
+        drawn = [sampler.sample_from_nodes(index, draw=n).edge.tolist() for n in (1, 1, 2)]
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertNotEqual(drawn[0], drawn[2])
+        self.assertNotEqual(*[sampler.sample_from_nodes(index).edge.tolist() for _ in range(2)])
+        self.assertEqual(*[(torch.manual_seed(5), sampler.sample_from_nodes(index).edge.tolist())[1] for _ in range(2)])
+        simulated = NeighborSampler(data, [3, 3], place="simulated")
+        self.assertEqual(simulated.sample_from_nodes(index, draw=1).edge.tolist(), drawn[0])
+
+    def test_settings_may_change(self):
+        data = Data(edge_index=torch.randint(0, 100, (2, 3000)), num_nodes=100)
+        sampler, index = NeighborSampler(data, [3]), NodeSamplerInput(None, torch.arange(10))
+        sampler.num_neighbors = NumNeighbors([2, 2, 2])
+        sampler.disjoint = True
+        out = sampler.sample_from_nodes(index)
+        self.assertEqual((len(out.num_sampled_edges), out.num_sampled_edges[0], out.batch[:10].tolist()), (3, 20, list(range(10))))
+
+    def test_it_goes_to_other_processes(self):
+        for made in (company("data"), ranks("data"), company("garners")):
+            sampler = NeighborSampler(made, [2, 2])
+            other = pickle.loads(pickle.dumps(sampler))
+            index = NodeSamplerInput(None, torch.tensor([1, 2]), None, "person" if sampler.is_hetero else None)
+            self.assertEqual(str(sampler.sample_from_nodes(index, draw=1)), str(other.sample_from_nodes(index, draw=1)))
+
+
+@unittest.skipIf(torch is None, "needs torch and PyG (torch_geometric)")
+class Stores(unittest.TestCase):
+    def test_features(self):
+        store, x = FeatureStore(), torch.randn(20, 4)
+        attr = TensorAttr("A", "feat", None)
+        self.assertTrue(store.put_tensor(x, attr))
+        index = torch.tensor([3, 1, 3])
+        for rows in (store.get_tensor("A", "feat", index), store["A", "feat", index], store["A"].feat[index], store["A", "feat"][index]):
+            self.assertTrue(torch.equal(rows, x[index]))
+        self.assertTrue(torch.equal(store.get_tensor(attr), x))
+        self.assertTrue(torch.equal(store.get_tensor("A", "feat", slice(2, 5)), x[2:5]))
+        self.assertTrue(torch.equal(store.get_tensor("A", "feat", 7), x[7]))
+        self.assertEqual((store.get_tensor_size(attr), store.get_tensor_size("A", "feat"), len(store)), ((20, 4), (20, 4), 1))
+        self.assertTrue(store.put_tensor(torch.zeros(2, 4), "A", "feat", torch.tensor([0, 1])))
+        self.assertEqual(float(store.get_tensor("A", "feat", torch.tensor([0, 1])).abs().sum()), 0)
+        self.assertTrue(store.update_tensor(x + 1, attr))
+        self.assertTrue(torch.equal(store.get_tensor(attr), x + 1))
+        self.assertTrue(store.remove_tensor(attr))
+        self.assertFalse(store.remove_tensor(attr))
+        self.assertRaises(ValueError, store.get_tensor, group_name="A", attr_name="feat")
+        with self.assertRaisesRegex(garner.IdError, "put all of them first"):
+            store.put_tensor(x, "B", "feat", index)
+        with self.assertRaisesRegex(garner.UsageError, "list is no table"):
+            store.put_tensor([1, 2], "B", "feat", None)
+
+    def test_features_of_tables_and_files(self):
+        x = np.random.default_rng(1).standard_normal((20, 4)).astype("f4")
+        store, index = FeatureStore(), torch.tensor([3, 19, 3])
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "x.npy"
+            np.save(file, x)
+            for features in (x, garner.tiered(x), garner.tiered(torch.from_numpy(x)), file, str(file)):
+                store.put_tensor(features, group_name="A", attr_name="x", index=None)
+                self.assertEqual(store.get_tensor_size("A", "x"), (20, 4))
+                rows = store.multi_get_tensor([TensorAttr("A", "x", index), TensorAttr("A", "x", index[:1])])
+                self.assertTrue(all(isinstance(r, torch.Tensor) for r in rows))
+                self.assertTrue(torch.equal(rows[0], torch.from_numpy(x)[index]))
+            with self.assertRaisesRegex(garner.UsageError, "read, not written"):
+                store.put_tensor(torch.zeros(1, 4), "A", "x", index[:1])
+
+    def test_attributes_are_made_anew_for_who_asks(self):
+        store = FeatureStore()
+        store.put_tensor(torch.zeros(3), group_name=("a", "to", "b"), attr_name="w", index=None)
+        store.get_all_tensor_attrs()[0].index = 5
+        self.assertFalse(store.get_all_tensor_attrs()[0].is_set("index"))
+        graph = GraphStore()
+        graph.put_edge_index((torch.tensor([0]), torch.tensor([1])), edge_type=("a", "to", "b"), layout="coo", size=(2, 2))
+        graph.get_all_edge_attrs()[0].size = None
+        self.assertEqual(graph.get_all_edge_attrs()[0].size, (2, 2))
+
+    def test_edges(self):
+        graph, edge_index = GraphStore(), torch.tensor([[0, 1, 1], [2, 0, 2]])
+        graph.put_edge_index(edge_index, edge_type=("a", "to", "b"), layout="coo", size=(2, 3))
+        self.assertTrue(torch.equal(graph.get_edge_index(("a", "to", "b"), "coo"), edge_index))
+        row, colptr, perm = graph.csc()
+        t = ("a", "to", "b")
+        self.assertEqual((row[t].tolist(), colptr[t].tolist(), perm[t].tolist()), ([1, 0, 1], [0, 1, 1, 3], [1, 0, 2]))
+        self.assertRaises(KeyError, graph.get_edge_index, t, "csr")
+        self.assertTrue(graph.remove_edge_index(t, "coo"))
+        self.assertFalse(graph.remove_edge_index(t, "coo"))
+        with self.assertRaisesRegex(garner.InputError, "no edges"):
+            NeighborSampler((FeatureStore(), graph), [1])
+
+    def test_graphs_of_garner(self):
+        graph = GraphStore()
+        g = garner.build([0, 1, 1], [2, 0, 2], vertices=3)
+        graph.put_graph(g)
+        self.assertIs(graph.graph_of(None), g)
+        self.assertEqual([part.tolist() for part in graph.get_edge_index(None, "csr")], [[0, 1, 3, 3], [2, 0, 2]])
+        self.assertEqual([part.tolist() for part in graph.coo()[:2]], [[0, 1, 1], [2, 0, 2]])
+        with self.assertRaisesRegex(TypeError, "no Graph"):
+            graph.put_graph(3)
+        with self.assertRaisesRegex(garner.UsageError, r"size \(4, 1\)"):
+            graph.put_graph(g, size=(4, 1))
+        weighted = GraphStore()
+        weighted.put_graph(garner.build([0, 1], [2, 2], np.array([0, 5]), vertices=3, in_lists=True))
+        for _ in range(5):
+            out = NeighborSampler((FeatureStore(), weighted), [2], weight_attr="w").sample_from_nodes(NodeSamplerInput(None, torch.tensor([2])))
+            self.assertEqual(out.node.tolist(), [2, 1])
+        with self.assertRaisesRegex(garner.UsageError, "build it with weights"):
+            NeighborSampler((FeatureStore(), graph), [2], weight_attr="w")
+
+
+if __name__ == "__main__":
+    unittest.main()

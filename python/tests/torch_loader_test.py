@@ -1,0 +1,113 @@
+"""garner.torch.loader: mini-batches for a loop of plain torch."""
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+    import garner.torch
+except ImportError:
+    torch = None
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class Loader(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(3)
+        self.source, self.target = torch.randint(0, 300, (2, 3000))
+        self.g = garner.build(self.source, self.target, vertices=300, in_lists=True)
+        self.edges = set(zip(self.source.tolist(), self.target.tolist()))
+        self.x, self.y = torch.randn(300, 8), torch.arange(300)
+
+    def said(self, loader):
+        return [(b.n_id.tolist(), b.edge_index.tolist(), b.input_id.tolist()) for b in loader]
+
+    def test_what_comes(self):
+        for x in (self.x, self.x.numpy(), garner.tiered(self.x), garner.tiered(self.x.numpy())):
+            loader = garner.torch.loader(self.g, [4, 3], x=x, y=self.y, batch_size=64, shuffle=True)
+            self.assertEqual(len(loader), 5)
+            seen = []
+            for batch in loader:
+                self.assertEqual((batch.batch_size, batch.num_sampled_nodes[0]), (batch.input_id.numel(),) * 2)
+                self.assertTrue(torch.equal(batch.x, self.x[batch.n_id]))
+                self.assertTrue(torch.equal(batch.y, batch.n_id[:batch.batch_size]))
+                self.assertTrue({(int(u), int(v)) for u, v in batch.n_id[batch.edge_index].T} <= self.edges)
+                self.assertEqual([e.size(1) for e in batch.edges], batch.num_sampled_edges)
+                self.assertTrue(bool((batch.edges[0][1] < batch.batch_size).all()))
+                self.assertEqual((batch.e_id, batch.batch, sum(batch.num_sampled_nodes)), (None, None, batch.n_id.numel()))
+                seen += batch.input_id.tolist()
+            self.assertEqual(sorted(seen), list(range(300)))
+            self.assertNotEqual(seen, sorted(seen))
+
+    def test_seeds(self):
+        mask = torch.arange(300) % 3 == 0
+        for seeds, want in ((mask, list(range(0, 300, 3))), ([5, 5, 7], [5, 5, 7]), (np.array([9, 1]), [9, 1]), (torch.tensor([4], dtype=torch.int32), [4])):
+            batch = next(iter(garner.torch.loader(self.g, [2], seeds, batch_size=200)))
+            self.assertEqual((batch.n_id[:batch.batch_size].tolist(), batch.input_id.tolist(), batch.x, batch.y), (want, list(range(len(want))), None, None))
+        self.assertEqual([b.batch_size for b in garner.torch.loader(self.g, [2], batch_size=120, drop_last=True)], [120, 120])
+        self.assertEqual(len(garner.torch.loader(self.g, [2], batch_size=120)), 3)
+
+    def test_epochs(self):
+        loader = garner.torch.loader(self.g, [3, 3], batch_size=100, shuffle=True, seed=5)
+        first, second = self.said(loader), self.said(loader)
+        self.assertNotEqual(first, second)
+        self.assertEqual(loader.epoch, 2)
+        loader.epoch = 1
+        self.assertEqual(self.said(loader), second)
+        self.assertEqual(self.said(garner.torch.loader(self.g, [3, 3], batch_size=100, shuffle=True, seed=5)), first)
+        loader = garner.torch.loader(self.g, [3, 3], batch_size=100)
+        drawn = [(torch.manual_seed(1), self.said(loader))[1] for _ in range(2)]
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertNotEqual(self.said(loader), drawn[0])
+
+    def test_options(self):
+        batch = next(iter(garner.torch.loader(self.g, [3, 3], [7, 7], edge_ids=True, disjoint=True)))
+        self.assertEqual((batch.batch[:2].tolist(), batch.batch.dtype, batch.e_id.numel()), ([0, 1], torch.int64, batch.edge_index.size(1)))
+        out = next(iter(garner.torch.loader(self.g, [-1], [7], side="out")))
+        self.assertEqual(sorted(out.n_id[1:].tolist()), sorted({v for u, v in self.edges if u == 7 and v != 7}))
+        times = np.arange(300)
+        for batch in garner.torch.loader(self.g, [5, 5], batch_size=50, temporal="uniform", times=times):
+            self.assertTrue(bool((batch.n_id <= batch.n_id[batch.batch]).all()))
+        batch = next(iter(garner.torch.loader(self.g, [5], [250, 260], temporal="last", times=times, seed_times=[10, 20])))
+        self.assertTrue(bool((batch.n_id[2:] <= torch.tensor([10, 20])[batch.batch[2:]]).all()))
+        self.assertEqual(next(iter(garner.torch.loader(self.g, [5], [1, 2], induced=True))).num_sampled_edges, [])
+        here, there = (self.said(garner.torch.loader(self.g, [3, 2], batch_size=100, seed=1, place=p)) for p in ("host", "simulated"))
+        self.assertEqual(here, there)
+
+    def test_it_trains(self):
+        y = torch.randint(0, 2, (300,))
+        x = torch.randn(300, 4) + 3 * y.view(-1, 1)
+        model = torch.nn.Linear(8, 2)
+        optimizer = torch.optim.Adam(model.parameters(), 0.05)
+        losses = []
+        for _ in range(5):
+            for batch in garner.torch.loader(self.g, [5], x=x, y=y, batch_size=50, shuffle=True):
+                row, col = batch.edge_index
+                mean = torch.zeros_like(batch.x).index_add_(0, col, batch.x[row]) / torch.bincount(col, minlength=len(batch.x)).clamp(min=1).view(-1, 1)
+                loss = torch.nn.functional.cross_entropy(model(torch.cat([batch.x, mean], 1))[:batch.batch_size], batch.y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(float(loss.detach()))
+        self.assertLess(losses[-1], losses[0] / 3)
+
+    def test_refusals(self):
+        for wrong, kind, words in [
+                (lambda: garner.torch.loader(3, [2]), TypeError, "no Graph"), (lambda: garner.torch.loader(self.g, [2], []), garner.UsageError, "none"),
+                (lambda: garner.torch.loader(self.g, [2], [1, 300]), garner.IdError, "300 at position 1"),
+                (lambda: garner.torch.loader(self.g, [2], [0.5]), garner.UsageError, "whole numbers"),
+                (lambda: garner.torch.loader(self.g, [2], torch.ones(7, dtype=torch.bool)), garner.UsageError, "mask"),
+                (lambda: garner.torch.loader(self.g, [2], x=self.x[:299]), garner.UsageError, "x: 299 rows for 300"),
+                (lambda: garner.torch.loader(self.g, [2], y=[1, 2]), garner.UsageError, "y: a list"),
+                (lambda: garner.torch.loader(self.g, [2], batch_size=0), garner.UsageError, "batch_size=0"),
+                (lambda: garner.torch.loader(self.g, [2], [1], temporal="last", times=np.arange(300), seed_times=[1, 2]), garner.UsageError, "seed_times"),
+                (lambda: garner.torch.loader(self.g, [2], weighted=True), garner.InputError, "weights"),
+                (lambda: garner.torch.loader(self.g, [2], workers=3), TypeError, "no option 'workers'")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
+
+if __name__ == "__main__":
+    unittest.main()

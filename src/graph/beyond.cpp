@@ -1,0 +1,40 @@
+// first_beyond: a look at every arc, from wherever the lists lie.
+#include "core/exec.hpp"
+#include "graph/relation.hpp"
+
+namespace garner {
+
+namespace {
+
+template <class Id>
+struct find_beyond {
+  csr_view<Id> g;
+  std::uint64_t bound;
+  std::uint64_t* first;
+  static constexpr std::uint64_t block = 4096;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const begin = b * block;
+    t.each(g.arcs({begin, smaller(g.edges, begin + block)}), [&](Id u, std::uint64_t i) {
+      if (u >= bound) atomic_min(first, i);
+    });
+  }
+};
+
+}  // namespace
+
+std::uint64_t first_beyond(graph const& g, std::uint64_t bound) {
+  if (bound >= g.info.vertices || g.info.edges == 0) return g.info.edges;
+  memory_block const& lies = g.info.packed ? g.out.packed_targets.words : g.out.targets;
+  executor x(in_device_memory(lies.where()) ? place{place_kind::device, lies.device()} : place{place_kind::host, 0});
+  buffer<std::uint64_t> first(x.near(), 1, x.device(), "a counter");
+  x.copy(first.data(), &g.info.edges, sizeof g.info.edges);
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    std::uint64_t const blocks = (g.info.edges + find_beyond<Id>::block - 1) / find_beyond<Id>::block;
+    for_each_item<32>(x, blocks, find_beyond<Id>{g.view<Id>(g.out), bound, first.data()});
+  });
+  return x.read(first.data());
+}
+
+}  // namespace garner
