@@ -107,7 +107,10 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
     timed_ms += now - stretch_at;
     stretch_at = now, of_stretch = 0;
-    if (!warm && r.epochs.empty() && r.batches == o.stretch * 2 && (o.epochs - epoch == 1 || o.batches)) restart(now);
+    if (!warm && r.epochs.empty() && r.batches == o.stretch * 2 && (o.epochs - epoch == 1 || o.batches)) {
+      first = l.report();  // which waits for what is under way
+      restart(now_ms());
+    }
   }
   x.wait();
   double const now = now_ms();

@@ -58,7 +58,7 @@ struct dry_result {
   std::uint64_t batches = 0, timed = 0;  // handed over; of these counted in the times
   bool warm = false;                     // false: too few for a warm-up, so all are counted
   double mean_ms = 0, median_ms = 0;     // a mini-batch, the median of stretches
-  dry_epoch all;                         // of what was timed as far as epochs tell: all epochs but a first that warmed up
+  dry_epoch all;                         // of what was timed
   load_report report;
 };
 // What a loader throws comes through, after the mini-batches before it.
