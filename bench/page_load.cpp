@@ -107,7 +107,8 @@ class load_pages {
 
   figure tiers() const {
     figure f = titled("", "rows of a mini-batch, by where they were");
-    bar_chart c{f.title, "rows a mini-batch by tier", {}, {"kept on the device", "on peers", "had by the window", "over the link"}, {}, 0};
+    f.said = "Kept on the device, on peers, had by the window (fetched before, or for another mini-batch), and over the link.";
+    bar_chart c{f.title, "rows a mini-batch by tier", {}, {"kept", "on peers", "window", "link"}, {}, 0};
     c.unit = "rows a mini-batch";
     f.numbers.head = {"<figure", "<rows kept", "<way", "devices", "window", "on the device", "on peers", "window", "over the link"};
     for (load_row const* r : rows_) {
