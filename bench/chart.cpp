@@ -258,4 +258,33 @@ std::string draw(line_chart const& c) {
   return s.close(c.title, c.description, y1 + 44);
 }
 
+std::string draw(span_chart const& c) {
+  double top = 0;
+  for (lane const& l : c.lanes)
+    for (auto const& [begin, end] : l.spans) top = std::max(top, end);
+  if (!(top > 0)) return "";
+  top = round_up(top);
+  constexpr double from = 70, to = 325, height = 26;
+  auto const at = [&](double x) { return from + (to - from) * x / top; };
+  svg out;
+  double const bottom = 8 + height * static_cast<double>(c.lanes.size());
+  for (double const part : {0.0, 0.5, 1.0}) {
+    out.add("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"4\" y2=\"{1:.1f}\" class=\"grid\"/>\n", at(part * top), bottom);
+    out.text(at(part * top), bottom + 14, short_number(part * top), "dim", "middle");
+  }
+  for (std::size_t k = 0; k < c.lanes.size(); ++k) {
+    double const y = 8 + height * static_cast<double>(k);
+    out.text(0, y + 14, shortened(c.lanes[k].name, from - 6));
+    // Neighbours differ by their heights, so that one can be told from the next.
+    for (std::size_t i = 0; i < c.lanes[k].spans.size(); ++i) {
+      auto const& [begin, end] = c.lanes[k].spans[i];
+      double const inset = i % 2 ? 5 : 2;
+      out.add("<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" class=\"part{}\"/>\n", at(begin), y + inset,
+              std::max(0.5, at(end) - at(begin)), height - 6 - 2 * inset, k % 4);
+    }
+  }
+  out.text((from + to) / 2, bottom + 30, c.x_name, "dim", "middle");
+  return out.close(c.title, c.description, bottom + 36);
+}
+
 }  // namespace garner::bench

@@ -55,4 +55,14 @@ struct line_chart {
 };
 std::string draw(line_chart const& chart);
 
+struct lane {
+  std::string name;                              // at most 8 letters
+  std::vector<std::pair<double, double>> spans;  // begin and end
+};
+struct span_chart {  // what ran when, a lane each
+  std::string title, description, x_name;
+  std::vector<lane> lanes;  // at most four
+};
+std::string draw(span_chart const& chart);  // empty where there is no span
+
 }  // namespace garner::bench

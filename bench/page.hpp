@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/gather_file.hpp"
+#include "bench/load_file.hpp"
 #include "bench/run_file.hpp"
 #include "bench/tiering_file.hpp"
 
@@ -27,9 +28,15 @@ struct named_gathers {
   std::string name;
   gather_file run;
 };
+// And runs of `garner bench load`, each with its mini-batches.
+struct named_loads {
+  std::string name;
+  load_file run;
+};
 std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
-                    std::vector<named_gathers> const& gathers = {});
+                    std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {});
 std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
 std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
+std::string load_sections(std::vector<named_loads> const& runs);       // page_load.cpp
 
 }  // namespace garner::bench

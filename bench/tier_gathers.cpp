@@ -3,32 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/made_rows.hpp"
 #include "bench/now.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
-#include "core/random.hpp"
-#include "memory/budget.hpp"
 
 namespace garner::bench {
 
 namespace {
 constexpr double shares[] = {0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25};
 constexpr std::uint64_t most_checked = 4096;
-
-std::uint64_t word_of_table(std::uint64_t i) { return mix(i); }
-
-std::uint64_t table_bytes(std::uint64_t rows, std::uint64_t row_bytes) {
-  std::uint64_t bytes = 0;
-  std::uint64_t const room = host_memory_now().free();
-  if (__builtin_mul_overflow(rows, row_bytes, &bytes) || bytes > room / 2)
-    fail(errc::memory, "a table of {} rows of {} bytes takes more than half of the {} of host memory that are free; say fewer --row-bytes",
-         rows, row_bytes, format_bytes(room));
-  return (bytes + 7) / 8 * 8;
-}
 }  // namespace
 
 tier_gathers::tier_gathers(place where, std::uint64_t row_bytes, access_trace const& t) : t_(t), row_bytes_(row_bytes), x_(where) {
-  table_ = memory_block(tier::host, table_bytes(t.vertices, row_bytes), x_.device(), "a table to gather from");
+  table_ = make_rows(t.vertices, row_bytes, x_.device());
   std::uint64_t most = 0;
   for (std::size_t b = 0; b < batches(); ++b) most = std::max(most, t.offsets[b + 1] - t.offsets[b]);
   out_ = memory_block(x_.near(), most * row_bytes, x_.device(), "rows that are gathered");
@@ -42,16 +30,6 @@ tier_gathers::tier_gathers(place where, std::uint64_t row_bytes, access_trace co
   };
   ids_ = near(t.rows.data(), t.rows.size());
   some_ids_ = near(some_.data(), some_.size());
-  fill();
-}
-
-void tier_gathers::fill() {
-  auto* const words = static_cast<std::uint64_t*>(table_.data());
-  progress told("filling the table", table_.bytes());
-  x_.threads().run(table_.bytes() / 8, 1u << 20, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) words[i] = word_of_table(i);
-    told.advance((end - begin) * 8);
-  });
 }
 
 id_span tier_gathers::ids_of(std::uint64_t batch) const {
@@ -64,11 +42,8 @@ void tier_gathers::check(tiered_tensor& table) {
   x_.copy(got.data(), out_.data(), got.size());
   x_.wait();
   for (std::uint64_t k = 0; k < some_.size(); ++k)
-    for (std::uint64_t b = 0; b < row_bytes_; ++b) {
-      std::uint64_t const at = some_[k] * row_bytes_ + b;
-      if (got[k * row_bytes_ + b] != static_cast<unsigned char>(word_of_table(at / 8) >> at % 8 * 8))
-        fail(errc::internal, "byte {} of row {} came wrong ({})", b, some_[k], table.about());
-    }
+    if (auto const b = wrong_byte(some_[k], got.data() + k * row_bytes_, row_bytes_))
+      fail(errc::internal, "byte {} of row {} came wrong ({})", *b, some_[k], table.about());
 }
 
 tier_gather tier_gathers::gather(tiered_tensor& table, double kept) {

@@ -24,7 +24,6 @@ class tier_gathers {
   std::vector<tier_gather> measure(std::vector<float> const& score);
 
  private:
-  void fill();
   void check(tiered_tensor& table);
   tier_gather gather(tiered_tensor& table, double kept);
   id_span ids_of(std::uint64_t batch) const;

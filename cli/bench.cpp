@@ -1,8 +1,9 @@
-// garner bench traversal, gather, tiering: the figures of the papers on this machine, measured in one run, into a file that `garner
+// garner bench traversal, gather, tiering, load: the figures of the papers on this machine, measured in one run, into a file that `garner
 // report` draws.
 #include <memory>
 
 #include "bench/gather.hpp"
+#include "bench/load.hpp"
 #include "bench/traversal.hpp"
 #include "bench_tiering.hpp"
 #include "common.hpp"
@@ -12,6 +13,7 @@
 #include "features/choose.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
+#include "loading.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "verbs.hpp"
@@ -33,6 +35,11 @@ struct bench_arguments {
   bench::gather_bench_options rows;
   std::string table;
   bool explain = false;
+  // Of load.
+  std::string share = "1%", load_score = "degree";
+  std::optional<std::uint64_t> batches;
+  std::vector<std::uint64_t> peers;
+  double compute_ms = 0;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -132,15 +139,74 @@ void measure_tiering(bench_arguments const& a, place where) {
   a.tiering.measure(std::move(o), a.how.seed, a.out);
 }
 
+void say_load(bench::load_file const& f, bench::load_row const& r) {
+  if (f.rows.size() == 1)
+    cli::say("{:<10} {:<7} {:<7} {:<10} {:>6} {:>4} {:>6} {:>5} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "graph", "figure", "lists", "way",
+             "kept", "dev.", "window", "SMs", "ms", "sample", "fetch", "gather", "hits", "MB far");
+  std::string const head = fmt::format("{:<10} {:<7} {:<7} {:<10} {:>4.0f} % {:>4} {:>6} {:>5}", r.graph, r.figure, r.lists, r.way,
+                                       100 * r.kept, r.devices, r.window, r.multiprocessors ? std::to_string(r.multiprocessors) : "all");
+  auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.3f}", *t) : std::string("-"); };
+  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
+  else
+    cli::say("{} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7.2f}\n", head, ms(r.ms), ms(r.sample_ms), ms(r.fetch_ms), ms(r.gather_ms),
+             r.hits() ? fmt::format("{:.1f} %", 100 * *r.hits()) : "-", r.far_bytes / 1e6);
+  cli::flush_out();
+}
+
+void measure_loads(bench_arguments const& a, place where) {
+  bench::load_bench_options o;
+  o.where = where;
+  if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
+  for (std::string const& file : a.files) o.files.emplace_back(file);
+  o.scale = a.how.scale;
+  o.edge_factor = a.how.edge_factor;
+  sample_options const s = a.tiering.training.sampling();
+  o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
+  o.rule = s.rule, o.batch = s.batch, o.seed = a.how.seed;
+  o.row_bytes = a.tiering.row_bytes;
+  if (o.row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
+  if (a.batches) {
+    if (*a.batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
+    o.batches = *a.batches;
+  }
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  o.compute_ms = a.compute_ms;
+  o.score = parse_score(a.load_score);
+  for (std::uint64_t const k : a.peers) o.peers.push_back(static_cast<int>(std::min<std::uint64_t>(k, 1u << 16)));
+  if (a.rows.figures != bench::gather_bench_options{}.figures) o.figures = a.rows.figures;
+  o.share = a.share;
+  cli::share_of(a.share, 1);
+  cli::loading_arguments train;
+  train.share = a.share, train.seed = a.how.seed;
+  o.training = [train](graph_handle const& g) {
+    cli::loading_arguments of = train;
+    of.file = g.name();
+    return cli::training_of(g, of).positions;
+  };
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(where);
+  cli::say("place {}, fanouts {}, mini-batches of {}, rows of {} B; each setting's first mini-batches are checked; ms a mini-batch\n",
+           to_string(where), a.tiering.training.fanout, o.batch, o.row_bytes);
+  cli::flush_out();
+  bench::load_file const run = bench::measure_loads(o, say_load);
+  pending_file out(a.out);
+  out.write(bench::to_json(run));
+  out.commit();
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+}
+
 void measure(bench_arguments& a) {
   if (a.explain && a.what != "gather") fail(errc::usage, "--explain goes with gather; leave it out");
   if (a.explain) return explain_gathers(a);
   if (a.out.empty()) fail(errc::usage, "--out is required; see garner bench --help");
   if (a.what == "gather") return measure_gathers(a);
-  if (a.what != "traversal" && a.what != "tiering") fail(errc::usage, "'{}' is nothing to bench; say traversal, gather or tiering", a.what);
+  if (a.what != "traversal" && a.what != "tiering" && a.what != "load")
+    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering or load", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
+  if (a.what == "load") return measure_loads(a, o.where);
   if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
   o.paper_protocol = a.protocol == "paper";
   o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
@@ -173,7 +239,7 @@ void add_bench(cli::program& p) {
   cli::verb& v = p.add("bench", "measure what the figures of the paper show, into a file");
   v.add("WHAT", a->what,
         "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
-        "way and order; tiering: which score keeps the rows that a training reads")
+        "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
   v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
@@ -195,11 +261,17 @@ void add_bench(cli::program& p) {
   v.add("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)");
   v.add("--ids", a->rows.ids);
   v.add("--figures", a->rows.figures);
+  v.add("--share", a->share, "load: training vertices, drawn of those that have neighbours");
+  v.add("--batches", a->batches, "load: mini-batches a setting, the first of them to get warm (default: 96)");
+  v.add("--score", a->load_score, "load: which rows are kept: degree, rpr, wrpr, expected, sampled");
+  v.add("--compute-ms", a->compute_ms);
+  v.add("--peers", a->peers);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
-      "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json");
+      "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json\n"
+      "          garner bench load --scale 26 --fanout 15,10,5 --rule last --batch 1024 --compute-ms 1.7 --out load.json");
   v.runs([a] { measure(*a); });
 }
 

@@ -20,13 +20,15 @@ void draw(report_arguments const& a) {
   std::vector<bench::named_run> runs;
   std::vector<bench::named_tiering> tierings;
   std::vector<bench::named_gathers> gathers;
+  std::vector<bench::named_loads> loads;
   for (std::string const& file : a.files) {
     std::string const text = bench::read_bench(file);
     if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
     else if (bench::is_gathers(text)) gathers.push_back({file, bench::parse_gathers(text, file)});
+    else if (bench::is_loads(text)) loads.push_back({file, bench::parse_loads(text, file)});
     else runs.push_back({file, bench::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers);
+  std::string const page = bench::page_of(runs, tierings, gathers, loads);
   pending_file out(a.out);
   out.write(page);
   out.commit();

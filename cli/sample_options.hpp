@@ -29,7 +29,12 @@ struct sample_arguments {
   // So many training vertices, or more: what can be said before there is a graph.
   std::uint64_t most_training(std::uint64_t vertices) const;
   // errc::memory before anything is taken: `state` bytes near beside the graph. `edges`: gets the tier.
-  graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state) const;
+  struct more {
+    bool weights = false;
+    std::uint64_t host_bytes = 0;  // taken beside the graph too, in host memory
+  };
+  graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state,
+                    more const& also = {false, 0}) const;
 };
 
 // Before a graph is loaded: whether it is a share, or a file that can be read.

@@ -85,6 +85,7 @@ class blocks {
   vertices const& of_type(std::size_t k) const;
   edges const& of_relation(std::size_t k) const;
   std::uint64_t number() const, seeds() const;
+  double ms() const;  // what the work took, by the clock of where it ran
   place where() const;
 
   struct parts;

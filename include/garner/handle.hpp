@@ -89,7 +89,8 @@ graph_info convert_graph(std::filesystem::path const& in, std::filesystem::path 
                          build_report* report = nullptr);
 
 // The neighbour lists as arrays. Row k is the vertex ids()[k]; a target is a position among ids() too. Where they lie plain in host memory,
-// in the order of ids(), they are the graph's own, which must outlive them and stay where it is; else copies, which `owner` keeps.
+// in the order of ids(), they are the graph's own, which must outlive them and stay where it is; else copies, which `owner` keeps. `in`: of
+// those that lead to each vertex; errc::input where a directed graph has no in-lists.
 struct graph_lists {
   std::uint64_t const* offsets = nullptr;  // vertices + 1
   void const* targets = nullptr;           // info().edges of info().id_bytes each, ascending in each list
@@ -97,7 +98,7 @@ struct graph_lists {
   bool offsets_copied = false, targets_copied = false, weights_copied = false;
   std::shared_ptr<void const> owner = {};
 };
-graph_lists lists_of(graph_handle const& g);
+graph_lists lists_of(graph_handle const& g, bool in = false);
 
 // What Garner may take, in bytes; whatever would pass it throws errc::memory. At start: what the machine allows.
 void limit_host_memory(std::uint64_t bytes);

@@ -52,19 +52,19 @@ void const* plain(memory_block const& there, packed_array const& packed, std::ui
 
 // From the order inside to that of the user's ids.
 template <class Id>
-void by_rank(graph const& g, Id const* targets, std::uint32_t const* weights, copies& to) {
+void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint32_t const* weights, copies& to) {
   std::vector<Id> const rank = ranks_inside<Id>(g);
   auto* const offsets = static_cast<std::uint64_t*>(to.offsets.data());
   std::uint64_t const n = g.info.vertices;
   offsets[0] = 0;
   for (std::uint64_t r = 0; r < n; ++r) {
     std::uint64_t const v = g.at_rank(r);
-    offsets[r + 1] = offsets[r] + (g.out.offsets[v + 1] - g.out.offsets[v]);
+    offsets[r + 1] = offsets[r] + (of.offsets[v + 1] - of.offsets[v]);
   }
   shared_pool().run(n, 256, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<std::pair<Id, std::uint32_t>> list;
     for (std::uint64_t r = begin; r < end; ++r) {
-      std::uint64_t const from = g.out.offsets[g.at_rank(r)], length = offsets[r + 1] - offsets[r];
+      std::uint64_t const from = of.offsets[g.at_rank(r)], length = offsets[r + 1] - offsets[r];
       list.clear();
       for (std::uint64_t i = from; i < from + length; ++i) list.emplace_back(rank[targets[i]], weights ? weights[i] : 0);
       std::sort(list.begin(), list.end());
@@ -78,14 +78,17 @@ void by_rank(graph const& g, Id const* targets, std::uint32_t const* weights, co
 
 }  // namespace
 
-graph_lists lists_of(graph_handle const& handle) {
+graph_lists lists_of(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
+    if (in && g.info.directed && !g.info.in_lists)
+      fail(errc::input, "{}: this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
+    edge_lists const& of = in && g.info.directed ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();
-    graph_lists lists{g.out.offsets.data(),
-                      plain(g.out.targets, g.out.packed_targets, m, g.info.id_bytes, made->targets),
-                      plain(g.out.weights, g.out.packed_weights, m, 4, made->weights),
+    graph_lists lists{of.offsets.data(),
+                      plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
+                      plain(of.weights, of.packed_weights, m, 4, made->weights),
                       false,
                       made->targets.bytes() > 0,
                       made->weights.bytes() > 0,
@@ -96,7 +99,7 @@ graph_lists lists_of(graph_handle const& handle) {
     there->targets = memory_block(tier::host, m * g.info.id_bytes, -1, "lists, as arrays");
     if (lists.weights) there->weights = memory_block(tier::host, m * 4, -1, "lists, as arrays");
     with_id_type(g.info, [&](auto id) {
-      by_rank(g, static_cast<decltype(id) const*>(lists.targets), static_cast<std::uint32_t const*>(lists.weights), *there);
+      by_rank(g, of, static_cast<decltype(id) const*>(lists.targets), static_cast<std::uint32_t const*>(lists.weights), *there);
     });
     return graph_lists{static_cast<std::uint64_t const*>(there->offsets.data()),
                        there->targets.data(),

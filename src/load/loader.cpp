@@ -43,7 +43,7 @@ struct load_core;
 // The fetch of a group.
 struct fetch_span {
   event begun, done;
-  double ms = 0;
+  double ms = 0, began = 0;  // by the host's clock, where there is no other
   row_window::group_run run;
   std::uint64_t row_bytes = 0;
 };
@@ -52,6 +52,8 @@ struct fetch_span {
 
 // A place of the ring.
 struct mini_batch::parts {
+  batch_times times;
+  double gather_began = 0;  // by the host's clock
   std::uint64_t epoch = 0, index = 0, seeds = 0;
   std::unique_ptr<blocks> drawn;
   std::shared_ptr<epoch_order const> order;
@@ -82,7 +84,7 @@ struct load_core {
   bool stop = false;
   std::uint64_t asked_epochs = 1;  // so many may be begun
   load_report report;
-  steady::time_point begun = steady::now();
+  steady::time_point begun = steady::now(), made = steady::now();
 };
 
 }  // namespace
@@ -142,6 +144,7 @@ struct loader::impl {
   std::jthread thread;
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
   bool at_end = false;                      // of the epoch: next() begins another
+  event made;                               // with core->made, where the device's clock counts from
 
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
@@ -170,8 +173,17 @@ struct loader::impl {
     }
     if (std::none_of(windows.begin(), windows.end(), [](auto const& w) { return w != nullptr; }))
       o.window = std::min<std::uint32_t>(o.window, 2);
+    made.record(x);
+    x.wait();
+    core->made = steady::now();
   }
   ~impl() { halt(); }
+
+  double since_made() const { return ms_since(core->made); }
+  batch_times::stage stage_of(event const& begin, event const& end, double began, double ms) const {
+    if (!x.on_device()) return {began, began + ms};
+    return {made.ms_until(begin), made.ms_until(end)};
+  }
 
   std::uint64_t window_bytes() const {
     if (o.window_bytes) return *o.window_bytes;
@@ -217,6 +229,8 @@ struct loader::impl {
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
     std::vector<std::shared_ptr<fetch_span>> comes_after;
+    double began = 0;  // to be sampled, by the host's clock
+    batch_times::stage sampled{};
   };
   using group = std::vector<job>;
 
@@ -334,6 +348,7 @@ struct loader::impl {
         x.wait();
         for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
       }
+      j.began = since_made();
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
       sampler.inside().prepare(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
       together.push_back(&j.drawn->inside());
@@ -341,7 +356,11 @@ struct loader::impl {
     sampler.inside().give(together);
   }
   void finish(group& g) {
-    for (job& j : g) sampler.inside().finish(j.drawn->inside());
+    for (job& j : g) {
+      sampler.inside().finish(j.drawn->inside());
+      blocks::parts const& b = j.drawn->inside();
+      if (o.keep_times) j.sampled = stage_of(b.begun, b.done, j.began, b.ms);
+    }
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
@@ -362,6 +381,7 @@ struct loader::impl {
       for (job const& j : g) ids.push_back(ids_of(j, k));
       auto const clock = steady::now();
       auto const span = std::make_shared<fetch_span>();
+      span->began = since_made();
       span->begun.record(w.at());
       row_window::group_run const run = w.fetch(ids);
       span->done.record(w.at());
@@ -409,12 +429,14 @@ struct loader::impl {
     r.stream = nullptr, r.device = x.device();
     r.rooms.resize(tables.size()), r.rows.resize(tables.size());
     if (r.counts.empty()) {
-      r.counts = {x.near(), tier_count, x.device(), "hits of a mini-batch"};
-      r.counts_here = {tier::host, tier_count, x.device(), "hits of a mini-batch"};
+      std::uint64_t const n = tier_count * tables.size();
+      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};
+      r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
     }
     for (auto const& f : j.comes_after)
       if (f) f->done.before(x);
     auto const clock = steady::now();
+    r.gather_began = since_made();
     r.begun.record(x);
     x.fill(r.counts.data(), 0, r.counts.bytes());
     for (std::size_t k = 0; k < tables.size(); ++k) {
@@ -432,7 +454,7 @@ struct loader::impl {
       if (!t.seeds_only) {
         batch_list one;
         one.add(ids, nullptr);
-        count_hits(x, tensor_access::view(*t.table), one, r.counts.data());
+        count_hits(x, tensor_access::view(*t.table), one, r.counts.data() + k * tier_count);
       }
       tensor_access::require_peers(*t.table);
       if (windows[k]) {
@@ -457,6 +479,7 @@ struct loader::impl {
     r.order = j.order, r.positions = j.order->positions.data() + j.first;
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
+    r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
     std::lock_guard const hold(core->mutex);
     r.handed = r.told = false;
   }
@@ -467,7 +490,7 @@ struct loader::impl {
     r.ready.wait();
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
-    all.sample_ms += b.ms;
+    all.sample_ms += b.ms, ++all.sampled;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
@@ -477,7 +500,18 @@ struct loader::impl {
       all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
       all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
-    for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += r.counts_here[t];
+    ++all.gathered;
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      std::uint64_t const* const rows = r.counts_here.data() + k * tier_count;
+      for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
+      if (!windows[k] && x.where().kind != place_kind::host)
+        all.far_bytes += rows[static_cast<std::size_t>(tier::host)] * tables[k].table->row_bytes();
+    }
+    if (all.times.size() >= o.keep_times) return;
+    r.times.gather = stage_of(r.begun, r.ready, r.gather_began, r.gather_ms);
+    for (auto const& f : r.fetched)
+      if (f) r.times.fetch = stage_of(f->begun, f->done, f->began, f->ms);
+    all.times.push_back(r.times);
   }
 
   // --- the caller ---
@@ -488,7 +522,10 @@ struct loader::impl {
       ++core->asked_epochs;
       core->changed.notify_all();
     }
-    if (next_index == 0) begin_report();
+    if (next_index == 0) {
+      std::lock_guard const hold(core->mutex);
+      core->begun = steady::now();
+    }
     launch();
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
@@ -514,6 +551,7 @@ struct loader::impl {
       }
       next_index = r->index + 1;
       r->handed = true;
+      r->times.handed = since_made();
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }
@@ -531,7 +569,7 @@ struct loader::impl {
   void begin_report() {
     std::lock_guard const hold(core->mutex);
     for (auto const& r : core->all)
-      if (r->handed) r->told = true;  // of the epoch before
+      if (r->handed) r->told = true;  // of what was before
     core->report = {};
     core->begun = steady::now();
   }

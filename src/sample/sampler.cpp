@@ -53,6 +53,7 @@ blocks::edges const& blocks::of_relation(std::size_t k) const {
 }
 std::uint64_t blocks::number() const { return parts_->number; }
 std::uint64_t blocks::seeds() const { return parts_->seeds; }
+double blocks::ms() const { return parts_->ms; }
 place blocks::where() const { return parts_->where; }
 
 block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::vector<sampled_relation> relations,

@@ -46,6 +46,30 @@ TEST(lists_of, are_the_graphs_own_where_they_lie_plain) {
     }
 }
 
+TEST(lists_of, of_the_other_side_hold_who_leads_to_each) {
+  for (vertex_order order : {vertex_order::natural, vertex_order::random}) {
+    std::vector<edge> edges;
+    for (std::uint64_t i = 0; i < 2000; ++i) edges.push_back({i * i % 257, i * 31 % 199});
+    build_options o;
+    o.in_lists = true;
+    graph_handle const g = reorder_graph(build_graph({edges}, o), {order, 1, {}});
+    ASSERT_TRUE(g.info().directed);
+    graph_lists const out = lists_of(g), in = lists_of(g, true);
+    std::multimap<std::uint64_t, std::uint64_t> there, back;
+    for (std::uint64_t v = 0; v < g.info().vertices; ++v) {
+      for (std::uint64_t i = out.offsets[v]; i < out.offsets[v + 1]; ++i)
+        there.emplace(v, static_cast<std::uint32_t const*>(out.targets)[i]);
+      for (std::uint64_t i = in.offsets[v]; i < in.offsets[v + 1]; ++i) back.emplace(static_cast<std::uint32_t const*>(in.targets)[i], v);
+    }
+    EXPECT_EQ(there, back);
+  }
+  std::vector<edge> const two{{0, 1}, {1, 2}};
+  graph_handle const without = build_graph({two});
+  errc code{};
+  EXPECT_NE(error_of([&] { lists_of(without, true); }, &code).find("no in-lists"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+}
+
 TEST(lists_of, are_the_same_in_every_order_and_packed) {
   for (std::uint32_t id_bytes : {4u, 8u})
     for (bool weights : {false, true}) {

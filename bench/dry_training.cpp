@@ -1,0 +1,136 @@
+#include "bench/dry_training.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "bench/arithmetic.hpp"
+#include "bench/now.hpp"
+#include "core/event.hpp"
+#include "core/median.hpp"
+
+namespace garner::bench {
+
+namespace {
+constexpr std::uint32_t trial_steps = 1u << 14;
+}
+
+held_model::held_model(executor& x, double ms) : x_(x), ms_(ms) {
+  if (ms <= 0 || !x.on_device()) return;
+  lanes_ = static_cast<std::uint64_t>(x.multiprocessors()) * 1024;
+  wrong_ = {x.near(), 1, x.device(), "arithmetic"};
+  x.fill(wrong_.data(), 0, wrong_.bytes());
+  event begin, end;
+  for (int k = 0; k < 3; ++k) {  // the first loads the kernel
+    begin.record(x);
+    reckon(x, lanes_, trial_steps, wrong_.data());
+    end.record(x);
+    x.wait();
+  }
+  double const a_step = begin.ms_until(end) / trial_steps;
+  steps_ = static_cast<std::uint32_t>(std::clamp(ms / a_step, 2.0, 4e9)) / 2 * 2;
+}
+void held_model::hold() {
+  if (ms_ <= 0) return;
+  if (x_.on_device()) reckon(x_, lanes_, steps_, wrong_.data());
+  else std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms_));
+}
+
+namespace {
+
+// Of what the loader counted since the last look, a mini-batch of each stage.
+dry_epoch between(load_report const& a, load_report const& b, place where) {
+  auto const per = [](auto from, auto to, std::uint64_t n) { return n ? static_cast<double>(to - from) / static_cast<double>(n) : 0.0; };
+  std::uint64_t const sampled = b.sampled - a.sampled, gathered = b.gathered - a.gathered;
+  dry_epoch e;
+  e.batches = b.batches - a.batches, e.seeds = b.seeds - a.seeds;
+  e.sample_ms = per(a.sample_ms, b.sample_ms, sampled);
+  e.fetch_ms = per(a.fetch_ms, b.fetch_ms, gathered);
+  e.gather_ms = per(a.gather_ms, b.gather_ms, gathered);
+  e.vertices = per(a.vertices, b.vertices, sampled), e.edges = per(a.edges, b.edges, sampled);
+  e.near_rows = per(a.rows[tier::device], b.rows[tier::device], gathered);
+  e.peer_rows = per(a.rows[tier::peer], b.rows[tier::peer], gathered);
+  (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(a.rows[tier::host], b.rows[tier::host], gathered);
+  e.window_rows = per(a.window_rows, b.window_rows, sampled);
+  e.fetched_rows = per(a.fetched_rows, b.fetched_rows, sampled);
+  e.far_bytes = per(a.far_bytes, b.far_bytes, b.fetched_rows > a.fetched_rows ? sampled : gathered);
+  e.caller_waited_ms = per(a.caller_waited_ms, b.caller_waited_ms, e.batches);
+  e.loader_waited_ms = per(a.loader_waited_ms, b.loader_waited_ms, e.batches);
+  return e;
+}
+
+}  // namespace
+
+dry_result train_dry(loader& l, place where, dry_options const& o) {
+  executor x(where);
+  held_model model(x, o.compute_ms);
+  dry_result r;
+  load_report before = l.report(), first = before;
+  double const begun = now_ms();
+  double epoch_begun = begun, warm_at = begun, stretch_at = begun, timed_ms = 0;
+  std::uint64_t of_epoch = 0, warm_batches = 0, of_stretch = 0;
+  bool warm = false;
+  std::vector<double> stretches;
+  auto const ends_epoch = [&](std::uint64_t epoch, double now) {
+    load_report const after = l.report();
+    dry_epoch e = between(before, after, where);
+    e.epoch = epoch, e.ms = now - epoch_begun;
+    r.epochs.push_back(e);
+    if (o.told) o.told(e);
+    before = after, of_epoch = 0;
+    epoch_begun = now_ms();
+  };
+  auto const restart = [&](double now) {  // what came so far was to get warm
+    warm = true, warm_at = stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
+    stretches.clear();
+  };
+  std::uint64_t epoch = l.state().epoch;
+  while (epoch < o.epochs && (!o.batches || r.batches < *o.batches)) {
+    std::optional<mini_batch> b = l.next(stream_ref::of_address(x.stream()));
+    if (!b) {
+      x.wait();
+      double const now = now_ms();
+      bool const one_alone = o.epochs - epoch == 1 && r.epochs.empty();
+      timed_ms += now - stretch_at;
+      if (of_stretch) stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
+      ends_epoch(epoch++, now);
+      of_stretch = 0, stretch_at = epoch_begun;
+      if (r.epochs.size() == 1 && !one_alone) restart(epoch_begun), first = before;
+      continue;
+    }
+    if (o.each) o.each(*b, x);
+    model.hold();
+    b.reset();  // given back behind the model's work
+    ++r.batches, ++of_epoch, ++of_stretch;
+    if (of_stretch < o.stretch) continue;
+    double const now = now_ms();
+    stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
+    timed_ms += now - stretch_at;
+    stretch_at = now, of_stretch = 0;
+    if (!warm && r.epochs.empty() && r.batches == o.stretch * 2 && (o.epochs - epoch == 1 || o.batches)) {
+      first = l.report();  // which waits for what is under way
+      restart(now_ms());
+    }
+  }
+  x.wait();
+  double const now = now_ms();
+  if (of_epoch) ends_epoch(epoch, now);
+  if (of_stretch) {
+    timed_ms += now - stretch_at;
+    stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
+  }
+  r.report = l.report();
+  r.warm = warm && r.batches > warm_batches;
+  if (!r.warm) {  // nothing came after it
+    timed_ms = now - begun, warm_batches = 0;
+    stretches = {r.batches ? timed_ms / static_cast<double>(r.batches) : 0};
+  }
+  r.timed = r.batches - warm_batches;
+  r.mean_ms = r.timed ? timed_ms / static_cast<double>(r.timed) : 0;
+  r.median_ms = median(stretches);
+  r.all = between(first, r.report, where);
+  r.all.ms = r.mean_ms * static_cast<double>(r.all.batches);
+  return r;
+}
+
+}  // namespace garner::bench

@@ -1,0 +1,226 @@
+#include "bench/load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "bench/batch_check.hpp"
+#include "bench/dry_training.hpp"
+#include "bench/field.hpp"
+#include "bench/made_rows.hpp"
+#include "bench/now.hpp"
+#include "core/device.hpp"
+#include "core/fail.hpp"
+#include "core/random.hpp"
+#include "core/thread_pool.hpp"
+#include "garner/features.hpp"
+#include "graph/generate.hpp"
+#include "memory/link.hpp"
+
+namespace garner::bench {
+
+namespace {
+
+constexpr std::uint64_t checked = 3;  // mini-batches a setting
+constexpr double tenth = 0.1;
+
+struct setting {
+  std::string figure;
+  load_way way = load_way::automatic;
+  double kept = 0;
+  bool peers = false, keeps_moments = false;
+  std::uint32_t window = 8, multiprocessors = 16;
+};
+
+// A graph with its table, and what all settings share.
+class ground {
+ public:
+  ground(load_bench_options const& o, std::string name, graph_handle g)
+      : o_(o), name_(std::move(name)), g_(std::move(g)), train_(o.training(g_)) {
+    std::uint64_t const n = g_.info().vertices;
+    table_ = make_rows(n, o.row_bytes, o.where.kind == place_kind::device ? o.where.index : -1);
+    score_options s;
+    s.where = o.where;
+    s.by = o.score;
+    s.sampling.fanouts.assign(o.fanouts.begin(), o.fanouts.end());
+    s.sampling.rule = o.rule, s.sampling.batch = o.batch, s.sampling.seed = o.seed;
+    std::vector<std::uint64_t> const ids = g_.ids();
+    for (std::int64_t const k : train_) s.train.push_back(ids[static_cast<std::size_t>(k)]);
+    scores_ = scores(g_, s).score;
+  }
+  load_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
+  void bring(tier edges) {
+    if (o_.where.kind == place_kind::device) g_ = bring_to(std::move(g_), o_.where, edges);
+    lists_ = edges;
+  }
+
+  load_row measure(setting const& s) {
+    load_row row;
+    row.graph = name_, row.figure = s.figure;
+    row.lists = to_string(o_.where.kind == place_kind::device ? lists_ : tier::host), row.way = to_string(s.way);
+    row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
+    row.window = s.window, row.multiprocessors = s.multiprocessors;
+    try {
+      run(s, row);
+    } catch (error const& e) {
+      if (e.code() != errc::memory) throw;
+      row.skipped = e.what();
+    }
+    return row;
+  }
+
+ private:
+  void run(setting const& s, load_row& row) {
+    tiered_options t;
+    t.where = o_.where;
+    std::uint64_t const bytes = static_cast<std::uint64_t>(std::llround(s.kept * static_cast<double>(g_.info().vertices))) * o_.row_bytes;
+    t.device_budget = s.peers ? 0 : bytes;
+    if (s.peers) t.peers = o_.peers, t.peer_budget = bytes;
+    if (s.kept > 0 && s.kept < 1) t.scores = scores_;
+    tiered_tensor table({table_.data(), g_.info().vertices, o_.row_bytes, element::u8, {}}, t);
+    block_options how;
+    how.seed = o_.seed, how.rule = o_.rule;
+    block_sampler sampler(o_.where, g_, o_.fanouts, how);
+    loader_options l;
+    l.batch = o_.batch, l.seed = o_.seed, l.way = s.way, l.window = s.window, l.multiprocessors = s.multiprocessors;
+    check(sampler, table, l, how);
+    dry_options d;
+    d.epochs = std::uint64_t{1} << 40;
+    d.stretch = std::max<std::uint64_t>(8, s.window);
+    d.batches = std::max(o_.batches, 4 * d.stretch);
+    d.compute_ms = o_.compute_ms;
+    l.keep_times = s.keeps_moments ? *d.batches : 0;
+    loader load(sampler, {{&table, 0, false, {}}}, train_, l);
+    dry_result const r = train_dry(load, o_.where, d);
+    if (o_.where.kind != place_kind::simulated) {
+      row.ms = r.mean_ms, row.ms_median = r.median_ms;
+      row.sample_ms = r.all.sample_ms, row.fetch_ms = r.all.fetch_ms, row.gather_ms = r.all.gather_ms;
+      row.caller_waited_ms = r.all.caller_waited_ms, row.loader_waited_ms = r.all.loader_waited_ms;
+    }
+    row.batches = r.timed;
+    row.vertices = r.all.vertices, row.edges = r.all.edges;
+    row.near_rows = r.all.near_rows, row.peer_rows = r.all.peer_rows, row.far_rows = r.all.far_rows;
+    row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.far_bytes = r.all.far_bytes;
+    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.report.times, r.batches - r.timed, 2 * s.window);
+  }
+  // Of `count` mini-batches behind the first `warm`.
+  static std::vector<load_moments> moments_of(std::vector<batch_times> times, std::uint64_t warm, std::uint64_t count) {
+    std::sort(times.begin(), times.end(),
+              [](batch_times const& a, batch_times const& b) { return std::pair(a.epoch, a.index) < std::pair(b.epoch, b.index); });
+    std::erase_if(times, [](batch_times const& t) { return t.handed == 0; });
+    std::vector<load_moments> all;
+    double from = 0;
+    for (std::uint64_t i = warm; i < std::min<std::uint64_t>(times.size(), warm + count); ++i) {
+      batch_times const& t = times[i];
+      if (i == warm) from = std::min(t.sample.begin, t.gather.begin);
+      auto const span = [&](batch_times::stage const& s) {
+        return s.end > 0 ? load_span{std::max(0.0, s.begin - from), std::max(0.0, s.end - from)} : load_span{};
+      };
+      all.push_back({i - warm, span(t.sample), span(t.fetch), span(t.gather), std::max(0.0, t.handed - from)});
+    }
+    return all;
+  }
+  void check(block_sampler& sampler, tiered_tensor& table, loader_options const& how, block_options const& drawn) {
+    batch_check against(g_, list_side::in, o_.fanouts, drawn);
+    loader l(sampler, {{&table, 0, false, {}}}, train_, how);
+    executor x(o_.where);
+    batch_check::rows_source const source{nullptr, o_.row_bytes};
+    std::vector<std::uint64_t> digests;
+    while (digests.size() < checked) {
+      std::optional<mini_batch> const b = l.next(stream_ref::of_address(x.stream()));
+      if (!b) break;
+      against.batch(x, *b, train_, {&source, 1});
+      blocks::vertices const& v = b->drawn().of_type(0);
+      std::vector<std::int64_t> ids(v.count);
+      x.copy(ids.data(), v.ids, v.count * 8);
+      x.wait();
+      std::uint64_t digest = v.count;
+      for (std::int64_t const id : ids) digest = mix(digest + static_cast<std::uint64_t>(id)) + 0x9e3779b97f4a7c15ull;
+      digests.push_back(digest);
+    }
+    if (digests_.empty()) digests_ = digests;
+    if (digests != digests_)
+      fail(errc::internal, "{}: way {} handed over other mini-batches than the first that was measured", name_, to_string(how.way));
+  }
+
+  load_bench_options const& o_;
+  std::string name_;
+  graph_handle g_;
+  std::vector<std::int64_t> train_;
+  memory_block table_;
+  std::vector<float> scores_;
+  std::vector<std::uint64_t> digests_;
+  tier lists_ = tier::host;
+};
+
+}  // namespace
+
+load_file measure_loads(load_bench_options const& o, std::function<void(load_file const&, load_row const&)> const& told) {
+  for (std::string const& name : o.figures)
+    if (std::find(std::begin(load_figures), std::end(load_figures), name) == std::end(load_figures))
+      fail(errc::usage, "--figures {}: say some of ways, window, share, kept", name);
+  load_file file;
+  file.garner = GARNER_VERSION;
+  file.command = o.command;
+  file.time = now_utc();
+  file.place = to_string(o.where);
+  bool const on_device = o.where.kind == place_kind::device, host = o.where.kind == place_kind::host;
+  if (on_device) file.device = device::describe(o.where.index).name, file.link_gbs = link_of(o.where.index).zero_copy_gbs;
+  file.threads = shared_pool().threads();
+  file.fanouts = o.fanouts;
+  file.rule = to_string(o.rule);
+  file.share = o.share;
+  file.score = to_string(o.score);
+  file.batch = o.batch, file.row_bytes = o.row_bytes, file.seed = o.seed, file.compute_ms = o.compute_ms;
+  auto const wanted = [&](char const* figure) {
+    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
+  };
+  auto const measure = [&](std::string name, graph_handle g) {
+    ground at(o, std::move(name), std::move(g));
+    file.graphs.push_back(at.told());
+    auto const add = [&](setting const& s) {
+      file.rows.push_back(at.measure(s));
+      if (told) told(file, file.rows.back());
+    };
+    static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
+    // At the host all is near.
+    if (wanted("ways") && (on_device || host)) {
+      at.bring(tier::device);
+      add({"ways", load_way::tiered, 1, false, true});
+    }
+    if (host) return;
+    at.bring(tier::host);
+    if (wanted("ways"))
+      for (double const kept : {0.0, tenth})
+        for (load_way const way : ways) add({"ways", way, kept, false, way == load_way::window});
+    if (wanted("window"))
+      for (std::uint32_t const window : {1u, 2u, 4u, 8u, 16u, 32u}) add({"window", load_way::window, 0, false, false, window});
+    if (wanted("share") && on_device)
+      for (std::uint32_t const sms : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 32u, 64u, 0u})
+        add({"share", load_way::window, 0, false, false, 8, sms});
+    if (wanted("kept"))
+      for (bool const peers : {false, true}) {
+        if (peers && o.peers.empty()) continue;
+        for (double const kept : {0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5}) add({"kept", load_way::window, kept, peers});
+      }
+  };
+  for (generator const kind : o.kinds) {
+    generate_options how;
+    how.kind = kind;
+    how.scale = o.scale;
+    how.edge_factor = o.edge_factor;
+    how.seed = o.seed;
+    measure(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(how), o.where, tier::host));
+  }
+  for (std::filesystem::path const& name : o.files) {
+    open_options how;
+    how.where = o.where;
+    how.edges = tier::host;
+    how.weights = false;
+    how.in_lists = true;
+    measure(name.filename().string(), open_graph(name, how));
+  }
+  return file;
+}
+
+}  // namespace garner::bench

@@ -1,0 +1,46 @@
+#include "bench/made_rows.hpp"
+
+#include <cstring>
+
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "core/thread_pool.hpp"
+#include "memory/budget.hpp"
+
+namespace garner::bench {
+
+memory_block make_rows(std::uint64_t rows, std::uint64_t row_bytes, int device) {
+  std::uint64_t bytes = 0;
+  std::uint64_t const room = host_memory_now().free();
+  if (__builtin_mul_overflow(rows, row_bytes, &bytes) || bytes > room / 2)
+    fail(errc::memory, "a table of {} rows of {} bytes takes more than half of the {} of host memory that are free; say shorter rows", rows,
+         row_bytes, format_bytes(room));
+  memory_block table(tier::host, (bytes + 7) / 8 * 8, device, "a table made in memory");
+  auto* const words = static_cast<std::uint64_t*>(table.data());
+  progress told("filling the table", table.bytes());
+  shared_pool().run(table.bytes() / 8, 1u << 20, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) words[i] = mix(i);
+    told.advance((end - begin) * 8);
+  });
+  return table;
+}
+
+std::optional<std::uint64_t> wrong_byte(std::uint64_t id, void const* row, std::uint64_t row_bytes) {
+  auto const* const got = static_cast<unsigned char const*>(row);
+  std::uint64_t const first = id * row_bytes;
+  for (std::uint64_t b = 0; b < row_bytes;) {
+    std::uint64_t const at = first + b, word = mix(at / 8);
+    if (at % 8 == 0 && row_bytes - b >= 8) {
+      if (std::memcmp(got + b, &word, 8) == 0) {
+        b += 8;
+        continue;
+      }
+    }
+    if (got[b] != static_cast<unsigned char>(word >> at % 8 * 8)) return b;
+    ++b;
+  }
+  return std::nullopt;
+}
+
+}  // namespace garner::bench

@@ -1,0 +1,263 @@
+// garner load: a training without a model. Mini-batches with their rows are handed out as to a training, and what each stage took is told.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/dry_training.hpp"
+#include "bench/made_rows.hpp"
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "core/publish.hpp"
+#include "graph/handle.hpp"
+#include "load_options.hpp"
+#include "memory/budget.hpp"
+#include "memory/link.hpp"
+#include "sample/score.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped;
+using json = nlohmann::ordered_json;
+
+struct run_arguments : cli::load_arguments {
+  double compute_ms = 0;
+  std::string state, resume;
+};
+
+load_state state_of(std::string const& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) fail(errc::io, "--resume {}: cannot be read; say the file that --state wrote", file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return load_state::parse(text.str());
+  } catch (error const& e) {
+    fail(e.code(), "--resume {}: {}", file, e.what());
+  }
+}
+
+// The rate of the link that rows come over, where it is known.
+std::optional<double> link_gbs(place where) {
+  if (where.kind != place_kind::device) return std::nullopt;
+  auto const link = known_link(where.index);
+  return link ? std::optional(link->zero_copy_gbs) : std::nullopt;
+}
+
+// Of an epoch, or of all.
+json figures(bench::dry_epoch const& e, std::optional<double> link, bool timed) {
+  auto const time = [&](double ms) { return timed ? json(ms) : json(nullptr); };
+  return {{"batches", e.batches},
+          {"seeds", e.seeds},
+          {"ms", time(e.ms)},
+          {"ms_each", time(e.each_ms())},
+          {"sample_ms", time(e.sample_ms)},
+          {"fetch_ms", time(e.fetch_ms)},
+          {"gather_ms", time(e.gather_ms)},
+          {"caller_waited_ms", time(e.caller_waited_ms)},
+          {"loader_waited_ms", time(e.loader_waited_ms)},
+          {"vertices", e.vertices},
+          {"edges", e.edges},
+          {"near_rows", e.near_rows},
+          {"peer_rows", e.peer_rows},
+          {"far_rows", e.far_rows},
+          {"window_rows", e.window_rows},
+          {"fetched_rows", e.fetched_rows},
+          {"window_hits", e.window_rows + e.fetched_rows > 0 ? json(e.hits()) : json(nullptr)},
+          {"far_bytes", e.far_bytes},
+          {"far_gbs", time(e.far_gbs())},
+          {"fetch_gbs", time(e.fetch_gbs())},
+          {"of_link", link ? json(e.far_gbs() / *link) : json(nullptr)}};
+}
+
+void say_epoch(json const& row, std::string const& name) {
+  auto const number = [&](char const* key, int digits = 3) {
+    return row[key].is_null() ? std::string("-") : fmt::format("{:.{}f}", row[key].get<double>(), digits);
+  };
+  auto const rows = [&](char const* key) { return grouped(static_cast<std::uint64_t>(row[key].get<double>() + 0.5)); };
+  cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", name,
+           grouped(row["batches"].get<std::uint64_t>()), number("ms_each"), number("sample_ms"), number("fetch_ms"), number("gather_ms"),
+           number("caller_waited_ms"), number("loader_waited_ms"), rows("near_rows"), rows("peer_rows"), rows("far_rows"),
+           row["window_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["window_hits"].get<double>()), number("far_gbs", 2),
+           row["of_link"].is_null() ? "-" : fmt::format("{:.0f} %", 100 * row["of_link"].get<double>()));
+  cli::flush_out();
+}
+
+void load_file(run_arguments& a) {
+  a.check();
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  place const where = a.where();
+  bool const on_device = where.kind == place_kind::device, simulated = where.kind == place_kind::simulated;
+  if (!a.state.empty()) cli::check_outputs(a.file, {{"--state", a.state}});
+  std::optional<load_state> const from_state = a.resume.empty() ? std::nullopt : std::optional(state_of(a.resume));
+  if (from_state && from_state->epoch >= a.epochs)
+    fail(errc::usage, "--resume {}: stopped in epoch {} (counted from 0), and --epochs {} are over; say more", a.resume, from_state->epoch,
+         a.epochs);
+  a.budgets.apply(where);
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices;
+  cli::table_size const rows = a.features.empty() ? cli::table_size{n, *a.width * 4} : cli::size_of(a.features);
+  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
+  cli::table_size const label = a.labels.empty() ? cli::table_size{} : cli::size_of(a.labels);
+  if (!a.labels.empty() && label.rows < n)
+    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.labels, label.rows, a.file, n);
+  std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
+  std::optional<tier> edges;
+  graph_handle const g =
+      a.load_lists(from, edges, n * 4 + (on_device ? kept.value_or(0) : 0), rows.rows * rows.row_bytes + label.rows * label.row_bytes);
+  cli::training_vertices const train = cli::training_of(g, a);
+
+  // Rows: the user's, or made here.
+  memory_block made;
+  auto const table_of = [&](std::string const& file) { return on_device ? read_rows(file) : map_rows(file); };
+  row_array table;
+  if (a.features.empty()) {
+    made = bench::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
+    table = {made.data(), n, *a.width, element::f32, {}};
+  } else {
+    table = table_of(a.features);
+  }
+  tiered_options t;
+  t.where = where;
+  if (where.kind != place_kind::host) t.device_budget = kept;
+  score_result scored;
+  std::vector<float> scores_read;
+  if (kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host) {
+    if (a.score.ends_with(".npy")) {
+      scores_read = read_scores(a.score);
+      if (scores_read.size() != n) fail(errc::input, "{}: {} scores for {} vertices; give each vertex one", a.score, scores_read.size(), n);
+    } else {
+      score_options s = a.scoring();
+      s.by = parse_score(a.score);
+      s.edges = edges;
+      std::vector<std::uint64_t> const ids = g.ids();
+      for (std::int64_t const k : train.positions) s.train.push_back(ids[static_cast<std::size_t>(k)]);
+      scored = scores(g, s);
+      scores_read = std::move(scored.score);
+    }
+    scores_read.resize(rows.rows, 0);  // a table may have more rows than there are vertices
+    t.scores = scores_read;
+  }
+  tiered_tensor features(table, t);
+  row_array label_rows;
+  std::optional<tiered_tensor> labels;
+  if (!a.labels.empty()) {
+    label_rows = table_of(a.labels);
+    tiered_options o;
+    o.where = where;
+    if (simulated) o.device_budget = 0;
+    labels.emplace(label_rows, o);
+  }
+  block_sampler sampler(where, g, a.fanouts(), a.blocks(), a.lists());
+  std::vector<loaded_table> tables{{&features, 0, false, {}}};
+  if (labels) tables.push_back({&*labels, 0, true, {}});
+  loader l(sampler, std::move(tables), train.positions, a.loader());
+  if (from_state) {
+    try {
+      l.resume(*from_state);
+    } catch (error const& e) {
+      fail(e.code(), "--resume {}: {}", a.resume, e.what());
+    }
+  }
+
+  std::optional<double> const link = link_gbs(where);
+  json out = cli::sampling_json(from, a, *edges, train, l.batches());
+  out["row_bytes"] = features.row_bytes();
+  out["element"] = to_string(features.kind());
+  out["rows"] = features.about();
+  out["labels"] = labels ? json(labels->about()) : json(nullptr);
+  out["score"] = t.scores.empty() ? json(nullptr) : json(a.score);
+  out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["compute_ms"] = a.compute_ms;
+  out["link_gbs"] = link ? json(*link) : json(nullptr);
+  out["epochs"] = json::array();
+  if (!a.json) {
+    cli::say_sampling(from, a, *edges, train, l.batches());
+    cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
+             a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
+    cli::say("loader  way {}, window {}, {} ahead{}{}\n", a.way, a.window, a.ahead,
+             a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
+             from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
+    cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
+    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:^12}\n", "", "ms of", "ms waited", "rows", "far");
+    cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", "epoch", "mini-batches",
+             "ms", "sample", "fetch", "gather", "caller", "loader", "near", "on peers", "far", "window", "GB/s", "link");
+    cli::flush_out();
+  }
+  std::optional<bench::batch_check> check;
+  if (a.verify) check.emplace(g, a.lists(), a.fanouts(), a.blocks());
+  std::vector<bench::batch_check::rows_source> const sources{{a.features.empty() ? nullptr : table.data, rows.row_bytes},
+                                                             {label_rows.data, label.row_bytes}};
+  bench::dry_options o;
+  o.epochs = a.epochs;
+  o.batches = a.batches;
+  o.stretch = a.window;
+  o.compute_ms = a.compute_ms;
+  if (check)
+    o.each = [&](mini_batch const& b, executor& x) { check->batch(x, b, train.positions, std::span(sources).first(labels ? 2 : 1)); };
+  o.told = [&](bench::dry_epoch const& e) {
+    json row{{"epoch", e.epoch}};
+    row.update(figures(e, link, !simulated));
+    if (!a.json) say_epoch(row, std::to_string(e.epoch));
+    out["epochs"].push_back(std::move(row));
+  };
+  auto const keep_state = [&] {
+    if (a.state.empty()) return;
+    pending_file file(a.state);
+    file.write(l.state().text() + "\n");
+    file.commit();
+  };
+  bench::dry_result r;
+  try {
+    r = bench::train_dry(l, where, o);
+  } catch (...) {
+    keep_state();  // after the last mini-batch that was handed over
+    throw;
+  }
+  keep_state();
+  out["batches"] = r.batches;
+  out["timed_batches"] = r.timed;
+  out["ms_mean"] = simulated ? json(nullptr) : json(r.mean_ms);
+  out["ms_median"] = simulated ? json(nullptr) : json(r.median_ms);
+  out["all"] = figures(r.all, link, !simulated);
+  out["near_bytes"] = l.bytes();
+  out["state"] = l.state().text();
+  out["verified"] = a.verify ? json(r.batches) : json(nullptr);
+  if (a.json) {
+    cli::say("{}\n", out.dump(2));
+    return;
+  }
+  if (!simulated)
+    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, a.window,
+             grouped(r.timed), r.warm ? ", without the warm-up" : "; too few for a warm-up of two windows");
+  cli::say("near    {} of sampler, ring and window\n", format_bytes(l.bytes()));
+  if (a.verify) cli::say("verified {} mini-batches: vertices, edges, counts and rows\n", grouped(r.batches));
+  if (!a.state.empty()) cli::say("{}: {}; go on with --resume {}\n", a.state, l.state().text(), a.state);
+}
+
+}  // namespace
+
+void add_load(cli::program& p) {
+  auto const a = std::make_shared<run_arguments>();
+  cli::verb& v = p.add("load", "a dry training: mini-batches with their rows handed out, nothing learned, each stage timed");
+  a->add_sampling(v);
+  a->add_rows(v);
+  a->add_loader(v);
+  v.add("--compute-ms", a->compute_ms);
+  a->add_run(v);
+  v.add("--state", a->state);
+  v.add("--resume", a->resume);
+  a->add_place(v);
+  a->add_rest(v);
+  v.ends_with(
+      "Examples: garner load kron:16 --width 128 --share 10% --epochs 3 --verify\n"
+      "          garner load kron:26 --width 128 --place device --tier host --budget 10% --epochs 3 --compute-ms 1.7");
+  v.runs([a] { load_file(*a); });
+}
+
+}  // namespace garner

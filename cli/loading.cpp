@@ -1,0 +1,173 @@
+#include "loading.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "access/matrix.hpp"
+#include "core/fail.hpp"
+#include "core/random.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/handle.hpp"
+#include "sample/lists.hpp"
+
+namespace garner::cli {
+
+loading_arguments::loading_arguments() { fanout = "15,10,5", rule = "last", train = "", batch = 1024; }
+
+void loading_arguments::add_sampling(verb& v) {
+  add_file(v);
+  v.add("--fanout", fanout, "neighbours drawn a vertex, a hop each; -1: all of them");
+  v.add("--fanouts", fanout).in(option_group::hidden);
+  v.add("--batch", batch);
+  v.add("--train", train, "training vertices: a share of all, as 1%, or a file of vertex ids (default: --share)").not_with("--share");
+  v.add("--share", share);
+  v.add("--rule", rule);
+  v.add("--side", side);
+  v.add("--replace", replace);
+  v.add("--disjoint", disjoint);
+  v.add("--weighted", weighted);
+  v.add("--edge-ids", edge_ids);
+  v.add("--seed", seed, "of training vertices, order and samples");
+}
+void loading_arguments::add_run(verb& v) {
+  v.add("--epochs", epochs);
+  v.add("--batches", batches);
+  v.add("--verify", verify, "check every mini-batch against graph and tables, on the host");
+}
+
+std::vector<std::int64_t> loading_arguments::fanouts() const {
+  std::vector<std::int64_t> all;
+  for (std::size_t at = 0; at <= fanout.size();) {
+    std::size_t const end = std::min(fanout.find(',', at), fanout.size());
+    std::string const word = fanout.substr(at, end - at);
+    if (word == "-1") all.push_back(-1);
+    else if (not_a_count(word, 1u << 20).empty() && !word.empty()) all.push_back(std::stoll(word));
+    else fail(errc::usage, "--fanout {}: say a number a hop, as 15,10,5; -1 draws all neighbours", fanout);
+    at = end + 1;
+  }
+  return all;
+}
+list_side loading_arguments::lists() const {
+  if (side == "in") return list_side::in;
+  if (side == "out") return list_side::out;
+  fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", side);
+}
+block_options loading_arguments::blocks() const {
+  block_options o;
+  o.seed = seed;
+  o.rule = parse_hop_rule(rule);
+  o.replace = replace, o.disjoint = disjoint, o.weighted = weighted, o.edge_ids = edge_ids;
+  o.access = how();
+  return o;
+}
+score_options loading_arguments::scoring() const {
+  score_options o;
+  o.where = where();
+  o.access = how();
+  o.sampling.fanouts.clear();
+  for (std::int64_t const f : fanouts())
+    o.sampling.fanouts.push_back(f < 0 ? 1024u : static_cast<std::uint32_t>(std::min<std::int64_t>(f, 1024)));
+  o.sampling.rule = parse_hop_rule(rule);
+  o.sampling.batch = batch;
+  o.sampling.seed = seed;
+  return o;
+}
+void loading_arguments::check() const {
+  fanouts();
+  lists();
+  blocks();
+  require_in_place(how());
+  if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: say 1 to 16,777,216 training vertices", batch);
+  if (epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
+  if (batches && *batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
+  if (train.empty()) share_of(share, 1);
+  else check_training(train);
+}
+
+graph_handle loading_arguments::load_lists(graph_source& from, std::optional<garner::tier>& chosen, std::uint64_t near_bytes,
+                                           std::uint64_t host_bytes) const {
+  if (weighted && from.info().weights == weight_kind::none)
+    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", file);
+  if (lists() == list_side::in) from.want_in_lists();
+  return load(from, chosen, lists() == list_side::in, near_bytes, {weighted, host_bytes});
+}
+
+std::uint64_t share_of(std::string const& text, std::uint64_t of) {
+  char* end = nullptr;
+  double const share = std::strtod(text.c_str(), &end) / 100;
+  if (!text.ends_with('%') || end != text.c_str() + text.size() - 1 || !(share > 0 && share <= 1))
+    fail(errc::usage, "--share {}: say a share above 0% and at most 100%, as 1%", text);
+  return std::min(of, static_cast<std::uint64_t>(std::llround(std::max(1.0, share * static_cast<double>(of)))));
+}
+
+training_vertices training_of(graph_handle const& g, loading_arguments const& a) {
+  training_vertices t;
+  if (!a.train.empty()) {
+    vertex_set ids = training_set(g, a.train, a.seed);
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (std::uint64_t const id : ids) t.positions.push_back(static_cast<std::int64_t>(g.position(id)));
+    return t;
+  }
+  graph const& inside = graph_access::of(g);
+  edge_lists const& lists = inside.info.directed && a.lists() == list_side::in ? inside.in : inside.out;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> keyed;
+  for (std::uint64_t k = 0; k < inside.info.vertices; ++k) {
+    std::uint64_t const v = inside.at_rank(k);
+    if (lists.offsets[v + 1] > lists.offsets[v]) keyed.emplace_back(random_bits(a.seed, 11, k), k);
+  }
+  if (keyed.empty()) fail(errc::input, "{}: no vertex has a neighbour to draw, so there is none to train; name some with --train", a.file);
+  t.drawn_from = keyed.size();
+  std::uint64_t const wanted = share_of(a.share, keyed.size());
+  if (wanted < keyed.size()) std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(wanted), keyed.end());
+  for (std::uint64_t i = 0; i < wanted; ++i) t.positions.push_back(static_cast<std::int64_t>(keyed[i].second));
+  std::sort(t.positions.begin(), t.positions.end());
+  return t;
+}
+
+namespace {
+std::string sampling_words(loading_arguments const& a) {
+  std::string words = fmt::format("fanouts {}, rule {}, {}-neighbours", a.fanout, a.rule, a.side);
+  for (auto const& [said, word] : {std::pair{a.replace, ", with replacement"}, std::pair{a.disjoint, ", disjoint trees"},
+                                   std::pair{a.weighted, ", by weights"}, std::pair{a.edge_ids, ", with edge ids"}})
+    if (said) words += word;
+  return words;
+}
+}  // namespace
+
+void say_sampling(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,
+                  std::uint64_t batches) {
+  say("graph   {}: {}\n", a.file, describe(from.info()));
+  if (from.makes_in_lists())
+    say("in-lists: the file has none; made in {:.1f} ms (garner convert --in-lists keeps them)\n", from.making_ms());
+  say("place   {}; lists in tier {}, access {}\n", to_string(a.where()), to_string(edges), a.access);
+  say("sampler {}\n", sampling_words(a));
+  say("seeds   {}{}, mini-batches of {}: {} an epoch\n", grouped(t.positions.size()),
+      t.drawn_from ? fmt::format(" of {} vertices with neighbours", grouped(t.drawn_from)) : "", grouped(a.batch), grouped(batches));
+}
+
+nlohmann::ordered_json sampling_json(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,
+                                     std::uint64_t batches) {
+  using json = nlohmann::ordered_json;
+  return {{"file", a.file},
+          {"vertices", from.info().vertices},
+          {"edges", from.info().edges},
+          {"in_lists_made_ms", from.makes_in_lists() ? json(from.making_ms()) : json(nullptr)},
+          {"place", to_string(a.where())},
+          {"tier", to_string(edges)},
+          {"access", a.access},
+          {"fanouts", a.fanouts()},
+          {"rule", a.rule},
+          {"side", a.side},
+          {"replace", a.replace},
+          {"disjoint", a.disjoint},
+          {"weighted", a.weighted},
+          {"batch", a.batch},
+          {"seed", a.seed},
+          {"training_vertices", t.positions.size()},
+          {"drawn_from", t.drawn_from ? json(t.drawn_from) : json(nullptr)},
+          {"batches_an_epoch", batches}};
+}
+
+}  // namespace garner::cli
