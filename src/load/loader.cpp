@@ -44,6 +44,8 @@ struct load_core;
 struct fetch_span {
   event begun, done;
   double ms = 0, began = 0;  // by the host's clock, where there is no other
+  row_window::group_run run;
+  std::uint64_t row_bytes = 0;
 };
 
 }  // namespace
@@ -62,7 +64,7 @@ struct mini_batch::parts {
   void* stream = nullptr;  // of who has it
   int device = -1;
   buffer<std::uint64_t> counts, counts_here;  // of rows by tier
-  bool told = true;                           // counted in the report
+  bool handed = false, told = true;           // to the caller; counted in the report
   std::vector<std::shared_ptr<fetch_span>> fetched;
   double gather_ms = 0;
   std::weak_ptr<load_core> home;
@@ -227,7 +229,7 @@ struct loader::impl {
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
     std::vector<std::shared_ptr<fetch_span>> comes_after;
-    double began = 0;  // to be sampled, by the host's clock
+    double began = 0, ended = 0;  // the group's sampling was given, by the host's clock; of its first
     batch_times::stage sampled{};
   };
   using group = std::vector<job>;
@@ -331,6 +333,7 @@ struct loader::impl {
   }
 
   void sample(group& g) {
+    std::vector<blocks::parts*> together;
     for (job& j : g) {
       {
         std::lock_guard const hold(core->mutex);
@@ -345,22 +348,20 @@ struct loader::impl {
         x.wait();
         for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
       }
-      j.began = since_made();
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
-      sampler.inside().start(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
+      sampler.inside().prepare(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
+      together.push_back(&j.drawn->inside());
     }
+    double const began = since_made();
+    sampler.inside().give(together);
+    if (!g.empty()) g.front().began = began, g.front().ended = since_made();
   }
   void finish(group& g) {
-    for (job& j : g) {
-      sampler.inside().finish(j.drawn->inside());
-      blocks::parts const& b = j.drawn->inside();
-      if (o.keep_times) j.sampled = stage_of(b.begun, b.done, j.began, b.ms);
-      std::lock_guard const hold(core->mutex);
-      load_report& r = core->report;
-      r.sample_ms += b.ms, ++r.sampled;
-      for (auto const& t : b.types) r.vertices += t.seen.count;
-      for (auto const& e : b.relations) r.edges += e.seen.count;
-    }
+    for (job& j : g) sampler.inside().finish(j.drawn->inside());
+    if (g.empty() || !o.keep_times) return;
+    job& first = g.front();
+    blocks::parts const& b = first.drawn->inside();
+    first.sampled = stage_of(b.begun, b.done, first.began, first.ended - first.began);
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
@@ -387,10 +388,7 @@ struct loader::impl {
       span->done.record(w.at());
       span->ms = ms_since(clock);
       g.front().fetched[k] = span;
-      std::lock_guard const hold(core->mutex);
-      load_report& r = core->report;
-      r.window_rows += run.far - run.fetched - run.left_far, r.fetched_rows += run.fetched;
-      r.far_bytes += (run.fetched + run.left_far) * w.view().row_bytes;
+      span->run = run, span->row_bytes = w.view().row_bytes;
     }
     for (job& j : g) j.comes_after = g.front().fetched;
   }
@@ -436,6 +434,8 @@ struct loader::impl {
       r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
     }
+    for (auto const& f : j.comes_after)
+      if (f) f->done.before(x);
     auto const clock = steady::now();
     r.gather_began = since_made();
     r.begun.record(x);
@@ -459,7 +459,6 @@ struct loader::impl {
       }
       tensor_access::require_peers(*t.table);
       if (windows[k]) {
-        j.comes_after[k]->done.before(x);
         gather_how how;
         how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
         how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
@@ -483,18 +482,25 @@ struct loader::impl {
     r.fetched = std::move(j.fetched);
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
     std::lock_guard const hold(core->mutex);
-    r.told = false;
+    r.handed = r.told = false;
   }
-  // What a mini-batch took, once it has happened.
+  // What a mini-batch that was handed over took, once it has happened.
   void tell(mini_batch::parts& r) {
     std::lock_guard const hold(core->mutex);
-    if (std::exchange(r.told, true)) return;
+    if (!r.handed || std::exchange(r.told, true)) return;
     r.ready.wait();
     load_report& all = core->report;
+    blocks::parts const& b = r.drawn->inside();
+    all.sample_ms += b.ms;
+    for (auto const& t : b.types) all.vertices += t.seen.count;
+    for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
-    for (auto const& f : r.fetched)
-      if (f) all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
-    ++all.gathered;
+    for (auto const& f : r.fetched) {
+      if (!f) continue;
+      all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+      all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
+      all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
+    }
     for (std::size_t k = 0; k < tables.size(); ++k) {
       std::uint64_t const* const rows = r.counts_here.data() + k * tier_count;
       for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
@@ -516,10 +522,7 @@ struct loader::impl {
       ++core->asked_epochs;
       core->changed.notify_all();
     }
-    if (next_index == 0) {
-      std::lock_guard const hold(core->mutex);
-      core->begun = steady::now();
-    }
+    if (next_index == 0) begin_report();
     launch();
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
@@ -544,7 +547,7 @@ struct loader::impl {
         return {};
       }
       next_index = r->index + 1;
-      r->times.handed = since_made();
+      r->handed = true, r->times.handed = since_made();
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }
@@ -557,8 +560,14 @@ struct loader::impl {
   void begin(std::uint64_t e, std::uint64_t index) {
     halt();
     epoch = e, next_index = index, at_end = false;
+    begin_report();
+  }
+  void begin_report() {
     std::lock_guard const hold(core->mutex);
+    for (auto const& r : core->all)
+      if (r->handed) r->told = true;  // of the epoch before
     core->report = {};
+    core->begun = steady::now();
   }
 };
 

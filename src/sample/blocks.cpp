@@ -20,6 +20,7 @@
 #include "core/stats.hpp"
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
+#include "memory/budget.hpp"
 #include "sample/lists.hpp"
 
 namespace garner {
@@ -29,31 +30,46 @@ namespace {
 constexpr std::uint64_t nothing = ~std::uint64_t{0};
 constexpr std::uint32_t none = ~0u;
 
-// Where each counter stands. All are zero when a mini-batch begins, but for `bad`.
+// So many mini-batches are drawn together at the most: what a kernel is told of each is passed to it.
+constexpr std::uint32_t most_together = 16;
+
+// Where each counter stands: some of all mini-batches that are drawn together, then a part for each. All are zero at first, but for `bad`.
 struct counter_map {
   std::uint32_t types = 0, relations = 0, hops = 0;
-  static constexpr std::uint32_t bad = 0, over = 1, items = 2, first_edge = 3, base = 4, fresh = 5, drawn = 6, need_items = 7,
-                                 looked_at = 8, first_type = 9;
-  GARNER_HD std::uint32_t count(std::uint32_t t) const { return first_type + t; }            // vertices so far
+  // over: 0, or room ran out: 1 of edges, 2 + hop * relations + relation: of vertices, there
+  static constexpr std::uint32_t over = 0, items = 1, looked_at = 2, need_items = 3, first_type = 4;
+  GARNER_HD std::uint32_t total(std::uint32_t t) const { return first_type + t; }            // vertices so far
   GARNER_HD std::uint32_t begin(std::uint32_t t) const { return first_type + types + t; }    // the first that this hop draws for
   GARNER_HD std::uint32_t end(std::uint32_t t) const { return first_type + 2 * types + t; }  // behind the last
   GARNER_HD std::uint32_t drawing(std::uint32_t t) const { return first_type + 3 * types + t; }
-  GARNER_HD std::uint32_t need_vertices(std::uint32_t t) const { return first_type + 4 * types + t; }
-  GARNER_HD std::uint32_t edges(std::uint32_t r) const { return first_type + 5 * types + r; }
-  GARNER_HD std::uint32_t need_edges(std::uint32_t r) const { return first_type + 5 * types + relations + r; }
+  GARNER_HD std::uint32_t shared() const { return first_type + 4 * types; }
+
+  // Of a mini-batch, from part(b) on.
+  static constexpr std::uint32_t bad = 0, was_over = 1, drawn = 2, needs_items = 3, first_item = 4, first_rank = 5, of_types = 6;
+  GARNER_HD std::uint32_t count(std::uint32_t t) const { return of_types + t; }
+  // Whom this hop draws for: the first of them among all, and its local number; and whom the next one will.
+  GARNER_HD std::uint32_t segment(std::uint32_t t) const { return of_types + types + t; }
+  GARNER_HD std::uint32_t local(std::uint32_t t) const { return of_types + 2 * types + t; }
+  GARNER_HD std::uint32_t next_segment(std::uint32_t t) const { return of_types + 3 * types + t; }
+  GARNER_HD std::uint32_t next_local(std::uint32_t t) const { return of_types + 4 * types + t; }
+  GARNER_HD std::uint32_t need_vertices(std::uint32_t t) const { return of_types + 5 * types + t; }
+  GARNER_HD std::uint32_t edges(std::uint32_t r) const { return of_types + 6 * types + r; }
+  GARNER_HD std::uint32_t need_edges(std::uint32_t r) const { return of_types + 6 * types + relations + r; }
   // When hop h begins (and behind the last): vertices of each type, then edges of each relation.
-  GARNER_HD std::uint32_t history(std::uint32_t hop) const { return first_type + 5 * types + 2 * relations + hop * (types + relations); }
-  std::uint32_t all() const { return history(hops + 1); }
+  GARNER_HD std::uint32_t history(std::uint32_t hop) const { return of_types + 6 * types + 2 * relations + hop * (types + relations); }
+  GARNER_HD std::uint32_t own() const { return history(hops + 1); }
+  GARNER_HD std::uint32_t part(std::uint64_t b) const { return shared() + static_cast<std::uint32_t>(b) * own(); }
 };
 
-// Which local number a vertex has: an entry a vertex, or, of disjoint trees, a hash table of (vertex, tree) with open addressing.
+// Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees, a hash table of (vertex, tree) with open
+// addressing.
 struct place_table {
   std::uint32_t* place = nullptr;
   std::uint64_t* keys = nullptr;  // null: by vertex
-  std::uint64_t mask = 0, trees = 1;
+  std::uint64_t mask = 0, trees = 1, vertices = 0;
 
-  GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree) const {
-    if (!keys) return v;
+  GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    if (!keys) return batch * vertices + v;
     std::uint64_t const key = v * trees + tree;
     for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask) {
       std::uint64_t there = atomic_load(keys + at);
@@ -61,32 +77,34 @@ struct place_table {
       if (there == nothing || there == key) return at;
     }
   }
-  GARNER_HD std::uint64_t find(std::uint64_t v, std::uint64_t tree) const {  // `mask` + 1: nowhere
-    if (!keys) return v;
+  GARNER_HD std::uint64_t find(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {  // what was inserted
+    if (!keys) return batch * vertices + v;
     std::uint64_t const key = v * trees + tree;
-    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask) {
-      std::uint64_t const there = atomic_load(keys + at);
-      if (there == key) return at;
-      if (there == nothing) return mask + 1;
-    }
+    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask)
+      if (atomic_load(keys + at) == key) return at;
   }
 };
 
-// What the loops of one hop over one relation share.
+// Where what a mini-batch drew goes.
+struct outputs {
+  std::int64_t *ids, *row, *col, *edge;  // null: not kept
+};
+
+// What the loops of one hop over one relation share. Of mini-batches that are drawn together, vertices stand in the order of hops, then of
+// mini-batches; so do edges of a hop.
 struct hop_of_relation {
   std::uint64_t* c;
   counter_map map;
-  std::uint32_t from, to, relation;
+  std::uint32_t from, to, relation, hop, batches;
   bool all;  // who draws: all so far
   std::uint64_t const* offsets;
   std::int64_t *from_ids, *to_ids;
-  std::uint32_t *from_tree, *to_tree;  // null: one tree
+  std::uint32_t *from_tree, *to_tree;    // null: one tree
+  std::uint32_t *from_batch, *to_batch;  // null: one mini-batch
   place_table places;
   std::uint32_t* drawn;
   std::uint64_t* at;
-  // By edge: those of the hop, or, where they are kept, behind those of the hops before.
-  std::int64_t *row, *col, *edge;
-  bool keeps, keeps_edge;
+  std::int64_t *row, *col, *edge;  // by edge of the hop: neighbour, who drew it (a place in to_ids), where it stands in the lists
   std::uint32_t* first;
   std::uint64_t* rank;
   std::uint64_t room_items, room_edges, room_vertices;
@@ -95,74 +113,101 @@ struct hop_of_relation {
   bool replace;
 
   GARNER_HD std::uint64_t first_drawing() const { return all ? 0 : c[map.begin(to)]; }
-  GARNER_HD std::int64_t* rows() const { return keeps ? row + c[map.first_edge] : row; }
-  GARNER_HD std::int64_t* cols() const { return keeps ? col + c[map.first_edge] : col; }
-  GARNER_HD std::int64_t* edges() const { return keeps_edge ? edge + c[map.first_edge] : edge; }
+  GARNER_HD std::uint64_t* of(std::uint64_t batch) const { return c + map.part(batch); }
   GARNER_HD std::uint64_t tree_of(std::uint64_t target) const { return to_tree ? to_tree[target] : 0; }
-  GARNER_HD std::uint64_t key_of(std::uint64_t v, std::uint64_t tree) const { return random_bits(seed, stream, tree ? v ^ mix(tree) : v); }
+  GARNER_HD std::uint64_t batch_of(std::uint64_t target) const { return to_batch ? to_batch[target] : 0; }
+  GARNER_HD std::uint64_t key_of(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
+    return random_bits(seed, stream + 8 * batch, tree ? v ^ mix(tree) : v);
+  }
+  // Of edge i: whose it is, and the entry of its neighbour.
+  GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
+  GARNER_HD std::uint64_t entry_of(std::uint64_t i) const {
+    auto const target = static_cast<std::uint64_t>(col[i]);
+    return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
+  }
+  GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
 };
 
 // --- seeds -----------------------------------------------------------------------------------------------------------------------------
 struct begin_batch {
   std::uint64_t* c;
   counter_map map;
+  std::uint32_t batches;
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    for (std::uint32_t k = 0; k < map.history(map.hops + 1); ++k) c[k] = 0;
-    c[map.bad] = nothing;
+  GARNER_HD void operator()(Team, std::uint64_t k) const {
+    bool const is_bad = k >= map.shared() && (k - map.shared()) % map.own() == map.bad;
+    c[k] = is_bad ? nothing : 0;
   }
 };
-struct count_seeds {
-  std::uint64_t *count, seeds;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    *count = seeds;
-  }
-};
-// Those of one type; `first`: how many of other types stand before them.
+// Those of one type of a mini-batch. `first`: how many of other types stand before them; `before`: of other mini-batches.
 struct take_seeds {
-  std::uint64_t first;
+  std::uint64_t* c;
+  counter_map map;
+  std::uint32_t type;
+  std::uint64_t first, before, batch, count;
   std::int64_t const *seeds, *times, *times_of_type;
   std::uint64_t vertices;
   void const* inside;  // by position, the internal id; null: the same
   std::uint32_t id_bytes;
   place_table places;
-  std::int64_t* ids;
-  std::uint32_t* tree;
+  std::int64_t *all_ids, *ids;
+  std::uint32_t *tree, *of_batch;
   std::int64_t* tree_time;
-  std::uint64_t* bad;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t* const mine = c + map.part(batch);
+    if (i == 0) {
+      mine[map.count(type)] = count, mine[map.next_segment(type)] = before;
+      c[map.total(type)] = before + count;
+    }
     auto v = static_cast<std::uint64_t>(seeds[i]);
     if (v >= vertices) {
-      atomic_min(bad, first + i);
+      atomic_min(mine + map.bad, first + i);
       v = 0;
     }
     if (tree_time) tree_time[first + i] = times ? times[i] : times_of_type[v];
     if (inside) v = id_bytes == 8 ? static_cast<std::uint64_t const*>(inside)[v] : static_cast<std::uint32_t const*>(inside)[v];
-    ids[i] = static_cast<std::int64_t>(v);
+    all_ids[before + i] = ids[i] = static_cast<std::int64_t>(v);
     if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
-    atomic_min(places.place + places.insert(v, first + i), static_cast<std::uint32_t>(i));
+    if (of_batch) of_batch[before + i] = static_cast<std::uint32_t>(batch);
+    atomic_min(places.place + places.insert(v, first + i, batch), static_cast<std::uint32_t>(i));
   }
 };
-// Hop `hop` draws for those that the hop before reached, or for all; `hops`: nothing is drawn any more.
+// Of several mini-batches one without seeds: it begins and ends where the next one does.
+struct no_seeds {
+  std::uint64_t* c;
+  counter_map map;
+  std::uint64_t batch, before;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    c[map.part(batch) + map.next_segment(0)] = before;
+  }
+};
+// Hop `hop` draws for those that the hop before reached, or for all; `hops`: nothing is drawn any more. An item a mini-batch.
 struct begin_hop {
   std::uint64_t* c;
   counter_map map;
   std::uint32_t hop;
   bool all;
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
+  GARNER_HD void operator()(Team, std::uint64_t b) const {
+    std::uint64_t* const mine = c + map.part(b);
     for (std::uint32_t t = 0; t < map.types; ++t) {
-      std::uint64_t const begin = c[map.end(t)], end = c[map.count(t)];
-      c[map.begin(t)] = begin, c[map.end(t)] = end;
-      c[map.drawing(t)] = c[map.bad] != nothing || c[map.over] ? 0 : all ? end : end - begin;
-      c[map.history(hop) + t] = end;
+      if (b == 0) {
+        std::uint64_t const begin = c[map.end(t)], end = c[map.total(t)];
+        c[map.begin(t)] = begin, c[map.end(t)] = end;
+        c[map.drawing(t)] = c[map.over] ? 0 : all ? end : end - begin;
+      }
+      mine[map.segment(t)] = all ? 0 : mine[map.next_segment(t)];
+      mine[map.local(t)] = all ? 0 : mine[map.next_local(t)];
+      // Whom the relations of this hop reach stands behind what there is.
+      mine[map.next_segment(t)] = c[map.total(t)], mine[map.next_local(t)] = mine[map.count(t)];
+      mine[map.history(hop) + t] = mine[map.count(t)];
     }
-    for (std::uint32_t r = 0; r < map.relations; ++r) c[map.history(hop) + map.types + r] = c[map.edges(r)];
+    for (std::uint32_t r = 0; r < map.relations; ++r) mine[map.history(hop) + map.types + r] = mine[map.edges(r)];
+    mine[map.was_over] = c[map.over], mine[map.needs_items] = c[map.need_items];
   }
 };
-
 // --- how many, and where -----------------------------------------------------------------------------------------------------------------
 struct tally : hop_of_relation {
   template <class Team>
@@ -176,40 +221,49 @@ struct tally : hop_of_relation {
                                                                  none));
   }
 };
-// The hop has so many edges, if there is room.
+// The hop has so many edges, if there is room. An item a mini-batch.
 struct open_edges : hop_of_relation {
-  std::uint64_t const* total;  // scanned by ...
-  std::uint32_t counted;       // ... this counter
-  bool last;                   // nothing is left out afterwards
+  bool looks, last;  // edges are looked at and some left out; nothing is left out any more
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    std::uint64_t items = total[c[counted]];
-    std::uint64_t const before = c[map.edges(relation)], base = c[map.count(from)];
-    c[map.first_edge] = before;
-    c[map.base] = base;
-    c[map.need_items] = larger(c[map.need_items], items);
-    if (last) c[map.need_edges(relation)] = larger(c[map.need_edges(relation)], before + items);
-    if (items > room_items || (last && keeps && before + items > room_edges) || base + items >= none) c[map.over] = 1;
-    if (c[map.over]) items = 0;
-    c[map.items] = items;
-    if (!last) c[map.looked_at] = items;
+  GARNER_HD void operator()(Team, std::uint64_t b) const {
+    if (c[map.over]) return;  // items are none: no hop begins after that
+    std::uint64_t const drawing = c[map.drawing(to)];
+    bool const sifted = looks && last;
+    auto const edges_until = [&](std::uint64_t target) { return sifted ? rank[at[target]] : at[target]; };
+    std::uint64_t const items = edges_until(drawing);
+    std::uint64_t* const mine = of(b);
+    bool too_many = items > room_items || base() + items >= none;
+    if (last) {
+      std::uint64_t const begin = mine[map.segment(to)] - first_drawing();
+      std::uint64_t const end = b + 1 < batches ? of(b + 1)[map.segment(to)] - first_drawing() : drawing;
+      std::uint64_t const first_of_mine = edges_until(begin), edges_then = mine[map.edges(relation)] + edges_until(end) - first_of_mine;
+      mine[map.first_item] = first_of_mine;
+      mine[map.need_edges(relation)] = larger(mine[map.need_edges(relation)], edges_then);
+      too_many |= edges_then > room_edges;
+    }
+    if (b == 0) {
+      c[map.need_items] = larger(c[map.need_items], items);
+      c[map.items] = items;
+      if (!last) c[map.looked_at] = items;
+    }
+    if (too_many) atomic_store(c + map.over, std::uint64_t{1});
   }
 };
 struct draw : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (c[map.items] == 0) return;
+    if (c[map.over]) return;
     std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
     auto const v = static_cast<std::uint64_t>(to_ids[target]);
     std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
-    std::int64_t* const mine = edges() + at[i];
-    std::int64_t* const who = cols() + at[i];
+    std::int64_t* const mine = edge + at[i];
+    std::int64_t* const who = col + at[i];
     for (std::uint64_t k = 0; k < n; ++k) who[k] = static_cast<std::int64_t>(target);
     if (n == degree && !replace) {
       for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + k);
       return;
     }
-    std::uint64_t const key = key_of(v, tree_of(target));
+    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
     for (std::uint64_t k = 0; k < n; ++k) {
       std::uint64_t const last = replace ? degree - 1 : degree - n + k;
       auto pick = static_cast<std::int64_t>(begin + upper_product(mix(key + 0x9e3779b97f4a7c15ull * (k + 1)), last + 1));
@@ -272,7 +326,7 @@ struct draw_by : hop_of_relation {
   std::int64_t const* tree_time;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (c[map.items] == 0) return;
+    if (c[map.over]) return;
     std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
     auto const v = static_cast<std::uint64_t>(to_ids[target]);
     std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
@@ -285,7 +339,7 @@ struct draw_by : hop_of_relation {
       return;
     }
     std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
-    std::uint64_t const key = key_of(v, tree_of(target));
+    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
     candidate after{0, candidate::none};
     auto const each = static_cast<std::uint32_t>(replace ? 1 : lanes::most_smallest);
     for (std::uint64_t k = 0; k < n;) {
@@ -312,7 +366,7 @@ struct allowed : hop_of_relation {
   std::int64_t const* tree_time;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (first[i] != 2) return;
+    if (c[map.over] || first[i] != 2) return;
     auto const e = static_cast<std::uint64_t>(edge[i]);
     std::int64_t const limit = tree_time ? tree_time[tree_of(static_cast<std::uint64_t>(col[i]))] : 0;
     t.each(by.part(e, e + 1), [&](typename By::element x) { first[i] = by.key(x, 0, limit) != candidate::none; });
@@ -323,9 +377,9 @@ struct sift : hop_of_relation {
   std::int64_t const *from_col, *from_edge;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (!first[i] || c[map.items] == 0) return;
-    cols()[rank[i]] = from_col[i];
-    edges()[rank[i]] = from_edge[i];
+    if (c[map.over] || !first[i]) return;
+    col[rank[i]] = from_col[i];
+    edge[rank[i]] = from_edge[i];
   }
 };
 
@@ -337,7 +391,7 @@ struct page_of_edge : hop_of_relation {
   std::uint64_t pages;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    keys[i] = i << 32 | (i < c[map.items] ? static_cast<std::uint64_t>(edges()[i]) >> shift : pages);
+    keys[i] = i << 32 | (i < c[map.items] && !c[map.over] ? static_cast<std::uint64_t>(edge[i]) >> shift : pages);
   }
 };
 template <class Id, bool Packed>
@@ -347,65 +401,93 @@ struct fetch : hop_of_relation {
   std::uint64_t ordered;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    if (c[map.over]) return;
     std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
-    auto const e = static_cast<std::uint64_t>(edges()[i]);
-    std::int64_t* const row_at = rows() + i;
-    std::uint64_t const tree = tree_of(static_cast<std::uint64_t>(cols()[i]));
-    auto const mine = static_cast<std::uint32_t>(c[map.base] + i);
+    auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
+    auto const mine = static_cast<std::uint32_t>(base() + i);
+    std::uint64_t const tree = tree_of(target), batch = batch_of(target);
     t.each(known<Packed>(lists.arcs({e, e + 1})), [&](Id u) {
-      *row_at = static_cast<std::int64_t>(u);
-      atomic_min(places.place + places.insert(u, tree), mine);
+      row[i] = static_cast<std::int64_t>(u);
+      atomic_min(places.place + places.insert(u, tree, batch), mine);
     });
   }
 };
 struct mark_first : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    std::uint64_t const tree = tree_of(static_cast<std::uint64_t>(cols()[i]));
-    first[i] = places.place[places.find(static_cast<std::uint64_t>(rows()[i]), tree)] == static_cast<std::uint32_t>(c[map.base] + i);
+    first[i] = !c[map.over] && places.place[entry_of(i)] == static_cast<std::uint32_t>(base() + i);
   }
 };
+// An item a mini-batch.
 struct open_vertices : hop_of_relation {
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    std::uint64_t const fresh = rank[c[map.items]], all_of_them = c[map.base] + fresh;
-    c[map.need_vertices(from)] = larger(c[map.need_vertices(from)], all_of_them);
-    if (all_of_them > room_vertices) c[map.over] = 1;
-    c[map.fresh] = c[map.over] ? 0 : fresh;
+  GARNER_HD void operator()(Team, std::uint64_t b) const {
+    if (c[map.over]) return;
+    std::uint64_t* const mine = of(b);
+    std::uint64_t const items = c[map.items], begin = mine[map.first_item], end = b + 1 < batches ? of(b + 1)[map.first_item] : items;
+    std::uint64_t const all_of_them = mine[map.count(from)] + rank[end] - rank[begin];
+    mine[map.first_rank] = rank[begin];
+    mine[map.need_vertices(from)] = larger(mine[map.need_vertices(from)], all_of_them);
+    // Who looks at `over` next finds the same, whoever set it first.
+    if (all_of_them > room_vertices) atomic_store(c + map.over, std::uint64_t{2} + hop * map.relations + relation);
   }
 };
 struct take_place : hop_of_relation {
+  outputs to_batches[most_together];
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    std::uint64_t const u = static_cast<std::uint64_t>(rows()[i]), tree = tree_of(static_cast<std::uint64_t>(cols()[i]));
-    std::uint32_t* const mine = places.place + places.find(u, tree);
-    if (c[map.over]) {  // there is no room for them: as if they had not been drawn
-      if (!places.keys && atomic_load(mine) >= c[map.base]) atomic_store(mine, none);
+    if (std::uint64_t const over = c[map.over]) {  // there is no room for them: as if they had not been drawn
+      if (places.keys || over != 2 + hop * map.relations + relation) return;
+      std::uint32_t* const entry = places.place + entry_of(i);
+      if (atomic_load(entry) >= base()) atomic_store(entry, none);
       return;
     }
     if (!first[i]) return;
-    std::uint64_t const number = c[map.base] + rank[i];
-    from_ids[number] = static_cast<std::int64_t>(u);
-    if (from_tree) from_tree[number] = static_cast<std::uint32_t>(tree);
-    *mine = static_cast<std::uint32_t>(number);
+    std::uint64_t const batch = batch_of_edge(i), number = base() + rank[i];
+    std::uint64_t const* const mine = of(batch);
+    std::uint64_t const local = mine[map.count(from)] + rank[i] - mine[map.first_rank];
+    from_ids[number] = row[i];
+    if (from_batch) from_batch[number] = static_cast<std::uint32_t>(batch), to_batches[batch].ids[local] = row[i];
+    if (from_tree) from_tree[number] = static_cast<std::uint32_t>(tree_of(static_cast<std::uint64_t>(col[i])));
+    places.place[entry_of(i)] = static_cast<std::uint32_t>(local);
   }
 };
-struct number_rows : hop_of_relation {
+struct number_edges : hop_of_relation {
+  outputs to_batches[most_together];
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
     if (c[map.over]) return;
-    std::uint64_t const tree = tree_of(static_cast<std::uint64_t>(cols()[i]));
-    rows()[i] = places.place[places.find(static_cast<std::uint64_t>(rows()[i]), tree)];
+    std::uint64_t const batch = batch_of_edge(i);
+    outputs const& out = to_batches[batch];
+    std::uint64_t const* const mine = of(batch);
+    std::uint64_t const k = mine[map.edges(relation)] + i - mine[map.first_item];
+    if (out.row) {
+      out.row[k] = places.place[entry_of(i)];
+      out.col[k] = col[i] - static_cast<std::int64_t>(mine[map.segment(to)]) + static_cast<std::int64_t>(mine[map.local(to)]);
+    }
+    if (out.edge) out.edge[k] = edge[i];
   }
 };
+// An item a mini-batch.
 struct end_relation : hop_of_relation {
-  bool counts_vertices;
+  bool counts_vertices, drops_edges;  // the induced subgraph keeps none of those that were drawn
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t b) const {
+    if (c[map.over]) return;
+    std::uint64_t* const mine = of(b);
+    std::uint64_t const items = c[map.items], end = b + 1 < batches ? of(b + 1)[map.first_item] : items;
+    std::uint64_t const n = end - mine[map.first_item];
+    if (!drops_edges) mine[map.edges(relation)] += n;
+    mine[map.drawn] += n;
+    if (!counts_vertices) return;
+    mine[map.count(from)] += rank[end] - rank[mine[map.first_item]];
+    if (batches > 1) mine[map.next_segment(from)] = base() + mine[map.first_rank];
+  }
+};
+struct end_hop : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t) const {
-    if (c[map.over]) return;
-    if (counts_vertices) c[map.count(from)] += c[map.fresh];
-    if (keeps) c[map.edges(relation)] += c[map.items];
-    c[map.drawn] += c[map.items];
+    if (!c[map.over]) c[map.total(from)] += rank[c[map.items]];
   }
 };
 
@@ -433,7 +515,7 @@ struct list_induced : hop_of_relation {
   std::uint64_t* cursor;  // at[i], counted up
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (c[map.items] == 0) return;
+    if (c[map.over]) return;
     auto const v = static_cast<std::uint64_t>(to_ids[i]);
     std::uint64_t const begin = offsets[v];
     span<Id> const list = known<Packed>(lists.list(v));
@@ -446,9 +528,10 @@ struct take_induced : hop_of_relation {
   std::uint64_t const* keys;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t k) const {
+    if (c[map.over]) return;
     std::uint64_t const target = keys[k] >> 32;
-    cols()[k] = static_cast<std::int64_t>(target);
-    edges()[k] = static_cast<std::int64_t>(offsets[static_cast<std::uint64_t>(to_ids[target])] + (keys[k] & 0xffffffffu));
+    col[k] = static_cast<std::int64_t>(target);
+    edge[k] = static_cast<std::int64_t>(offsets[static_cast<std::uint64_t>(to_ids[target])] + (keys[k] & 0xffffffffu));
   }
 };
 struct copy_values {
@@ -464,10 +547,11 @@ struct copy_values {
 // ---------------------------------------------------------------------------------------------------------------------------------
 struct forget {
   std::int64_t const* ids;
-  std::uint32_t* place;
+  std::uint32_t const* batch;  // null: one
+  place_table places;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    place[ids[i]] = none;
+    places.place[(batch ? batch[i] : 0) * places.vertices + static_cast<std::uint64_t>(ids[i])] = none;
   }
 };
 struct name_by_position {
@@ -520,7 +604,10 @@ struct block_sampler::parts::impl {
   buffer<std::uint64_t> counters, at, rank, keys, spare_keys;
   buffer<std::uint32_t> drawn, first;
   buffer<std::int64_t> row, col, edge, sifted_col, sifted_edge, tree_time;
-  bool sized = false;
+  // Of several mini-batches together: their vertices, and whose each is.
+  buffer<std::int64_t> all_ids;
+  buffer<std::uint32_t> all_batches;
+  bool sized = false, sized_for_several = false;
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
       : model(options.access), x(where, &model), o(options) {
@@ -560,7 +647,7 @@ struct block_sampler::parts::impl {
     }
     room.vertices.assign(map.types, 0);
     room.edges.assign(map.relations, 0);
-    counters = {x.near(), map.all(), x.device(), "counters of a mini-batch"};
+    counters = {x.near(), map.part(most_together), x.device(), "counters of mini-batches"};
     x.wait();
   }
 
@@ -580,7 +667,7 @@ struct block_sampler::parts::impl {
 
   // --- room ---
   // Of a first mini-batch: what fanouts allow, within reason; what is too little is found out.
-  void guess(std::uint64_t seeds) {
+  void guess(std::uint64_t seeds, std::uint64_t batches) {
     constexpr std::uint64_t reason = 1u << 20;
     sized = true;
     std::uint64_t all = seeds, of_types = 0;
@@ -599,7 +686,7 @@ struct block_sampler::parts::impl {
       }
       frontier = std::min(most, of_types), vertices = std::min(vertices + most, of_types + seeds), all = vertices;
     }
-    room.items = std::max(room.items, items);
+    room.items = std::max(room.items, items * batches);
     for (std::size_t t = 0; t < types.size(); ++t)
       room.vertices[t] = std::max(room.vertices[t], std::min(vertices, o.disjoint ? vertices : types[t].vertices + seeds));
     for (std::size_t r = 0; r < relations.size(); ++r) room.edges[r] = std::max(room.edges[r], edges[r]);
@@ -613,9 +700,18 @@ struct block_sampler::parts::impl {
              "mini-batch {} of {} seeds: a hop would draw {} neighbours, and 2^32 is the most; say a smaller mini-batch or fanout", number,
              seeds, wants);
     };
-    more(room.items, c[counter_map::need_items]);
+    more(room.items, c[counter_map::needs_items]);
     for (std::uint32_t t = 0; t < map.types; ++t) more(room.vertices[t], c[map.need_vertices(t)]);
     for (std::uint32_t r = 0; r < map.relations; ++r) more(room.edges[r], c[map.need_edges(r)]);
+  }
+  // How many of so many mini-batches can be drawn together: an entry a vertex for each.
+  std::uint32_t together(std::uint64_t wanted) const {
+    if (map.types != 1 || map.relations != 1 || o.rule != hop_rule::last || o.disjoint || o.induced) return 1;
+    std::uint64_t const each = std::max<std::uint64_t>(1, types[0].vertices * sizeof(std::uint32_t));
+    std::uint64_t const free =
+        x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 2u << 30;
+    std::uint64_t const may = (types[0].place.bytes() + free / 8) / each;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::min<std::uint64_t>(wanted, may), 1, most_together));
   }
   template <class T>
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
@@ -624,169 +720,206 @@ struct block_sampler::parts::impl {
     b = buffer<T>(x.near(), n, x.device(), what);
     return true;
   }
-  bool keeps_edges() const { return o.edges && !o.induced; }
   bool looks() const { return o.weighted || o.temporal.has_value(); }
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
-  void make_rooms(blocks::parts& b) {
-    std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end());
+  void make_rooms(std::span<blocks::parts* const> batches) {
+    std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
     bool const small = drawn.size() < most || at.size() < most + 1 || first.size() < room.items || rank.size() < room.items + 1 ||
-                       b.types.size() != map.types || b.relations.size() != map.relations;
-    bool const small_blocks = [&] {
-      for (std::size_t t = 0; t < b.types.size(); ++t)
-        if (b.types[t].ids.size() < room.vertices[t]) return true;
-      for (std::size_t r = 0; r < b.relations.size(); ++r)
-        if (o.edges && b.relations[r].pairs.size() < 2 * room.edges[r]) return true;
+                       (batches.size() > 1 && (all_ids.size() < most || types[0].place.size() < types[0].vertices * batches.size()));
+    bool const small_blocks = std::any_of(batches.begin(), batches.end(), [&](blocks::parts* b) {
+      if (b->types.size() != map.types || b->relations.size() != map.relations) return true;
+      for (std::size_t t = 0; t < b->types.size(); ++t)
+        if (b->types[t].ids.size() < room.vertices[t]) return true;
+      for (std::size_t r = 0; r < b->relations.size(); ++r)
+        if (o.edges && b->relations[r].pairs.size() < 2 * room.edges[r]) return true;
       return false;
-    }();
+    });
     if (!small && !small_blocks) return;
     x.wait();  // what is given may use what goes
-    b.done.wait();
+    for (blocks::parts* b : batches) b->done.wait();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
-    if (!keeps_edges()) make(row, room.items), make(col, room.items);
-    if (!keeps_edges() || !o.edge_ids) make(edge, room.items);
+    make(row, room.items), make(col, room.items), make(edge, room.items);
     if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
     if (far() || o.induced) make(keys, room.items), make(spare_keys, std::max(room.items, most));
+    if (batches.size() > 1) {
+      make(all_ids, most), make(all_batches, most);
+      if (make(types[0].place, types[0].vertices * batches.size(), "local numbers of vertices"))
+        x.fill(types[0].place.data(), 0xff, types[0].place.bytes());
+    }
     if (o.disjoint)
       for (std::size_t t = 0; t < types.size(); ++t) {
         std::uint64_t const slots = std::bit_ceil(2 * (room.vertices[t] + (types[t].is_source ? room.items : 0)) + 2);
         if (!make(types[t].keys, slots)) continue;
         make(types[t].place, slots);
       }
-    b.types.resize(map.types), b.relations.resize(map.relations);
-    for (std::size_t t = 0; t < types.size(); ++t) {
-      make(b.types[t].ids, room.vertices[t]);
-      if (o.disjoint) make(b.types[t].tree, room.vertices[t]);
+    for (blocks::parts* b : batches) {
+      b->types.resize(map.types), b->relations.resize(map.relations);
+      for (std::size_t t = 0; t < types.size(); ++t) {
+        make(b->types[t].ids, room.vertices[t]);
+        if (o.disjoint) make(b->types[t].tree, room.vertices[t]);
+      }
+      for (std::size_t r = 0; r < relations.size() && o.edges; ++r) {
+        make(b->relations[r].pairs, 2 * room.edges[r]);
+        if (o.edge_ids) make(b->relations[r].edge, room.edges[r]);
+      }
+      if (b->counted.size() < map.own()) b->counted = {tier::host, map.own(), x.device(), "counters of a mini-batch"};
     }
-    for (std::size_t r = 0; r < relations.size() && o.edges; ++r) {
-      make(b.relations[r].pairs, 2 * room.edges[r]);
-      if (o.edge_ids) make(b.relations[r].edge, room.edges[r]);
-    }
-    if (b.counted.size() < map.all()) b.counted = {tier::host, map.all(), x.device(), "counters of a mini-batch"};
   }
   std::uint64_t bytes() const {
     std::uint64_t n = counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() + first.bytes() +
                       row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() + tree_time.bytes() +
-                      inside.bytes() + ranks.bytes();
+                      all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
     for (type_parts const& t : types) n += t.place.bytes() + t.keys.bytes() + t.times.bytes();
     return n;
   }
 
-  // --- a mini-batch ---
+  // --- mini-batches ---
+  using some_batches = std::span<blocks::parts* const>;
   place_table table_of(std::uint32_t t, std::uint64_t seeds) const {
-    if (!o.disjoint) return {types[t].place.data(), nullptr, 0, 1};
-    return {types[t].place.data(), types[t].keys.data(), types[t].keys.size() - 1, std::max<std::uint64_t>(1, seeds)};
+    std::uint64_t const vertices = types[t].vertices;
+    if (!o.disjoint) return {types[t].place.data(), nullptr, 0, 1, vertices};
+    return {types[t].place.data(), types[t].keys.data(), types[t].keys.size() - 1, std::max<std::uint64_t>(1, seeds), vertices};
   }
   item_count counted(std::uint32_t counter, std::uint64_t most) const { return {counters.data() + counter, most}; }
+  item_count so_far(some_batches batches, std::uint32_t t) const { return counted(map.total(t), room.vertices[t] * batches.size()); }
 
-  void give(blocks::parts& b) {
+  // Of several: together() allows so many, and their numbers follow each other.
+  void give(some_batches batches) {
     check_interrupted();
-    make_rooms(b);
+    make_rooms(batches);
     std::uint64_t* const c = counters.data();
+    auto const n = static_cast<std::uint32_t>(batches.size());
+    bool const all = o.rule == hop_rule::all, several = n > 1;
     auto const clock = std::chrono::steady_clock::now();
-    b.begun.record(x);
-    for_each_item<1>(x, 1, begin_batch{c, map});
+    for (blocks::parts* b : batches) b->begun.record(x);
+    for_each_item<1>(x, map.part(n), begin_batch{c, map, n});
     if (o.disjoint)
       for (type_parts const& t : types) {
         x.fill(t.keys.data(), 0xff, t.keys.bytes());
         x.fill(t.place.data(), 0xff, t.place.bytes());
       }
-    if (o.temporal && tree_time.size() < b.seeds) {
-      x.wait();
-      make(tree_time, b.seeds + b.seeds / 2, "times of seeds");
-    }
-    for (blocks::parts::group const& g : b.groups) {
-      for_each_item<1>(x, 1, count_seeds{c + map.count(g.type), g.count});
-      for_each_item<1>(x, g.count,
-                       take_seeds{g.first, g.seeds, g.times, types[g.type].times.data(), types[g.type].vertices, inside.data(),
-                                  inside_bytes, table_of(g.type, b.seeds), b.types[g.type].ids.data(), b.types[g.type].tree.data(),
-                                  o.temporal ? tree_time.data() : nullptr, c + counter_map::bad});
+    std::uint64_t before = 0;
+    for (std::uint32_t k = 0; k < n; ++k) {
+      blocks::parts& b = *batches[k];
+      if (o.temporal && tree_time.size() < b.seeds) {
+        x.wait();
+        make(tree_time, b.seeds + b.seeds / 2, "times of seeds");
+      }
+      for (blocks::parts::group const& g : b.groups) {
+        std::int64_t* const ids = b.types[g.type].ids.data();
+        // Counters of none are zero already.
+        for_each_item<1>(
+            x, g.count,
+            take_seeds{c, map, g.type, g.first, several ? before : 0, k, g.count, g.seeds, g.times, types[g.type].times.data(),
+                       types[g.type].vertices, inside.data(), inside_bytes, table_of(g.type, b.seeds), several ? all_ids.data() : ids, ids,
+                       b.types[g.type].tree.data(), several ? all_batches.data() : nullptr, o.temporal ? tree_time.data() : nullptr});
+        if (several && g.count == 0) for_each_item<1>(x, 1, no_seeds{c, map, k, before});
+        before += g.count;
+      }
     }
     for (std::uint32_t h = 0; h < map.hops; ++h) {
-      for_each_item<1>(x, 1, begin_hop{c, map, h, o.rule == hop_rule::all});
+      for_each_item<1>(x, n, begin_hop{c, map, h, all});
       for (std::uint32_t r = 0; r < map.relations; ++r)
-        if (relations[r].of.fanouts[h] != 0) with_id_type(relations[r].of.g->info, [&](auto id) { hop<decltype(id)>(b, h, r); });
+        if (relations[r].of.fanouts[h] != 0) with_id_type(relations[r].of.g->info, [&](auto id) { hop<decltype(id)>(batches, h, r); });
     }
-    for_each_item<1>(x, 1, begin_hop{c, map, map.hops, o.rule == hop_rule::all});
+    for_each_item<1>(x, n, begin_hop{c, map, map.hops, all});
     if (o.induced && o.edges) {
-      for_each_item<1>(x, 1, begin_hop{c, map, map.hops, true});  // for all
+      for_each_item<1>(x, n, begin_hop{c, map, map.hops, true});  // for all
       for (std::uint32_t r = 0; r < map.relations; ++r)
-        with_id_type(relations[r].of.g->info, [&](auto id) { induced<decltype(id)>(b, r); });
-      for_each_item<1>(x, 1, begin_hop{c, map, map.hops, true});
+        with_id_type(relations[r].of.g->info, [&](auto id) { induced<decltype(id)>(batches, r); });
+      for_each_item<1>(x, n, begin_hop{c, map, map.hops, true});
     }
     for (std::uint32_t t = 0; t < map.types; ++t) {
-      item_count const n = counted(map.count(t), room.vertices[t]);
-      if (!o.disjoint) for_each_item<1>(x, n, forget{b.types[t].ids.data(), types[t].place.data()});
-      if (ranks.bytes()) for_each_item<1>(x, n, name_by_position{b.types[t].ids.data(), ranks.data(), inside_bytes == 8});
+      std::int64_t const* const ids = several ? all_ids.data() : batches[0]->types[t].ids.data();
+      if (!o.disjoint) for_each_item<1>(x, so_far(batches, t), forget{ids, several ? all_batches.data() : nullptr, table_of(t, 0)});
+      if (ranks.bytes())
+        for (std::uint32_t k = 0; k < n; ++k)
+          for_each_item<1>(x, counted(map.part(k) + map.count(t), room.vertices[t]),
+                           name_by_position{batches[k]->types[t].ids.data(), ranks.data(), inside_bytes == 8});
     }
-    x.copy(b.counted.data(), c, map.all() * sizeof *c);
-    b.done.record(x);
-    if (!x.on_device()) b.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
+    for (std::uint32_t k = 0; k < n; ++k) {
+      x.copy(batches[k]->counted.data(), c + map.part(k), map.own() * sizeof *c);
+      batches[k]->done.record(x);
+      batches[k]->together = n;
+    }
+    if (x.on_device()) return;
+    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
+    for (blocks::parts* b : batches) b->ms = ms / n;
   }
 
-  hop_of_relation shared(blocks::parts& b, std::uint32_t h, std::uint32_t r) const {
+  hop_of_relation shared(some_batches batches, std::uint32_t h, std::uint32_t r) const {
     relation_parts const& rel = relations[r];
+    blocks::parts& b = *batches[0];
     blocks::parts::of_type &from = b.types[rel.of.from], &to = b.types[rel.of.to];
-    blocks::parts::of_relation& into = b.relations[r];
-    bool const keeps = keeps_edges();
+    bool const several = batches.size() > 1;
     hop_of_relation s{};
     s.c = counters.data(), s.map = map;
-    s.from = rel.of.from, s.to = rel.of.to, s.relation = r;
+    s.from = rel.of.from, s.to = rel.of.to, s.relation = r, s.hop = h, s.batches = static_cast<std::uint32_t>(batches.size());
     s.all = o.rule == hop_rule::all;
     s.offsets = rel.lists.offsets();
-    s.from_ids = from.ids.data(), s.to_ids = to.ids.data();
+    s.from_ids = several ? all_ids.data() : from.ids.data(), s.to_ids = several ? all_ids.data() : to.ids.data();
+    s.from_batch = s.to_batch = several ? all_batches.data() : nullptr;
     s.from_tree = o.disjoint ? from.tree.data() : nullptr, s.to_tree = o.disjoint ? to.tree.data() : nullptr;
     s.places = table_of(rel.of.from, b.seeds);
     s.drawn = drawn.data(), s.at = at.data();
-    s.keeps = keeps, s.keeps_edge = keeps && o.edge_ids;
-    s.row = keeps ? into.rows() : row.data(), s.col = keeps ? into.cols() : col.data();
-    s.edge = s.keeps_edge ? into.edge.data() : edge.data();
+    s.row = row.data(), s.col = col.data(), s.edge = edge.data();
     s.first = first.data(), s.rank = rank.data();
-    s.room_items = room.items, s.room_edges = room.edges[r], s.room_vertices = room.vertices[rel.of.from];
-    s.fanout = rel.of.fanouts[h];
+    // Where no edges are kept there is always room for them.
+    s.room_items = room.items, s.room_edges = o.edges ? room.edges[r] : nothing, s.room_vertices = room.vertices[rel.of.from];
+    s.fanout = rel.of.fanouts[std::min<std::size_t>(h, map.hops - 1)];
     // Eight hops a stream, as long as there are no more; others, and other relations, draw from seeds of their own.
     std::uint64_t const other = std::uint64_t{r} << 32 | h / 8;
     s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = b.number * 8 + h % 8;
     s.replace = o.replace;
     return s;
   }
+  template <class Body>
+  Body with_outputs(Body body, some_batches batches, std::uint32_t r, bool edges) const {
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+      blocks::parts::of_relation& e = batches[k]->relations[r];
+      body.to_batches[k] = {batches[k]->types[relations[r].of.from].ids.data(), edges ? e.rows() : nullptr, edges ? e.cols() : nullptr,
+                            edges && o.edge_ids ? e.edge.data() : nullptr};
+    }
+    return body;
+  }
 
   template <class Id>
-  void hop(blocks::parts& b, std::uint32_t h, std::uint32_t r) {
-    hop_of_relation const s = shared(b, h, r);
-    item_count const drawing = counted(map.drawing(s.to), room.vertices[s.to]);
+  void hop(some_batches batches, std::uint32_t h, std::uint32_t r) {
+    hop_of_relation const s = shared(batches, h, r);
+    item_count const drawing = counted(map.drawing(s.to), room.vertices[s.to] * batches.size());
     for_each_item<1>(x, drawing, tally{s});
     scan(x, s.drawn, s.at, drawing);
-    for_each_item<1>(x, 1, open_edges{s, s.at, map.drawing(s.to), !looks()});
+    for_each_item<1>(x, s.batches, open_edges{s, looks(), !looks()});
     if (looks()) {
       relation_parts const& rel = relations[r];
       csr_view<Id> const v = rel.lists.template view<Id>();
+      bool const latest = o.temporal == temporal_rule::last;
       if (o.weighted) drawn_by(s, drawing, by_weight{v.weights, rel.of.g->info.weights == weight_kind::f32});
-      else if (rel.times) drawn_by(s, drawing, by_time_of_edge{{*o.temporal == temporal_rule::last}, rel.times});
-      else drawn_by(s, drawing, by_time_of_vertex<Id>{{*o.temporal == temporal_rule::last}, v.targets, types[s.from].times.data()});
+      else if (rel.times) drawn_by(s, drawing, by_time_of_edge{{latest}, rel.times});
+      else drawn_by(s, drawing, by_time_of_vertex<Id>{{latest}, v.targets, types[s.from].times.data()});
     } else {
       for_each_item<1>(x, drawing, draw{s});
     }
-    number<Id>(s, relations[r].seen[h], true);
+    number<Id>(s, batches, relations[r].seen[h] * batches.size(), true);
   }
   template <class By>
   void drawn_by(hop_of_relation const& s, item_count drawing, By const& by) {
     hop_of_relation unsifted = s;
     unsifted.col = sifted_col.data(), unsifted.edge = sifted_edge.data();
-    unsifted.keeps = unsifted.keeps_edge = false;
     std::int64_t const* const limit = o.temporal ? tree_time.data() : nullptr;
     for_each_item<32>(x, drawing, draw_by<By>{unsifted, by, limit}, o.access, true);
     item_count const looked_at = counted(counter_map::looked_at, room.items);
     for_each_item<1>(x, looked_at, allowed<By>{unsifted, by, limit}, access_mode::merged);
     scan(x, s.first, s.rank, looked_at);
-    for_each_item<1>(x, 1, open_edges{s, s.rank, counter_map::looked_at, true});
+    for_each_item<1>(x, s.batches, open_edges{s, true, true});
     for_each_item<1>(x, looked_at, sift{s, unsifted.col, unsifted.edge});
   }
 
   // Who stands at the edges that were drawn, and what their local numbers are.
   template <class Id>
-  void number(hop_of_relation const& s, std::uint64_t expected, bool finds_vertices) {
+  void number(hop_of_relation const& s, some_batches batches, std::uint64_t expected, bool finds_vertices) {
     item_count const items = counted(counter_map::items, room.items);
     std::uint64_t ordered = 0;
     std::uint64_t const* order = nullptr;
@@ -803,11 +936,13 @@ struct block_sampler::parts::impl {
     if (finds_vertices) {
       for_each_item<1>(x, items, mark_first{s});
       scan(x, s.first, s.rank, items);
-      for_each_item<1>(x, 1, open_vertices{s});
-      for_each_item<1>(x, items, take_place{s});
+      for_each_item<1>(x, s.batches, open_vertices{s});
+      for_each_item<1>(x, items, with_outputs(take_place{s, {}}, batches, s.relation, false));
     }
-    for_each_item<1>(x, items, number_rows{s});
-    for_each_item<1>(x, 1, end_relation{s, finds_vertices});
+    if (o.edges && (finds_vertices ? !o.induced : true))
+      for_each_item<1>(x, items, with_outputs(number_edges{s, {}}, batches, s.relation, true));
+    for_each_item<1>(x, s.batches, end_relation{s, finds_vertices, finds_vertices && o.induced});
+    if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
 
@@ -820,23 +955,20 @@ struct block_sampler::parts::impl {
   }
 
   template <class Id>
-  void induced(blocks::parts& b, std::uint32_t r) {
-    hop_of_relation s = shared(b, 0, r);
-    blocks::parts::of_relation& into = b.relations[r];
-    s.all = true, s.keeps = true, s.keeps_edge = o.edge_ids;
-    s.row = into.rows(), s.col = into.cols();
-    if (o.edge_ids) s.edge = into.edge.data();
+  void induced(some_batches batches, std::uint32_t r) {
+    hop_of_relation s = shared(batches, map.hops, r);
+    s.all = true;
     csr_view<Id> const v = relations[r].lists.template view<Id>();
     if (!v.targets.packed) list_all<Id, false>(s, v);
     else if constexpr (sizeof(Id) == 4) list_all<Id, true>(s, v);
-    number<Id>(s, 0, false);
+    number<Id>(s, batches, 0, false);
   }
   template <class Id, bool Packed>
   void list_all(hop_of_relation const& s, csr_view<Id> const& v) {
     item_count const drawing = counted(map.drawing(s.to), room.vertices[s.to]), items = counted(counter_map::items, room.items);
     for_each_item<32>(x, drawing, tally_induced<Id, Packed>{s, v}, o.access, true);
     scan(x, s.drawn, s.at, drawing);
-    for_each_item<1>(x, 1, open_edges{s, s.at, map.drawing(s.to), true});
+    for_each_item<1>(x, s.batches, open_edges{s, false, true});
     std::uint64_t* const cursor = spare_keys.data();
     for_each_item<1>(x, drawing, copy_values{s.at, cursor});
     x.fill(keys.data(), 0xff, room.items * sizeof(std::uint64_t));
@@ -879,6 +1011,32 @@ std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {
 }
 
 void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
+  prepare(b, number, seeds, near);
+  blocks::parts* const one = &b;
+  give({&one, 1});
+}
+void block_sampler::parts::give(std::span<blocks::parts* const> batches) {
+  impl& s = *impl_;
+  for (std::size_t k = 0; k < batches.size();) {
+    std::size_t n = 1;
+    while (k + n < batches.size() && batches[k + n]->number == batches[k]->number + n) ++n;
+    n = s.together(n);
+    impl::some_batches const some = batches.subspan(k, n);
+    // Seeds always have room.
+    std::uint64_t most = 0;
+    bool too_small = !s.sized;
+    for (blocks::parts const* b : some) {
+      most = std::max(most, b->seeds);
+      for (blocks::parts::group const& g : b->groups)
+        too_small |= s.room.vertices[g.type] < b->seeds || (s.o.disjoint && 2 * s.room.vertices[g.type] < b->seeds);
+    }
+    if (too_small || (n > 1 && !std::exchange(s.sized_for_several, true))) s.guess(most, n);
+    s.give(some);
+    for (blocks::parts* b : some) b->pending = true;
+    k += n;
+  }
+}
+void block_sampler::parts::prepare(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;
   std::uint64_t count = 0;
   std::vector<bool> given(s.types.size());
@@ -905,17 +1063,12 @@ void block_sampler::parts::start(blocks::parts& b, std::uint64_t number, std::sp
     return to.data() + first;
   };
   b.groups.clear();
-  bool too_small = !s.sized;
   std::uint64_t first = 0;
   for (auto const& [type, ids, times] : seeds) {
     b.groups.push_back(
         {type, first, ids.size(), staged(b.seed_room, first, ids), times.empty() ? nullptr : staged(b.time_room, first, times)});
-    too_small |= s.room.vertices[type] < count || (s.o.disjoint && 2 * s.room.vertices[type] < count);  // seeds always have room
     first += ids.size();
   }
-  if (too_small) s.guess(count);
-  s.give(b);
-  b.pending = true;
 }
 
 void block_sampler::parts::finish(blocks::parts& b) {
@@ -932,15 +1085,16 @@ void block_sampler::parts::finish(blocks::parts& b) {
       fail_id("seed {} at position {} of mini-batch {}: there are vertices 0 to {}{}", id, i, b.number, s.types[g->type].vertices - 1,
               s.types.size() > 1 ? fmt::format(" of type {}", g->type) : "");
     }
-    if (!c[counter_map::over]) break;
+    if (!c[counter_map::was_over]) break;
     s.x.wait();
     s.grow(c, b.number, b.seeds);
-    s.give(b);
+    blocks::parts* const one = &b;
+    s.give({&one, 1});
   }
   std::uint64_t const* const c = b.counted.data();
   counter_map const& map = s.map;
   b.drawn = c[counter_map::drawn];
-  if (s.x.on_device()) b.ms = b.begun.ms_until(b.done);
+  if (s.x.on_device()) b.ms = b.begun.ms_until(b.done) / b.together;
   for (std::uint32_t t = 0; t < map.types; ++t) {
     blocks::vertices& v = b.types[t].seen;
     v.ids = b.types[t].ids.data(), v.tree = s.o.disjoint ? b.types[t].tree.data() : nullptr;
@@ -951,11 +1105,12 @@ void block_sampler::parts::finish(blocks::parts& b) {
   for (std::uint32_t r = 0; r < map.relations; ++r) {
     blocks::edges& e = b.relations[r].seen;
     e.row = b.relations[r].rows(), e.col = b.relations[r].cols(), e.edge = b.relations[r].edge.data();
-    e.count = c[map.edges(r)];
+    e.count = s.o.edges ? c[map.edges(r)] : 0;
     e.by_hop.clear();
     for (std::uint32_t h = 0; h < map.hops; ++h) {
       std::uint64_t const n = c[map.history(h + 1) + map.types + r] - c[map.history(h) + map.types + r];
-      if (!s.o.induced) e.by_hop.push_back(n), s.relations[r].seen[h] = std::max(s.relations[r].seen[h], n);
+      if (s.o.edges && !s.o.induced) e.by_hop.push_back(n);
+      s.relations[r].seen[h] = std::max(s.relations[r].seen[h], n);
     }
   }
 }

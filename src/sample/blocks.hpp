@@ -49,6 +49,7 @@ struct blocks::parts {
   event begun, done;
   double ms = 0;  // of the work, by the clock of where it ran
   bool pending = false;
+  std::uint32_t together = 1;  // mini-batches that were drawn with it
 
   parts() = default;
   parts(parts const&) = delete;
@@ -72,6 +73,10 @@ struct block_sampler::parts {
   executor& at();
   // `near`: all seeds are near, whatever the addresses look like; else what is in host memory is copied.
   void start(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
+  // The same in two steps, so that several mini-batches whose numbers follow each other are drawn together: as many as there is room for,
+  // in one pass over the pages of the lists, and with as few launches as one.
+  void prepare(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
+  void give(std::span<blocks::parts* const> prepared);
   void finish(blocks::parts& of);
   void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
   traffic take_traffic();

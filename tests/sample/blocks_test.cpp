@@ -509,6 +509,34 @@ TEST_P(blocks_at, are_given_ahead_and_taken_in_any_order) {
   }
 }
 
+// Drawn together, in one pass over the lists: the bits of each alone, whatever their sizes, and also where room runs out.
+TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
+  for (int kind = 0; kind < 6; ++kind) {
+    block_options o;
+    o.edge_ids = kind != 1, o.edges = kind != 2, o.replace = kind == 3, o.weighted = kind == 4, o.disjoint = kind == 5;
+    graph_handle const g = brought(kind == 4 ? weighted_graph() : random_graph(true), where());
+    std::uint64_t const n = g.info().vertices;
+    std::vector<std::int64_t> const fanouts = kind == 1 ? std::vector<std::int64_t>{5, 0, -1} : std::vector<std::int64_t>{6, 5, 4};
+    block_sampler one(where(), g, fanouts, o), many(where(), g, fanouts, o);
+    for (int turn = 0; turn < 3; ++turn) {
+      std::vector<blocks> ring(20);
+      std::vector<std::vector<std::int64_t>> seeds;
+      std::vector<blocks::parts*> together;
+      for (std::uint64_t b = 0; b < ring.size(); ++b) {
+        seeds.push_back(b % 6 == 4 ? std::vector<std::int64_t>{} : some_seeds(b == 7 ? 300 : b + 1, n, b));
+        typed_seeds const mine{0, seeds.back(), {}};
+        many.inside().prepare(ring[b].inside(), 100 + b, {&mine, 1}, false);
+        together.push_back(&ring[b].inside());
+      }
+      many.inside().give(together);
+      for (std::uint64_t b = 0; b < ring.size(); ++b) {
+        many.finish(ring[b]);
+        EXPECT_TRUE(taken(many, ring[b]) == taken(one, one.sample(100 + b, seeds[b]))) << kind << " " << b;
+      }
+    }
+  }
+}
+
 TEST_P(blocks_at, without_edges_or_seeds_are_still_right) {
   graph_handle const g = brought(random_graph(true), where());
   block_options with, without;
