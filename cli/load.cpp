@@ -216,7 +216,8 @@ void load_file(run_arguments& a) {
   try {
     r = bench::train_dry(l, where, o);
   } catch (...) {
-    keep_state();  // after the last mini-batch that was handed over
+    clear_interrupt();  // which would stop the writing too
+    keep_state();
     throw;
   }
   keep_state();
