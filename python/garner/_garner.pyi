@@ -911,3 +911,150 @@ class Shared:
 def _create_shared(name: str, shape: Sequence[int], type: tuple[int, int], replace_stale: bool) -> Shared: ...
 
 def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, wait_seconds: float) -> Shared: ...
+
+class BlockVertices:
+    """
+    What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.
+    """
+
+    @property
+    def ids(self) -> Any:
+        """
+        Positions among Graph.ids(): the seeds first, then as they were reached. int64: NumPy's, or of the device (DLPack).
+        """
+
+    @property
+    def tree(self) -> Any:
+        """disjoint: which seed each belongs to, int32; else None"""
+
+    @property
+    def by_hop(self) -> list[int]:
+        """the seeds, then how many each hop reached first"""
+
+    def __len__(self) -> int: ...
+
+class BlockEdges:
+    """
+    What a mini-batch drew of one relation. Its arrays keep the Blocks alive.
+    """
+
+    @property
+    def edge_index(self) -> Any:
+        """
+        Both as one array of shape (2, edges): row above col. int64: NumPy's, or of the device (DLPack).
+        """
+
+    @property
+    def row(self) -> Any:
+        """
+        The neighbour of each edge, by its number among the vertices of its type. int64.
+        """
+
+    @property
+    def col(self) -> Any:
+        """Who drew it. In the order of hops, then of this."""
+
+    @property
+    def edge(self) -> Any:
+        """edge_ids: where it stands in its lists; else None"""
+
+    @property
+    def by_hop(self) -> list[int]:
+        """how many each hop drew"""
+
+    def __len__(self) -> int: ...
+
+class Blocks:
+    """
+    What one mini-batch drew, near the place that sampled. Of one graph: of_type(0), of_relation(0).
+    Block k has the vertices of the first k + 2 entries of by_hop, and the edges of the first k + 1.
+    """
+
+    def of_type(self, type: int) -> BlockVertices: ...
+
+    def of_relation(self, relation: int) -> BlockEdges: ...
+
+    @property
+    def number(self) -> int:
+        """of the mini-batch"""
+
+    @property
+    def seeds(self) -> int:
+        """how many"""
+
+    @property
+    def device(self) -> int:
+        """where its arrays lie; -1: the host"""
+
+    def __repr__(self) -> str: ...
+
+class Relation:
+    """
+    Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.
+    """
+
+    def __init__(self, graph: Graph, fanouts: Sequence[int], source: int = 0, target: int = 0, side: str = 'in', times: object = None) -> None:
+        """
+        fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
+        side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
+        the lists.
+        """
+
+class BlockSampler:
+    """
+    Draws mini-batches of a GNN: seeds in, Blocks out. The graph stays where it is as long as this lives.
+    Source: GraphSAGE, NeurIPS 2017.
+    """
+
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None) -> None:
+        """
+        fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all
+        side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads to
+        times: shape (vertices,), whole numbers
+        seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
+        and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
+        replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement
+        disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
+        edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
+        place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
+        device_budget: bytes of lists kept on the device, those that are read most, as "1GiB"
+        Errors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.
+        """
+
+    @staticmethod
+    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None) -> BlockSampler:
+        """
+        Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.
+        times: an array, or None, a type. Else as of one graph.
+        """
+
+    def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks:
+        """
+        Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in
+        any order; one that stands twice is there twice. times: shape (seeds,): of a temporal sampling; None: of the seeds' own.
+        Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.
+        """
+
+    def sample_types(self, seeds: Sequence[tuple[object, int, object]], number: int = 0) -> Blocks:
+        """
+        The same with seeds of several types: (seeds, type, times or None) each. Positions and trees are counted through.
+        """
+
+    @property
+    def device(self) -> int:
+        """that samples; -1: the host"""
+
+    @property
+    def nbytes(self) -> int:
+        """near memory of its own, now"""
+
+    def about(self) -> str:
+        """One line: where the lists lie."""
+
+def draw_negatives(sources: object, source_vertices: int, target_vertices: int, *, number: int = 0, kind: str = 'binary', amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> Any:
+    """
+    Negative samples for the edges of a mini-batch, uniform over the vertices of each type, int64.
+    kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by
+    source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.
+    Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
+    """

@@ -62,7 +62,9 @@ class MiniBatch:
     @property
     def edges(self) -> list[torch.Tensor]:
         """The edge_index of each hop, the seeds' first; of an induced subgraph all of it. A model of as many layers uses the last first."""
-        return list(self.edge_index.split(self.num_sampled_edges, dim=1)) if self.num_sampled_edges else [self.edge_index]
+        if not self.num_sampled_edges:
+            return [self.edge_index]
+        return list(torch.split(self.edge_index, self.num_sampled_edges, dim=1))
 
 
 class Loader:

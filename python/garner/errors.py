@@ -55,6 +55,7 @@ _here = [(_re.compile(there), here) for there, here in [
     (r"say --compact if", r"say numbering='compact' if"),
     (r"add them with `garner convert --in-lists`", r"build or read it with in_lists=True"),
     (r"open it with in_lists = true, which makes them", r"open, read or build it with in_lists=True, which makes them"),
+    (r"say never_positive = false", r"leave never_positive= out"),
     (r", or say weighted = false", r", or leave weighted= out"),
     (r"convert the graph again from a weighted file, or draw them with `garner convert --weights 1:255`",
      r"build it with weights, or draw some: draw_weights=(1, 255) where it is built, read or generated"),

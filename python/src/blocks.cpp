@@ -42,11 +42,24 @@ struct py_relation {
   int64s times;
 };
 
+// Buffers of mini-batches that nobody holds any more, for the next; at the host alone, as on a device work on them may be under way.
+struct spare_blocks {
+  static constexpr std::size_t most = 4;
+  std::vector<blocks> idle;  // touched under the interpreter's lock
+  blocks take() {
+    if (idle.empty()) return {};
+    blocks b = std::move(idle.back());
+    idle.pop_back();
+    return b;
+  }
+};
+
 struct py_sampler {
   std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
   std::vector<int64s> times;
   std::size_t types = 1, relations = 1;
   bool edge_ids = false;
+  std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
   std::optional<block_sampler> sampler;
 };
 
@@ -54,6 +67,13 @@ struct py_blocks {
   blocks made;
   std::size_t types = 1, relations = 1;
   bool edge_ids = false;
+  std::shared_ptr<spare_blocks> spare;
+
+  py_blocks(py_sampler const& s) : made(s.spare->take()), types(s.types), relations(s.relations), edge_ids(s.edge_ids), spare(s.spare) {}
+  py_blocks(py_blocks&&) = default;
+  ~py_blocks() {
+    if (spare && made.where().kind == place_kind::host && spare->idle.size() < spare_blocks::most) spare->idle.push_back(std::move(made));
+  }
 };
 // What one type or one relation drew; the Blocks stays alive with it.
 struct py_vertices {
@@ -122,6 +142,16 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
               block_options const& o) {
   s.types = types.size(), s.relations = relations.size(), s.edge_ids = o.edge_ids;
   s.sampler.emplace(released([&] { return block_sampler(where, std::move(types), std::move(relations), o); }));
+}
+
+py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
+  py_blocks b(s);
+  released([&] {
+    s.sampler->start_types(b.made, number, seeds);
+    s.sampler->finish(b.made);
+    return 0;
+  });
+  return b;
 }
 
 #define SAMPLER_OPTIONS                                                                                                        \
@@ -304,8 +334,8 @@ void add_blocks(nb::module_& m) {
           [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
             place const where = s.sampler->where();
             int64s const from = int64s_of(seeds, "seeds", where), at = int64s_of(times, "times", where);
-            py_blocks b{released([&] { return s.sampler->sample(number, from.seen, type, at.seen); }), s.types, s.relations, s.edge_ids};
-            return b;
+            typed_seeds const one{type, from.seen, at.seen};
+            return drawn(s, number, {&one, 1});
           },
           nb::arg("seeds"), nb::arg("number") = 0, nb::arg("type") = 0, nb::arg("times") = nb::none(),
           nb::sig("def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks"),
@@ -323,7 +353,7 @@ void add_blocks(nb::module_& m) {
               kept.insert(kept.end(), {from, at});
               all.push_back({type, from.seen, at.seen});
             }
-            return py_blocks{released([&] { return s.sampler->sample_types(number, all); }), s.types, s.relations, s.edge_ids};
+            return drawn(s, number, all);
           },
           nb::arg("seeds"), nb::arg("number") = 0,
           nb::sig("def sample_types(self, seeds: collections.abc.Sequence[tuple[object, int, object]], number: int = 0) -> Blocks"),

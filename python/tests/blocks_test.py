@@ -142,6 +142,25 @@ class Blocks(unittest.TestCase):
         self.assertEqual((both.of_type(0).by_hop[0], both.of_type(1).by_hop[0], both.seeds), (2, 1, 3))
         self.assertEqual(both.of_type(1).ids[0], 7)
 
+    def test_negatives(self):
+        g = garner.build([0, 0, 1], [1, 2, 2], vertices=4)
+        sources, targets = garner.draw_negatives([0, 1, 2], 4, 4, amount=1.5, number=3)
+        self.assertEqual((sources.dtype, len(sources), len(targets)), (np.int64, 5, 5))
+        again = garner.draw_negatives(np.array([0, 1, 2]), 4, 4, amount=1.5, number=3)
+        np.testing.assert_array_equal(again, [sources, targets])
+        targets = garner.draw_negatives([0] * 40, 4, 4, kind="triplet", amount=2, never_positive=True, graph=g)
+        self.assertEqual((len(targets), set(targets.tolist())), (80, {0, 3}))
+        for wrong, kind, words in [
+                (lambda: garner.draw_negatives([4], 4, 4), garner.IdError, "source 4 at position 0"),
+                (lambda: garner.draw_negatives([0], 4, 4, amount=0), garner.UsageError, "above 0"),
+                (lambda: garner.draw_negatives([0], 4, 4, kind="pairs"), garner.UsageError, "binary, triplet"),
+                (lambda: garner.draw_negatives([0], 4, 4, never_positive=True), garner.UsageError, "of which graph"),
+                (lambda: garner.draw_negatives([0], 4, 4, graph=3), TypeError, "no Graph"),
+                (lambda: garner.draw_negatives([0] * 9, 1, 1, kind="triplet", never_positive=True, graph=garner.build([0], [0], keep_loops=True)),
+                 garner.InputError, "leave never_positive= out")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
     def test_refusals(self):
         g = random_graph()
         s = garner.BlockSampler(g, [3], side="out")

@@ -456,6 +456,28 @@ class Loader(unittest.TestCase):
                     for batch in NeighborLoader(data, [5, 5], batch_size=25, num_workers=workers):
                         self.assertTrue(torch.equal(batch.x, torch.from_numpy(rows)[batch.n_id]))
 
+    def test_places(self):
+        gpu = bool(garner.info()["devices"]) and torch.cuda.is_available()
+        for data, how in ((homogeneous(), {}), (bibliography(), dict(input_nodes="paper"))):
+            want = [content(b) for b in self.epoch(data, **how)]
+            for place in ["simulated"] + ["cuda:0", 0, torch.device("cuda", 0)] * gpu:
+                for budget in [None] + ["1KiB"] * (place != "simulated"):
+                    got = self.epoch(data, place=place, device_budget=budget, **how)
+                    self.assertEqual([content(b) for b in got], want)
+
+    def test_where_the_data_lie(self):
+        if not (garner.info()["devices"] and torch.cuda.is_available()):
+            self.skipTest("needs a GPU (none here)")
+        data = homogeneous()
+        want = [content(b) for b in self.epoch(data)]
+        for batch, one in zip(self.epoch(data.clone().to("cuda")), want):  # where the data lie
+            self.assertTrue(all(v.is_cuda for v in batch.stores[0].values() if isinstance(v, torch.Tensor) and v is not batch.input_id))
+            self.assertEqual(content(batch), one)
+        data.x = garner.tiered(data.x, device=0, device_budget="256B")
+        for batch, one in zip(self.epoch(data), want):
+            self.assertTrue(batch.x.is_cuda and batch.n_id.is_cuda)
+            self.assertEqual(content(batch), one)
+
     def test_pickled(self):
         data = homogeneous()
         sampler = NeighborSampler(data, [3, 3], time_attr=None)

@@ -1,6 +1,8 @@
 """garner.pyg.NeighborSampler called as PyG's loaders call it; and the stores."""
+import os
 import pathlib
 import pickle
+import subprocess
 import tempfile
 import unittest
 
@@ -15,7 +17,7 @@ try:
     from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NodeSamplerInput, SamplerOutput
     from torch_geometric.sampler.base import NumNeighbors
     from torch_geometric.testing import MyFeatureStore, MyGraphStore
-    from garner.pyg import FeatureStore, GraphStore, NeighborSampler
+    from garner.pyg import FeatureStore, GraphStore, NeighborLoader, NeighborSampler, stores_of
 except ImportError:
     torch = None
 
@@ -231,7 +233,7 @@ class Stores(unittest.TestCase):
         graph = GraphStore()
         g = garner.build([0, 1, 1], [2, 0, 2], vertices=3)
         graph.put_graph(g)
-        self.assertIs(graph.graph_of(None), g)
+        self.assertIs(graph.held(None).graph, g)
         self.assertEqual([part.tolist() for part in graph.get_edge_index(None, "csr")], [[0, 1, 3, 3], [2, 0, 2]])
         self.assertEqual([part.tolist() for part in graph.coo()[:2]], [[0, 1, 1], [2, 0, 2]])
         with self.assertRaisesRegex(TypeError, "no Graph"):
@@ -245,6 +247,67 @@ class Stores(unittest.TestCase):
             self.assertEqual(out.node.tolist(), [2, 1])
         with self.assertRaisesRegex(garner.UsageError, "build it with weights"):
             NeighborSampler((FeatureStore(), graph), [2], weight_attr="w")
+
+    def test_lists_of_what_is_pulled(self):
+        t = ("author", "writes", "paper")
+        edge_index, times = torch.stack([torch.randint(5, (40,)), torch.randint(9, (40,))]), torch.randint(0, 100, (40,))
+        order = (edge_index[1] * 9 + edge_index[0]).argsort(stable=True)  # of each paper its authors
+        lists = garner.build(edge_index[1], edge_index[0], vertices=9, keep_duplicates=True, keep_loops=True)
+        graph = GraphStore()
+        graph.put_lists(lists, t, (5, 9), order.numpy(), times[order].numpy())
+        row, colptr = graph.get_edge_index(t, "csc")
+        self.assertTrue(torch.equal(row, edge_index[0, order]))
+        self.assertEqual(colptr.numel(), 10)
+        features = FeatureStore()
+        features.put_tensor(torch.arange(40) * 2, group_name=t, attr_name="edge_attr", index=None)
+        for time in (None, 50):
+            loader = NeighborLoader((features, graph), [-1], ("paper", torch.arange(9)), batch_size=4, time_attr=time and "time",
+                                    input_time=time and torch.full((9,), time))
+            seen = 0
+            for batch in loader:
+                ends = torch.stack([batch["author"].n_id[batch[t].edge_index[0]], batch["paper"].n_id[batch[t].edge_index[1]]])
+                self.assertTrue(torch.equal(ends, edge_index[:, batch[t].e_id]))
+                self.assertTrue(torch.equal(batch[t].edge_attr, batch[t].e_id * 2))
+                self.assertTrue(time is None or bool((times[batch[t].e_id] <= time).all()))
+                seen += batch[t].num_edges
+            self.assertEqual(seen, 40 if time is None else int((times <= 50).sum()))
+        for wrong, kind, words in [(lambda: graph.put_lists(lists, t, (5, 10)), garner.UsageError, "10"),
+                                   (lambda: graph.put_lists(lists, t, (5, 9), [1, 2]), garner.UsageError, "2 edge_ids for 40"),
+                                   (lambda: graph.put_lists(3, t), TypeError, "no Graph"),
+                                   (lambda: NeighborSampler((features, graph), [1], sample_direction="backward"), NotImplementedError, "put_graph"),
+                                   (lambda: stores_of(lists), TypeError, "open_hetero")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
+    @unittest.skipUnless(os.environ.get("GARNER_PROGRAM"), "needs GARNER_PROGRAM, which converts")
+    def test_of_a_graph_of_several_types(self):
+        writes, cites = np.random.default_rng(2).integers(0, 30, (2, 200)), np.random.default_rng(3).integers(0, 40, (2, 300))
+        x, year = np.random.default_rng(4).standard_normal((40, 4)).astype("f4"), np.arange(40)
+        with tempfile.TemporaryDirectory() as folder:
+            raw = pathlib.Path(folder) / "mag" / "raw"
+            for name, edges in (("author___writes___paper", writes), ("paper___cites___paper", cites)):
+                (raw / "relations" / name).mkdir(parents=True)
+                np.savetxt(raw / "relations" / name / "edge.csv", edges.T, "%d", ",")
+            np.savetxt(raw / "relations" / "paper___cites___paper" / "edge-feat.csv", np.arange(300), "%d")
+            for kind, rows in (("node-feat", x), ("node-label", year % 3)):
+                (raw / kind / "paper").mkdir(parents=True)
+                np.savetxt(raw / kind / "paper" / f"{kind}.csv", rows, "%.9g", ",")
+            (raw / "num-node-dict.csv").write_text("author,paper\n30,40\n")
+            (raw / "nodetype-has-label.csv").write_text("author,paper\nFalse,True\n")
+            for file in list(raw.rglob("*.csv")):
+                subprocess.run(["gzip", file], check=True)
+            subprocess.run([os.environ["GARNER_PROGRAM"], "convert", "mag", "mag.json", "--quiet"], cwd=folder, check=True, capture_output=True)
+            graph = garner.open_hetero(os.path.join(folder, "mag.json"))
+            data = stores_of(graph, device_budget=0)
+            for batch in NeighborLoader(data, [4, 4], ("paper", torch.arange(40)), batch_size=16):
+                self.assertTrue(torch.equal(batch["paper"].x, torch.from_numpy(x)[batch["paper"].n_id]))
+                self.assertEqual(batch["paper"].y.flatten().tolist(), (batch["paper"].n_id % 3).tolist())
+                for t, edges in ((("author", "writes", "paper"), writes), (("paper", "cites", "paper"), cites)):
+                    store = batch[t]
+                    self.assertGreater(store.num_edges, 0)
+                    ends = torch.stack([batch[t[0]].n_id[store.edge_index[0]], batch[t[2]].n_id[store.edge_index[1]]])
+                    self.assertTrue(torch.equal(ends, torch.from_numpy(edges)[:, store.e_id]))
+                self.assertEqual(batch["paper", "paper"].edge_attr.flatten().tolist(), batch["paper", "paper"].e_id.tolist())
 
 
 if __name__ == "__main__":

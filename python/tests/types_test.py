@@ -33,6 +33,8 @@ reveal_type(garner.score(graph, by="degree"))
 reveal_type(graph.csr()[0])
 reveal_type(table.gather(ids))
 reveal_type(table.tiers["host"])
+reveal_type(garner.BlockSampler(graph, [2]).sample([0], 3).of_type(0).by_hop)
+reveal_type(next(iter(garner.torch.loader(graph, [2], x=of_torch))).edge_index)
 garner.tiered(5)
 garner.bfs(graph, "0")
 table.no_such_thing
@@ -40,7 +42,7 @@ table.no_such_thing
 numbers = r"numpy\.ndarray\[.*"
 told = [r"garner\.tables\.Tiered\[numpy\.ndarray", numbers, numbers, r"torch\._tensor\.Tensor", numbers, r"torch\._tensor\.Tensor", numbers,
         r"garner\._garner\.Shared", numbers, r"garner\._garner\.Graph", numbers + "int64|" + numbers + "signedinteger", numbers + "(float32|floating)",
-        numbers + "(int64|signedinteger)", numbers, r'^"(builtins\.)?int"']
+        numbers + "(int64|signedinteger)", numbers, r'^"(builtins\.)?int"', r"list\[(builtins\.)?int\]", r"torch\._tensor\.Tensor"]
 
 
 @unittest.skipUnless(importlib.util.find_spec("mypy"), "needs mypy")

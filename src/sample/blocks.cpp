@@ -31,7 +31,7 @@ constexpr std::uint64_t nothing = ~std::uint64_t{0};
 constexpr std::uint32_t none = ~0u;
 
 // So many mini-batches are drawn together at the most: what a kernel is told of each is passed to it.
-constexpr std::uint32_t most_together = 16;
+constexpr std::uint32_t most_together = 64;
 
 // Where each counter stands: some of all mini-batches that are drawn together, then a part for each. All are zero at first, but for `bad`.
 struct counter_map {
@@ -61,16 +61,16 @@ struct counter_map {
   GARNER_HD std::uint32_t part(std::uint64_t b) const { return shared() + static_cast<std::uint32_t>(b) * own(); }
 };
 
-// Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees, a hash table of (vertex, tree) with open
-// addressing.
+// Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees and where these would be too many, a hash table
+// of (vertex, tree, mini-batch) with open addressing.
 struct place_table {
   std::uint32_t* place = nullptr;
   std::uint64_t* keys = nullptr;  // null: by vertex
-  std::uint64_t mask = 0, trees = 1, vertices = 0;
+  std::uint64_t mask = 0, trees = 1, vertices = 0, batches = 1;
 
   GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
     if (!keys) return batch * vertices + v;
-    std::uint64_t const key = v * trees + tree;
+    std::uint64_t const key = (v * trees + tree) * batches + batch;
     for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask) {
       std::uint64_t there = atomic_load(keys + at);
       if (there == nothing) there = atomic_cas(keys + at, nothing, key);
@@ -79,7 +79,7 @@ struct place_table {
   }
   GARNER_HD std::uint64_t find(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {  // what was inserted
     if (!keys) return batch * vertices + v;
-    std::uint64_t const key = v * trees + tree;
+    std::uint64_t const key = (v * trees + tree) * batches + batch;
     for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask)
       if (atomic_load(keys + at) == key) return at;
   }
@@ -170,7 +170,7 @@ struct take_seeds {
     all_ids[before + i] = ids[i] = static_cast<std::int64_t>(v);
     if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
     if (of_batch) of_batch[before + i] = static_cast<std::uint32_t>(batch);
-    atomic_min(places.place + places.insert(v, first + i, batch), static_cast<std::uint32_t>(i));
+    atomic_min(places.place + places.insert(v, tree ? first + i : 0, batch), static_cast<std::uint32_t>(i));
   }
 };
 // Of several mini-batches one without seeds: it begins and ends where the next one does.
@@ -396,6 +396,7 @@ struct page_of_edge : hop_of_relation {
 };
 template <class Id, bool Packed>
 struct fetch : hop_of_relation {
+  using full_blocks = void;  // far reads take a share of the device, and leave the rest to who gathers and computes meanwhile
   csr_view<Id> lists;
   std::uint64_t const* order;  // of the first `ordered`; null: as they come
   std::uint64_t ordered;
@@ -572,8 +573,9 @@ struct name_by_position {
 struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
-    buffer<std::uint32_t> place;
-    buffer<std::uint64_t> keys;  // of a hash table
+    buffer<std::uint32_t> place;   // by vertex: none, but while a mini-batch is drawn
+    buffer<std::uint32_t> hashed;  // of a hash table ...
+    buffer<std::uint64_t> keys;    // ... and whose each is
     buffer<std::int64_t> times;
     bool is_source = false;  // of some relation: its vertices are drawn
   };
@@ -608,9 +610,10 @@ struct block_sampler::parts::impl {
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
   bool sized = false, sized_for_several = false;
+  std::uint64_t hash_beyond;  // bytes of entries
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
-      : model(options.access), x(where, &model), o(options) {
+      : model(options.access), x(where, &model), o(options), hash_beyond(x.on_device() ? 256u << 20 : 32u << 20) {
     map.types = static_cast<std::uint32_t>(of_types.size());
     map.relations = static_cast<std::uint32_t>(of_relations.size());
     map.hops = static_cast<std::uint32_t>(of_relations.empty() ? 0 : of_relations.front().fanouts.size());
@@ -635,10 +638,6 @@ struct block_sampler::parts::impl {
       type_parts p;
       p.vertices = of_types[t].vertices;
       p.is_source = std::any_of(relations.begin(), relations.end(), [&](auto const& r) { return r.of.from == t; });
-      if (!o.disjoint) {
-        p.place = {x.near(), p.vertices, x.device(), "local numbers of vertices"};
-        x.fill(p.place.data(), 0xff, p.place.bytes());
-      }
       if (!of_types[t].times.empty() && o.temporal) {
         p.times = {x.near(), p.vertices, x.device(), "times of vertices"};
         x.copy(p.times.data(), of_types[t].times.data(), p.times.bytes());
@@ -704,14 +703,14 @@ struct block_sampler::parts::impl {
     for (std::uint32_t t = 0; t < map.types; ++t) more(room.vertices[t], c[map.need_vertices(t)]);
     for (std::uint32_t r = 0; r < map.relations; ++r) more(room.edges[r], c[map.need_edges(r)]);
   }
-  // How many of so many mini-batches can be drawn together: an entry a vertex for each.
+  // How many of so many mini-batches can be drawn together.
   std::uint32_t together(std::uint64_t wanted) const {
     if (map.types != 1 || map.relations != 1 || o.rule != hop_rule::last || o.disjoint || o.induced) return 1;
-    std::uint64_t const each = std::max<std::uint64_t>(1, types[0].vertices * sizeof(std::uint32_t));
-    std::uint64_t const free =
-        x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 2u << 30;
-    std::uint64_t const may = (types[0].place.bytes() + free / 8) / each;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::min<std::uint64_t>(wanted, may), 1, most_together));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most_together));
+  }
+  // An entry a vertex for each would be more than the caches of a processor like: what there is of vertices goes into a hash table.
+  bool hashes(std::size_t batches) const {
+    return o.disjoint || (batches > 1 && batches * types[0].vertices * sizeof(std::uint32_t) > hash_beyond);
   }
   template <class T>
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
@@ -724,10 +723,18 @@ struct block_sampler::parts::impl {
   bool far() const {
     return std::any_of(relations.begin(), relations.end(), [](relation_parts const& r) { return r.far; });
   }
+  std::uint64_t slots(std::size_t t, std::size_t batches) const {
+    return std::bit_ceil(2 * (room.vertices[t] * batches + (types[t].is_source ? room.items : 0)) + 2);
+  }
+  bool lacks_places(std::size_t batches) const {
+    for (std::size_t t = 0; t < types.size(); ++t)
+      if (hashes(batches) ? types[t].keys.size() < slots(t, batches) : types[t].place.size() < types[t].vertices * batches) return true;
+    return false;
+  }
   void make_rooms(std::span<blocks::parts* const> batches) {
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
     bool const small = drawn.size() < most || at.size() < most + 1 || first.size() < room.items || rank.size() < room.items + 1 ||
-                       (batches.size() > 1 && (all_ids.size() < most || types[0].place.size() < types[0].vertices * batches.size()));
+                       (batches.size() > 1 && all_ids.size() < most) || lacks_places(batches.size());
     bool const small_blocks = std::any_of(batches.begin(), batches.end(), [&](blocks::parts* b) {
       if (b->types.size() != map.types || b->relations.size() != map.relations) return true;
       for (std::size_t t = 0; t < b->types.size(); ++t)
@@ -745,15 +752,15 @@ struct block_sampler::parts::impl {
     if (far() || o.induced) make(keys, room.items), make(spare_keys, std::max(room.items, most));
     if (batches.size() > 1) {
       make(all_ids, most), make(all_batches, most);
-      if (make(types[0].place, types[0].vertices * batches.size(), "local numbers of vertices"))
-        x.fill(types[0].place.data(), 0xff, types[0].place.bytes());
     }
-    if (o.disjoint)
-      for (std::size_t t = 0; t < types.size(); ++t) {
-        std::uint64_t const slots = std::bit_ceil(2 * (room.vertices[t] + (types[t].is_source ? room.items : 0)) + 2);
-        if (!make(types[t].keys, slots)) continue;
-        make(types[t].place, slots);
+    for (std::size_t t = 0; t < types.size(); ++t) {
+      if (hashes(batches.size())) {
+        make(types[t].keys, slots(t, batches.size()), "local numbers of vertices");
+        make(types[t].hashed, types[t].keys.size(), "local numbers of vertices");
+      } else if (make(types[t].place, types[t].vertices * batches.size(), "local numbers of vertices")) {
+        x.fill(types[t].place.data(), 0xff, types[t].place.bytes());
       }
+    }
     for (blocks::parts* b : batches) {
       b->types.resize(map.types), b->relations.resize(map.relations);
       for (std::size_t t = 0; t < types.size(); ++t) {
@@ -771,16 +778,16 @@ struct block_sampler::parts::impl {
     std::uint64_t n = counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() + first.bytes() +
                       row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() + tree_time.bytes() +
                       all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
-    for (type_parts const& t : types) n += t.place.bytes() + t.keys.bytes() + t.times.bytes();
+    for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.keys.bytes() + t.times.bytes();
     return n;
   }
 
   // --- mini-batches ---
   using some_batches = std::span<blocks::parts* const>;
-  place_table table_of(std::uint32_t t, std::uint64_t seeds) const {
-    std::uint64_t const vertices = types[t].vertices;
-    if (!o.disjoint) return {types[t].place.data(), nullptr, 0, 1, vertices};
-    return {types[t].place.data(), types[t].keys.data(), types[t].keys.size() - 1, std::max<std::uint64_t>(1, seeds), vertices};
+  place_table table_of(std::uint32_t t, std::uint64_t seeds, std::size_t batches) const {
+    type_parts const& of = types[t];
+    if (!hashes(batches)) return {of.place.data(), nullptr, 0, 1, of.vertices, batches};
+    return {of.hashed.data(), of.keys.data(), of.keys.size() - 1, o.disjoint ? std::max<std::uint64_t>(1, seeds) : 1, of.vertices, batches};
   }
   item_count counted(std::uint32_t counter, std::uint64_t most) const { return {counters.data() + counter, most}; }
   item_count so_far(some_batches batches, std::uint32_t t) const { return counted(map.total(t), room.vertices[t] * batches.size()); }
@@ -795,10 +802,11 @@ struct block_sampler::parts::impl {
     auto const clock = std::chrono::steady_clock::now();
     for (blocks::parts* b : batches) b->begun.record(x);
     for_each_item<1>(x, map.part(n), begin_batch{c, map, n});
-    if (o.disjoint)
+    bool const by_hash = hashes(n);
+    if (by_hash)
       for (type_parts const& t : types) {
         x.fill(t.keys.data(), 0xff, t.keys.bytes());
-        x.fill(t.place.data(), 0xff, t.place.bytes());
+        x.fill(t.hashed.data(), 0xff, t.hashed.bytes());
       }
     std::uint64_t before = 0;
     for (std::uint32_t k = 0; k < n; ++k) {
@@ -813,8 +821,8 @@ struct block_sampler::parts::impl {
         for_each_item<1>(
             x, g.count,
             take_seeds{c, map, g.type, g.first, several ? before : 0, k, g.count, g.seeds, g.times, types[g.type].times.data(),
-                       types[g.type].vertices, inside.data(), inside_bytes, table_of(g.type, b.seeds), several ? all_ids.data() : ids, ids,
-                       b.types[g.type].tree.data(), several ? all_batches.data() : nullptr, o.temporal ? tree_time.data() : nullptr});
+                       types[g.type].vertices, inside.data(), inside_bytes, table_of(g.type, b.seeds, n), several ? all_ids.data() : ids,
+                       ids, b.types[g.type].tree.data(), several ? all_batches.data() : nullptr, o.temporal ? tree_time.data() : nullptr});
         if (several && g.count == 0) for_each_item<1>(x, 1, no_seeds{c, map, k, before});
         before += g.count;
       }
@@ -833,7 +841,7 @@ struct block_sampler::parts::impl {
     }
     for (std::uint32_t t = 0; t < map.types; ++t) {
       std::int64_t const* const ids = several ? all_ids.data() : batches[0]->types[t].ids.data();
-      if (!o.disjoint) for_each_item<1>(x, so_far(batches, t), forget{ids, several ? all_batches.data() : nullptr, table_of(t, 0)});
+      if (!by_hash) for_each_item<1>(x, so_far(batches, t), forget{ids, several ? all_batches.data() : nullptr, table_of(t, 0, n)});
       if (ranks.bytes())
         for (std::uint32_t k = 0; k < n; ++k)
           for_each_item<1>(x, counted(map.part(k) + map.count(t), room.vertices[t]),
@@ -862,7 +870,7 @@ struct block_sampler::parts::impl {
     s.from_ids = several ? all_ids.data() : from.ids.data(), s.to_ids = several ? all_ids.data() : to.ids.data();
     s.from_batch = s.to_batch = several ? all_batches.data() : nullptr;
     s.from_tree = o.disjoint ? from.tree.data() : nullptr, s.to_tree = o.disjoint ? to.tree.data() : nullptr;
-    s.places = table_of(rel.of.from, b.seeds);
+    s.places = table_of(rel.of.from, b.seeds, batches.size());
     s.drawn = drawn.data(), s.at = at.data();
     s.row = row.data(), s.col = col.data(), s.edge = edge.data();
     s.first = first.data(), s.rank = rank.data();
@@ -945,13 +953,16 @@ struct block_sampler::parts::impl {
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
+  static constexpr unsigned far_blocks = 32;  // of 1,024 threads: a read each is some ten times what the link has under way
 
   template <class Id>
   void fetch_all(hop_of_relation const& s, item_count items, std::uint64_t const* order, std::uint64_t ordered) {
     csr_view<Id> const v = relations[s.relation].lists.template view<Id>();
+    if (relations[s.relation].far) x.limit_share(far_blocks, 1024);
     // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered}, access_mode::merged);
     else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered}, access_mode::merged);
+    x.limit_share(0);
   }
 
   template <class Id>
@@ -1003,6 +1014,7 @@ block_sampler::parts::~parts() {
   }
 }
 executor& block_sampler::parts::at() { return impl_->x; }
+void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond = bytes; }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }
 std::uint64_t block_sampler::parts::bytes() const { return impl_->bytes(); }
 std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {

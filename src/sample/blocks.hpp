@@ -71,6 +71,7 @@ struct block_sampler::parts {
   ~parts();
 
   executor& at();
+  void hash_beyond(std::uint64_t bytes);  // of entries a vertex for mini-batches that are drawn together; for tests
   // `near`: all seeds are near, whatever the addresses look like; else what is in host memory is copied.
   void start(blocks::parts& into, std::uint64_t number, std::span<typed_seeds const> seeds, bool near);
   // The same in two steps, so that several mini-batches whose numbers follow each other are drawn together: as many as there is room for,

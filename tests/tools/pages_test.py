@@ -7,12 +7,14 @@
 A page's examples run in order, in a temporary folder of the page's own, with BUILD/garner first on PATH.
   ```sh             runs in bash and must succeed; `sh fails` must not
   ```python         runs with the wheel of BUILD/python (ctest's python.wheel makes it); one page is one interpreter
+  ```python needs: M    the same where the module M is installed
   ```cpp            is compiled against an installed Garner and runs: all such of a page are one program, `#include` lines first
   ```text output    is what the example before it prints: blanks count as one, `...` stands for any text, alone for any lines
   ```sh not-run: R  does not run here for one of the reasons below, each of which may be given so often only
 Mode sh runs the shell examples of all pages, of each as far as its first Python, and compares the keys that docs/cli.md and docs/report.md
 list with what the program prints as JSON. The other modes run the pages that have such examples.
 """
+import functools
 import glob
 import json
 import os
@@ -132,6 +134,13 @@ for file in sys.stdin:
         self.process.wait()
 
 
+@functools.cache
+def has(python, rest):
+    """Whether the module that an example needs is there; true where it needs none."""
+    found = re.fullmatch(r"needs: (\w+)", rest)
+    return not found or subprocess.run([python, "-c", f"import {found.group(1)}"], capture_output=True, check=False).returncode == 0
+
+
 def compile_page(page, blocks, prefix, compiler, flags, folder):
     """The C++ examples of a page as one program in `folder`; what the compiler said, or None."""
     includes, body = ["#include <garner/garner.hpp>", "#include <cstdint>", "#include <iostream>", "#include <vector>"], []
@@ -167,7 +176,7 @@ def run_page(page, text, build, mode, tools, failures):
                 continue
             if one.runs and one.language == "python" and mode == "sh":
                 break  # what follows may need its files, and is run in mode python
-            if not one.runs or one.language not in asked:
+            if not one.runs or one.language not in asked or (one.language == "python" and not has(tools["python"], one.rest)):
                 said = None
                 continue
             if one.language == "sh":
@@ -200,6 +209,8 @@ def check_reasons(texts, failures):
     given = {}
     for page, text in texts.items():
         for one in blocks_of(page, text):
+            if one.language == "python" and re.fullmatch(r"needs: \w+", one.rest):
+                continue
             if one.language in ("sh", "python", "cpp") and one.rest not in ("", "fails"):
                 found = re.fullmatch(r"not-run: (\w+)", one.rest)
                 if not found or found.group(1) not in reasons:
@@ -285,6 +296,11 @@ def self_test():
     run_page("p", "```python\nx = 1\n```\n```python\nassert x == 2\n```\n", "/nowhere", "python", {"python": sys.executable}, failures)
     expect("not found: a failed assertion", failures)
     failures = []
+    needs = "```python needs: json\nx = 1\n```\n```python needs: no_such_module\nassert False\n```\n"
+    expect("one of two modules is there", run_page("p", needs, "/nowhere", "python", {"python": sys.executable}, failures) == 1 and not failures)
+    failures = []
+    check_reasons({"p": needs}, failures)
+    expect(f"needs a module, which is no reason: {failures}", not failures)
     check_reasons({"p": "```sh not-run\n```\n"}, failures)
     check_reasons({"p": "```sh not-run: laziness\n```\n"}, failures)
     check_reasons({"p": "```sh not-run: data\n```\n" * (reasons["data"] + 1)}, failures)

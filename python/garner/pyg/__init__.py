@@ -7,6 +7,6 @@ Signatures, batches and fields are PyG's (2.7 to 2.9). import garner does not im
 """
 from .loader import LinkNeighborLoader as LinkNeighborLoader, NeighborLoader as NeighborLoader
 from .sampler import NeighborSampler as NeighborSampler
-from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore
+from .stores import FeatureStore as FeatureStore, GraphStore as GraphStore, stores_of as stores_of
 
-__all__ = ["FeatureStore", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler"]
+__all__ = ["FeatureStore", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "stores_of"]

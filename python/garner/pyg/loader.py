@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 import torch.utils.data
-import torch_geometric.loader
-from torch_geometric.data import Data, HeteroData
-from torch_geometric.loader.utils import filter_data, filter_hetero_data
-from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
+import torch_geometric.loader  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.loader.utils import filter_data, filter_hetero_data  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import tables
 from .._garner import info
@@ -26,7 +26,7 @@ class _Positions(list[int]):
     draw: int
 
 
-class _Input:
+class _Input(torch.utils.data.Dataset[Any]):
     """What torch's loader takes for a dataset: positions, which it hands on as they are."""
 
     def __init__(self, count: int) -> None:
@@ -70,12 +70,13 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     input_data: Any
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
+    _epoch: list[int]
 
-    def __init__(self, dataset: Any, **kwargs: Any) -> None:
+    def __init__(self, dataset: Any, *given: Any, **kwargs: Any) -> None:
         if self.custom_cls is not None and isinstance(self.data, (Data, HeteroData)):
             raise UsageError("custom_cls: is made for (FeatureStore, GraphStore); Data and HeteroData give mini-batches of their own class")
         self._epoch = [0]
-        super().__init__(_Input(len(dataset)), **kwargs)
+        super().__init__(_Input(len(dataset)), *given, **kwargs)
 
     @property
     def _index_sampler(self) -> Any:
@@ -108,21 +109,33 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         """What was sampled, joined with its rows: Data or HeteroData."""
         if self.transform_sampler_output:
             out = self.transform_sampler_output(out)
-        perm = self._sampler().edge_permutation
         if isinstance(out, SamplerOutput):
-            data = self._homogeneous(out, perm)
+            data = self._homogeneous(out)
         elif isinstance(out, HeteroSamplerOutput):
-            data = self._heterogeneous(out, perm)
+            data = self._heterogeneous(out)
         else:
             raise TypeError(f"'{type(self).__name__}' was given a '{type(out).__name__}' by its sampler; it takes a SamplerOutput or a "
                             "HeteroSamplerOutput")
         self._label(data, out)
         return data if self.transform is None else self.transform(data)
 
-    def _homogeneous(self, out: Any, perm: Any) -> Any:
-        edges = None if out.edge is None else out.edge.to(torch.int64)
-        if edges is not None and perm is not None:
-            edges = perm.to(edges.device)[edges]
+    def _edges(self, edge: Any, edge_type: Any = None) -> Any:
+        """The user's edges of the sampler's."""
+        if edge is None:
+            return None
+        perm = self._sampler().edge_permutation
+        if isinstance(perm, dict):
+            perm = perm.get(edge_type)
+        edge = edge.to(torch.int64)
+        if perm is None:
+            return edge
+        if perm.device != edge.device:  # brought there once
+            there = self.__dict__.setdefault("_perms", {})
+            perm = there[edge_type] = there[edge_type] if edge_type in there else perm.to(edge.device)
+        return perm[edge]
+
+    def _homogeneous(self, out: Any) -> Any:
+        edges = self._edges(out.edge)
         if isinstance(self.data, Data):
             data = filter_data(self.data, out.node, out.row, out.col, edges)
         else:
@@ -142,12 +155,8 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
             data._orig_edge_index = torch.stack([out.orig_row, out.orig_col])
         return data
 
-    def _heterogeneous(self, out: Any, perm: Any) -> Any:
-        edges = {}
-        for key, edge in (out.edge or {}).items():
-            edges[key] = None if edge is None else edge.to(torch.int64)
-            if edge is not None and perm is not None and perm.get(key) is not None:
-                edges[key] = perm[key].to(edge.device)[edges[key]]
+    def _heterogeneous(self, out: Any) -> Any:
+        edges = {key: self._edges(edge, key) for key, edge in (out.edge or {}).items()}
         if isinstance(self.data, HeteroData):
             data = filter_hetero_data(self.data, dict(out.node), dict(out.row), dict(out.col), dict(edges))
         else:
@@ -248,8 +257,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
             if kind is not None and kind not in nodes:
                 raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
             _within(self.input_data.node, nodes if kind is None else nodes[kind], "input_nodes")
-        if input_time is not None and input_time.numel() != len(self.dataset):
-            raise UsageError(f"input_time: {input_time.numel()} times for {len(self.dataset)} input nodes; give each one")
+        seeds = self.input_data.node.numel()
+        if input_time is not None and input_time.numel() != seeds:
+            raise UsageError(f"input_time: {input_time.numel()} times for {seeds} input nodes; give each one")
 
     def collate_fn(self, index: Any) -> Any:
         return self._collate(index)
@@ -289,9 +299,10 @@ class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  #
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
+        seeds = self.input_data.row.numel()
         for given, name in ((edge_label, "edge_label"), (edge_label_time, "edge_label_time")):
-            if given is not None and given.size(0) != len(self.dataset):
-                raise UsageError(f"{name}: {given.size(0)} for {len(self.dataset)} edges of edge_label_index; give each one")
+            if given is not None and given.size(0) != seeds:
+                raise UsageError(f"{name}: {given.size(0)} for {seeds} edges of edge_label_index; give each one")
         if isinstance(neighbor_sampler, NeighborSampler):
             kind = self.input_data.input_type
             for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):

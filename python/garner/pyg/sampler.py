@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput
-from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType
-from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .._garner import BlockSampler, Relation
 from ..batches import drawn_seed, tensor_of
@@ -172,7 +172,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                str(self.place), self.device_budget)
         if self._made is None or self._made[0] != key:
             drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
-            made = None
+            self._made = made = None  # the one before lets go of the graphs
+            if drawn and _is_device(self.place):
+                for lists in s.lists.values():
+                    if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
+                        lists.graph.to(self.place, None if self.device_budget is None else "host")
             if drawn:
                 times = None
                 if self.is_temporal:  # who has none is of all times
@@ -243,6 +247,10 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_made": None}  # made anew where it is used
+
+
+def _is_device(place: Any) -> bool:
+    return isinstance(place, int) or str(place).split(":")[0] in ("cuda", "device")
 
 
 def _of_edge(batch: torch.Tensor, ends: int) -> torch.Tensor:

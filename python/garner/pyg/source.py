@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data, HeteroData
-from torch_geometric.data.graph_store import EdgeLayout
-from torch_geometric.index import ptr2index
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.index import ptr2index  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import graphs
 from .._garner import Graph
 from ..errors import IdError, InputError, UsageError
-from .stores import GraphStore
+from .stores import GraphStore, Held
 
 EdgeType = tuple[str, str, str]
 
@@ -28,11 +28,13 @@ class Lists:
     sizes: tuple[int, int]  # vertices of the types of its sources and targets
     perm: torch.Tensor | None  # entry k of the lists -> edge, as the user has it; None: k
     times: torch.Tensor | None = None  # one an edge, as the user has it
+    own: bool = True  # made here, and moved where it is sampled
+    by_entry: bool = False  # times are one an entry of the lists
 
     def times_of_lists(self) -> Any:
         if self.times is None:
             return None
-        return (self.times if self.perm is None else self.times[self.perm]).numpy()
+        return (self.times if self.perm is None or self.by_entry else self.times[self.perm]).numpy()
 
     def __getstate__(self) -> dict[str, Any]:
         """A graph goes to another process by its lists, of which that makes a graph of its own."""
@@ -43,6 +45,7 @@ class Lists:
         self.__dict__.update(state)
         draws = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         self.graph = _built(draws, targets, weights, offsets.size - 1, directed and self.side == "in")
+        self.own = True
         if not directed:
             self.side = "out"  # both are the same
 
@@ -123,7 +126,7 @@ class Source:
 
     def draws(self, edge_type: Any, backward: bool) -> tuple[int, int]:
         """The types of who is drawn and of who draws, by their numbers."""
-        source, target = (None, None) if edge_type is None else (edge_type[0], edge_type[-1])
+        source, target = _ends(edge_type)
         ends = self.node_types.index(source), self.node_types.index(target)
         return (ends[1], ends[0]) if backward else ends
 
@@ -208,6 +211,11 @@ def _of_type(weight_attr: str | None, edges: int, find: Callable[[str], Any]) ->
     return torch.ones(edges) if found is None else found
 
 
+def _ends(edge_type: Any) -> tuple[Any, Any]:
+    """The types of its sources and targets."""
+    return (None, None) if edge_type is None else (edge_type[0], edge_type[-1])
+
+
 def _group(group: Any) -> Any:
     return tuple(group) if isinstance(group, (list, tuple)) else group
 
@@ -229,8 +237,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     num_nodes: dict[Any, int] = {t: 0 for t in node_types}
     for a in attrs:
         if a.size is not None:
-            ends = (None, None) if not hetero else (a.edge_type[0], a.edge_type[-1])
-            for end, size in zip(ends, a.size):
+            for end, size in zip(_ends(_group(a.edge_type)), a.size):
                 if size is not None:
                     num_nodes[end] = max(num_nodes[end], int(size))
     coo = {}
@@ -239,10 +246,10 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     for t in node_types:
         if num_nodes[t] == 0:
             sizes = [features.get_tensor_size(a) for a in tensors if hetero and a.group_name == t]
-            ends = [int(end.max()) + 1 for e in edge_types if coo[e] is not None
-                    for end, kind in zip(coo[e], (None, None) if not hetero else (e[0], e[-1])) if kind == t and end.numel()]
-            num_nodes[t] = max([0, *(s[0] for s in sizes if s), *ends])
-    edges = {t: (store.graph_of(t).info.edges if coo[t] is None else coo[t][0].numel()) for t in edge_types}
+            named = [int(end.max()) + 1 for e in edge_types if coo[e] is not None for end, kind in zip(coo[e], _ends(e)) if kind == t and end.numel()]
+            num_nodes[t] = max([0, *(s[0] for s in sizes if s), *named])
+    held = {t: store.held(t) for t in edge_types if coo[t] is None}
+    edges = {t: (held[t].graph.info.edges if coo[t] is None else coo[t][0].numel()) for t in edge_types}
 
     def find(name: str, edge_type: Any) -> Any:
         """All rows of an attribute of these edges, or None."""
@@ -260,6 +267,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
                 of_edges, group = edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0))
                 a.index = None
                 (edge_time if of_edges else node_time)[group] = _ints(features.get_tensor(a), time_attr)
+        edge_time.update({t: _ints(h.times, time_attr) for t, h in held.items() if h.times is not None and time_attr == "time"})
         if bool(node_time) == bool(edge_time):
             raise UsageError(f"time_attr '{time_attr}': the feature store holds " + ("times of both nodes and edges" if node_time else "no such attribute"))
         tensors = features.get_all_tensor_attrs()
@@ -268,29 +276,29 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
         for t in edge_types:
             found = find(weight_attr, t)
             if coo[t] is None:
-                if found is not None or store.graph_of(t).info.weights == "none":
+                if found is not None or held[t].graph.info.weights == "none":
                     raise UsageError(f"weight_attr '{weight_attr}': a garner.Graph is sampled by its own weights; build it with weights")
             weighted[t] = found
         if all(w is None and coo[t] is not None for t, w in weighted.items()):
             raise NotImplementedError(f"weight_attr '{weight_attr}': the feature store holds no such attribute of edges")
     lists = {}
     for t in edge_types:
-        ends = (None, None) if not hetero else (t[0], t[-1])
-        sizes = (num_nodes[ends[0]], num_nodes[ends[1]])
+        source, target = _ends(t)
+        sizes_of_type = (num_nodes[source], num_nodes[target])
         if coo[t] is None:
-            lists[t] = _of_graph(store.graph_of(t), sizes, backward, any(
+            lists[t] = _of_graph(held[t], sizes_of_type, backward, any(
                 edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0)) == (True, t) for a in tensors), edge_time.get(t))
         else:
-            lists[t] = lists_of(coo[t], sizes, t, backward, _of_type(weight_attr, edges[t], lambda _: weighted[t]), edge_time.get(t))
+            lists[t] = lists_of(coo[t], sizes_of_type, t, backward, _of_type(weight_attr, edges[t], lambda _: weighted[t]), edge_time.get(t))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
 def _coo(store: Any, attrs: list[Any]) -> Any:
-    """(row, col) of a type of edges, in the order in which they were given; None: a garner.Graph of put_graph()."""
+    """(row, col) of a type of edges, in the order in which they were given; None: a garner.Graph."""
     by_layout = {EdgeLayout(a.layout): a for a in attrs}
     for layout in (EdgeLayout.COO, EdgeLayout.CSC, EdgeLayout.CSR):
         if layout in by_layout:
-            if layout == EdgeLayout.CSR and isinstance(store, GraphStore) and store.graph_of(_group(by_layout[layout].edge_type)) is not None:
+            if layout != EdgeLayout.COO and isinstance(store, GraphStore) and store.held(_group(by_layout[layout].edge_type)) is not None:
                 return None
             row, col = store.get_edge_index(by_layout[layout])
             row, col = torch.as_tensor(row).cpu(), torch.as_tensor(col).cpu()
@@ -298,14 +306,20 @@ def _coo(store: Any, attrs: list[Any]) -> Any:
     raise AssertionError(attrs)
 
 
-def _of_graph(graph: Graph, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:
+def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:
     """A garner.Graph as it is. Its edges are named by their places in the lists drawn from, unless features or times are of its edges: these
-    stand in the order of Graph.csr(), which costs a permutation."""
-    perm = None
+    stand in the order of Graph.csr(), which costs a permutation; lists of what is pulled say themselves which edges theirs are."""
+    graph, perm = held.graph, None
+    if held.pulled:
+        if backward:
+            raise NotImplementedError("sample_direction='backward': put_lists() holds what is sampled forward; put_graph() takes a graph for both")
+        if held.edge_ids is not None:
+            perm = torch.tensor(np.asarray(held.edge_ids), dtype=torch.int64)
+        return Lists(graph, "out", sizes, perm, times, own=False, by_entry=held.times is not None)
     if not backward and (features or times is not None):
         offsets, targets, _ = graph.csr()
         perm = _order(torch.tensor(targets, dtype=torch.int64), ptr2index(torch.tensor(offsets)), len(graph))
-    return Lists(graph, "out" if backward else "in", sizes, perm, times)
+    return Lists(graph, "out" if backward else "in", sizes, perm, times, own=False)
 
 
 def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: int, edges: int) -> tuple[bool, Any]:

@@ -2,18 +2,19 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-import torch_geometric.data
-from torch_geometric.data import EdgeAttr, TensorAttr
-from torch_geometric.data.graph_store import EdgeLayout
+import torch_geometric.data  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data import EdgeAttr, TensorAttr  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import tables
-from .._garner import Graph
+from .._garner import Graph, HeteroGraph
 from ..batches import rows_of
 from ..errors import IdError, UsageError
 
@@ -79,6 +80,16 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         return len(self._kept)
 
 
+@dataclasses.dataclass
+class Held:
+    """A garner.Graph for the edges of a type."""
+
+    graph: Graph
+    pulled: bool = False  # its lists hold what a vertex pulls; else what it leads to
+    edge_ids: Any = None  # pulled: which edge each entry of the lists is; None: entry k is edge k
+    times: Any = None  # pulled: one an entry of the lists
+
+
 class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     """Edges: tensors as PyG gives them (coo, csc, csr), or a garner.Graph as it is, sampled where it lies.
 
@@ -96,20 +107,37 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     def put_graph(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None) -> bool:
         """A garner.Graph for the edges of a type: an edge u -> v leads from a source to a target; vertices are named by their positions in
         Graph.ids(). Without numbering gaps these are the ids. size: (sources, targets) of two types of different sizes."""
+        return self._hold("put_graph", Held(graph), EdgeLayout.CSR, edge_type, size)
+
+    def put_lists(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
+                  times: Any = None) -> bool:
+        """The same of a graph whose list of vertex v holds the sources of the edges to v, as those of garner.HeteroGraph.lists do.
+        edge_ids: shape (entries,): which edge each entry of the lists is; None: entry k is edge k. times: one an entry, sampled by where
+        time_attr='time' is said."""
+        return self._hold("put_lists", Held(graph, True, edge_ids, times), EdgeLayout.CSC, edge_type, size)
+
+    def _hold(self, call: str, held: Held, layout: EdgeLayout, edge_type: Sequence[str] | None, size: tuple[int, int] | None) -> bool:
+        graph = held.graph
         if not isinstance(graph, Graph):
-            raise TypeError(f"put_graph(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
+            raise TypeError(f"{call}(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
         vertices = len(graph)
         size = (vertices, vertices) if size is None else (int(size[0]), int(size[1]))
         if max(size) > vertices:
-            raise UsageError(f"put_graph(): size {size} is more than the {vertices} vertices of the graph")
-        attr = EdgeAttr(None if edge_type is None else tuple(edge_type), EdgeLayout.CSR, size=size)
-        self._kept[self._key(attr)] = graph, attr
+            raise UsageError(f"{call}(): size {size} is more than the {vertices} vertices of the graph")
+        for name, array in (("edge_ids", held.edge_ids), ("times", held.times)):
+            if array is not None and len(array) != graph.info.edges:
+                raise UsageError(f"{call}(): {len(array)} {name} for {graph.info.edges} entries of the lists; give each one")
+        attr = EdgeAttr(None if edge_type is None else tuple(edge_type), layout, size=size)
+        self._kept[self._key(attr)] = held, attr
         return True
 
-    def graph_of(self, edge_type: Any) -> Graph | None:
-        """What put_graph() was given for it, or None."""
-        found = self._kept.get((None if edge_type is None else tuple(edge_type), EdgeLayout.CSR), (None, None))[0]
-        return found if isinstance(found, Graph) else None
+    def held(self, edge_type: Any) -> Held | None:
+        """What put_graph() or put_lists() was given for it, or None."""
+        for layout in (EdgeLayout.CSR, EdgeLayout.CSC):
+            found = self._kept.get((None if edge_type is None else tuple(edge_type), layout), (None, None))[0]
+            if isinstance(found, Held):
+                return found
+        return None
 
     def _put_edge_index(self, edge_index: Any, edge_attr: Any) -> bool:
         self._kept[self._key(edge_attr)] = edge_index, copy.copy(edge_attr)
@@ -117,10 +145,11 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
 
     def _get_edge_index(self, edge_attr: Any) -> Any:
         edges, attr = self._kept.get(self._key(edge_attr), (None, None))
-        if isinstance(edges, Graph):
-            offsets, targets, _ = edges.csr()
-            begins = torch.tensor(offsets[:attr.size[0] + 1])
-            return begins, torch.tensor(targets[:int(begins[-1])], dtype=torch.int64)
+        if isinstance(edges, Held):
+            offsets, targets, _ = edges.graph.csr()
+            begins = torch.tensor(offsets[:attr.size[1 if edges.pulled else 0] + 1])
+            others = torch.tensor(targets[:int(begins[-1])], dtype=torch.int64)
+            return (others, begins) if edges.pulled else (begins, others)
         return edges
 
     def _remove_edge_index(self, edge_attr: Any) -> bool:
@@ -128,8 +157,34 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Of graphs of garner that one is there: to another process they go with a sampler."""
-        return {**self.__dict__, "_kept": {key: (None if isinstance(edges, Graph) else edges, attr) for key, (edges, attr) in self._kept.items()}}
+        return {**self.__dict__, "_kept": {key: (None if isinstance(edges, Held) else edges, attr) for key, (edges, attr) in self._kept.items()}}
 
     def get_all_edge_attrs(self) -> list[Any]:
         """One EdgeAttr each, made anew."""
         return [copy.copy(attr) for _, attr in self._kept.values()]
+
+
+def stores_of(graph: HeteroGraph, **tiered: Any) -> tuple[FeatureStore, GraphStore]:
+    """Of garner.open_hetero's graph what PyG's loaders take: its lists where they lie, its arrays under PyG's names: 'x', 'y', 'time' of vertices,
+    'edge_attr' and 'time' of edges.
+
+        data = garner.pyg.stores_of(garner.open_hetero("mag.json"), device_budget="8GiB")
+
+    tiered: as of garner.tiered, for the features: device_budget, device ...
+    """
+    if not isinstance(graph, HeteroGraph):
+        raise TypeError(f"stores_of(): graph={graph!r} is no HeteroGraph; garner.open_hetero makes one")
+    features, edges = FeatureStore(), GraphStore()
+    counts = {t.name: t.count for t in graph.types}
+    for t in graph.types:
+        if t.features is not None:
+            features.put_tensor(tables.tiered(t.features, **tiered), group_name=t.name, attr_name="x", index=None)
+        for name, file in (("y", t.labels), ("time", t.times)):
+            if file is not None:
+                features.put_tensor(np.load(file, mmap_mode="r"), group_name=t.name, attr_name=name, index=None)
+    for e in graph.edges:
+        load = [None if file is None else np.load(file, mmap_mode="r") for file in (e.edge_ids, e.times)]
+        edges.put_lists(graph.lists(e.key), e.key, (counts[e.key[0]], counts[e.key[2]]), *load)
+        if e.features is not None:
+            features.put_tensor(tables.tiered(e.features, **tiered), group_name=e.key, attr_name="edge_attr", index=None)
+    return features, edges

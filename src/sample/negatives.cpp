@@ -1,0 +1,97 @@
+// Negative samples: pairs of vertices, or targets for given sources, drawn uniformly; where that is asked, none that is an edge.
+// At the host. Cost: a draw a negative; never_positive: a binary search of a list each, and as many again as hit an edge.
+#include <cmath>
+#include <vector>
+
+#include "core/packed.hpp"
+#include "core/random.hpp"
+#include "garner/blocks.hpp"
+#include "graph/handle.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t most_draws = 64;
+// Streams of their own, beside those of the sampler.
+constexpr std::uint64_t of_sources = 0x6e65676174697665ull, of_targets = 0x7461726765747321ull;
+
+template <class Id>
+bool leads_to(graph const& g, std::uint64_t from, std::uint64_t to) {
+  csr_view<Id> const v = g.view<Id>(g.out);
+  auto const element = [&](std::uint64_t i) {
+    std::uint64_t found = 0;
+    if (g.out.packed_targets.empty()) return static_cast<std::uint64_t>(v.targets.data[i]);
+    each_in_turn(v.targets.packed, i, i + 1, [&](std::uint32_t u, std::uint64_t) {
+      found = u;
+      return true;
+    });
+    return found;
+  };
+  std::uint64_t low = v.offsets[from], high = v.offsets[from + 1];
+  std::uint64_t const end = high;
+  while (low < high) {
+    std::uint64_t const middle = low + (high - low) / 2;
+    if (element(middle) < to) low = middle + 1;
+    else high = middle;
+  }
+  return low < end && element(low) == to;
+}
+
+}  // namespace
+
+vertex_pairs draw_negatives(std::uint64_t number, std::span<std::int64_t const> sources, std::uint64_t source_vertices,
+                            std::uint64_t target_vertices, negative_options const& o, graph_handle const* handle) {
+  return as_error([&] {
+    bool const triplet = o.kind == negative_kind::triplet;
+    if (!(o.amount > 0) || !std::isfinite(o.amount) || (triplet && o.amount != std::floor(o.amount)))
+      fail(errc::usage, "{} negatives an edge: say a number above 0{}", o.amount, triplet ? ", whole where each source gets as many" : "");
+    if (!sources.empty() && (source_vertices == 0 || target_vertices == 0))
+      fail(errc::usage, "negatives between {} and {} vertices; there are none to draw", source_vertices, target_vertices);
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (static_cast<std::uint64_t>(sources[i]) >= source_vertices)
+        fail_id("source {} at position {} of mini-batch {}: there are vertices 0 to {}", sources[i], i, number, source_vertices - 1);
+    graph const* g = nullptr;
+    if (o.never_positive) {
+      if (!handle) fail(errc::usage, "negatives that are no edges: of which graph? Give it");
+      g = &graph_access::of(*handle);
+      memory_block const& lists = g->out.packed_targets.empty() ? g->out.targets : g->out.packed_targets.words;
+      if (lists.bytes() && in_device_memory(lists.where()))
+        fail(errc::usage, "{}: its edges lie in tier {}, and the host looks for them; keep them in host memory", g->name,
+             to_string(lists.where()));
+      if (std::max(source_vertices, target_vertices) > g->info.vertices)
+        fail(errc::input, "{}: has {} vertices, and negatives are drawn between {} and {}; give the graph of these", g->name,
+             g->info.vertices, source_vertices, target_vertices);
+    }
+    auto const edge = [&](std::uint64_t u, std::uint64_t v) {
+      return g && with_id_type(g->info, [&](auto id) { return leads_to<decltype(id)>(*g, g->at_rank(u), g->at_rank(v)); });
+    };
+    double const wanted = std::ceil(static_cast<double>(sources.size()) * o.amount);
+    if (wanted > 0x1p40) fail(errc::usage, "{} negatives of a mini-batch; say a smaller one, or fewer an edge", wanted);
+    auto const count = static_cast<std::uint64_t>(wanted);
+    vertex_pairs drawn;
+    drawn.targets.reserve(count);
+    if (!triplet) drawn.sources.reserve(count);
+    auto const each = triplet ? static_cast<std::uint64_t>(o.amount) : 1;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      std::uint64_t u = 0, v = 0, draw = 0;
+      do {
+        std::uint64_t const at = k * most_draws + draw;
+        u = triplet ? static_cast<std::uint64_t>(sources[k / each])
+                    : upper_product(random_bits(o.seed ^ of_sources, number, at), source_vertices);
+        v = upper_product(random_bits(o.seed ^ of_targets, number, at), target_vertices);
+      } while (edge(u, v) && ++draw < most_draws);
+      if (draw == most_draws)
+        fail(errc::input,
+             "{}: vertex {} leads to (nearly) all others: {} draws for mini-batch {} found no negative; say never_positive = false, or "
+             "leave "
+             "the vertex out",
+             g->name, u, most_draws, number);
+      if (!triplet) drawn.sources.push_back(static_cast<std::int64_t>(u));
+      drawn.targets.push_back(static_cast<std::int64_t>(v));
+    }
+    return drawn;
+  });
+}
+
+}  // namespace garner

@@ -1,0 +1,128 @@
+// Negative samples: how many, between whom, how often each, and none that is an edge.
+#include <set>
+
+#include "core/random.hpp"
+#include "garner/blocks.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "graph/reorder.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+graph dense_graph(std::uint32_t id_bytes = 4) {
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 6000; ++i) arcs.push_back({random_bits(1, 0, i) % 100, random_bits(1, 1, i) % 100});
+  build_options o;
+  o.id_bytes = id_bytes;
+  return make_graph(arcs, false, 100, o);
+}
+std::set<std::pair<std::int64_t, std::int64_t>> edges_of(graph_handle const& g) {
+  graph_lists const l = lists_of(g);
+  std::set<std::pair<std::int64_t, std::int64_t>> all;
+  for (std::uint64_t v = 0; v < g.info().vertices; ++v)
+    for (std::uint64_t i = l.offsets[v]; i < l.offsets[v + 1]; ++i)
+      all.insert({static_cast<std::int64_t>(v),
+                  static_cast<std::int64_t>(g.info().id_bytes == 8 ? static_cast<std::uint64_t const*>(l.targets)[i]
+                                                                   : static_cast<std::uint32_t const*>(l.targets)[i])});
+  return all;
+}
+std::vector<std::int64_t> sources_of(std::uint64_t n) {
+  std::vector<std::int64_t> s;
+  for (std::uint64_t i = 0; i < n; ++i) s.push_back(static_cast<std::int64_t>(i % 90));
+  return s;
+}
+
+TEST(negatives, are_as_many_as_asked_and_uniform) {
+  negative_options o;
+  o.amount = 0.3;
+  vertex_pairs const few = draw_negatives(1, sources_of(11), 90, 7, o);
+  EXPECT_EQ(few.sources.size(), 4u);  // rounded up
+  EXPECT_EQ(few.targets.size(), 4u);
+  o.amount = 20;
+  vertex_pairs const many = draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o);
+  std::vector<std::uint64_t> seen(70);
+  for (std::size_t k = 0; k < many.sources.size(); ++k) {
+    ASSERT_LT(static_cast<std::uint64_t>(many.sources[k]), 10u);
+    ASSERT_LT(static_cast<std::uint64_t>(many.targets[k]), 7u);
+    ++seen[static_cast<std::size_t>(many.sources[k] * 7 + many.targets[k])];
+  }
+  double chi = 0;
+  for (std::uint64_t n : seen) chi += (static_cast<double>(n) - 20000.0 / 70) * (static_cast<double>(n) - 20000.0 / 70) / (20000.0 / 70);
+  EXPECT_LT(chi, 120);  // of 69 degrees of freedom: one in 10,000
+  EXPECT_EQ(draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  EXPECT_NE(draw_negatives(2, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  o.seed = 2;
+  EXPECT_NE(draw_negatives(1, std::vector<std::int64_t>(1000, 3), 10, 7, o).targets, many.targets);
+  EXPECT_TRUE(draw_negatives(1, {}, 0, 0, o).targets.empty());
+}
+
+TEST(negatives, of_triplets_stand_source_by_source) {
+  negative_options o;
+  o.kind = negative_kind::triplet;
+  o.amount = 3;
+  vertex_pairs const drawn = draw_negatives(4, sources_of(50), 90, 1000, o);
+  EXPECT_TRUE(drawn.sources.empty());
+  EXPECT_EQ(drawn.targets.size(), 150u);
+  EXPECT_GT(std::set<std::int64_t>(drawn.targets.begin(), drawn.targets.end()).size(), 100u);
+}
+
+TEST(negatives, are_no_edges_where_that_is_asked) {
+  auto const check = [](graph_handle const& g) {
+    auto const edges = edges_of(g);
+    ASSERT_GT(edges.size(), 4000u);  // of 10,000: nearly half of what is drawn hits one
+    negative_options o;
+    o.never_positive = true;
+    o.amount = 4;
+    auto const sources = sources_of(500);
+    vertex_pairs const pairs = draw_negatives(7, sources, 100, 100, o, &g);
+    for (std::size_t k = 0; k < pairs.sources.size(); ++k) EXPECT_FALSE(edges.count({pairs.sources[k], pairs.targets[k]}));
+    o.kind = negative_kind::triplet;
+    vertex_pairs const targets = draw_negatives(7, sources, 100, 100, o, &g);
+    std::set<std::int64_t> found;
+    for (std::size_t k = 0; k < targets.targets.size(); ++k) {
+      EXPECT_FALSE(edges.count({sources[k / 4], targets.targets[k]}));
+      found.insert(targets.targets[k]);
+    }
+    EXPECT_EQ(found.size(), 100u);
+  };
+  check(graph_access::wrap(dense_graph()));
+  check(graph_access::wrap(dense_graph(8)));
+  graph packed = dense_graph();
+  pack(packed);
+  check(graph_access::wrap(std::move(packed)));
+  check(reorder_graph(graph_access::wrap(dense_graph()), {vertex_order::random, 3, {}}));
+}
+
+TEST(negatives, refuse_what_cannot_be) {
+  std::vector<arc> arcs;
+  for (std::uint64_t v = 0; v < 20; ++v) arcs.push_back({5, v});
+  build_options keep;
+  keep.keep_loops = true;
+  graph_handle const g = graph_access::wrap(make_graph(arcs, false, 20, keep));
+  negative_options o;
+  o.never_positive = true;
+  o.kind = negative_kind::triplet;
+  std::vector<std::int64_t> const all{4, 5}, outside{3, -1}, fine{4};
+  errc code{};
+  EXPECT_NE(error_of([&] { draw_negatives(3, all, 20, 20, o, &g); }, &code).find("vertex 5 leads to (nearly) all others"),
+            std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  EXPECT_EQ(error_of([&] { draw_negatives(3, outside, 20, 20, o, &g); }, &code),
+            "source -1 at position 1 of mini-batch 3: there are vertices 0 to 19");
+  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o); }, &code).find("of which graph?"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 30, o, &g); }, &code).find("has 20 vertices"), std::string::npos);
+  EXPECT_EQ(code, errc::input);
+  EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 0, {}); }, &code).find("none to draw"), std::string::npos);
+  for (double const amount : {0.0, -1.0, 1.5, std::nan("")}) {
+    o.amount = amount;
+    EXPECT_NE(error_of([&] { draw_negatives(3, fine, 20, 20, o, &g); }, &code).find("negatives an edge"), std::string::npos) << amount;
+    EXPECT_EQ(code, errc::usage);
+  }
+}
+
+}  // namespace
+}  // namespace garner
