@@ -192,6 +192,53 @@ TEST(loading_program, refuses) {
   says("printf '0 0\\n' > l.el && garner convert l.el l.gnr --keep-ids >/dev/null && garner sample l.gnr", 1, "no vertex has a neighbour");
 }
 
+TEST(loading_program, plans_before_it_loads) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 12 --weights 1:9 k.gnr && printf '0 1\\n1 2\\n2 0\\n' > d.el && garner convert d.el "
+                     "d.gnr --directed")
+                .code,
+            0);
+  auto const plan = [&](std::string const& line) {
+    outcome const o = at.shell("garner plan " + line + " --job load --json");
+    EXPECT_EQ(o.code, 0) << line << ": " << o.err;
+    return o.code ? json() : json::parse(o.out);
+  };
+  json const far = plan("k.gnr --width 16 --share 100% --batch 128 --place simulated");
+  json const ran = json::parse(at.shell("garner load k.gnr --width 16 --share 100% --batch 128 --place simulated --json").out);
+  EXPECT_EQ(far["training_vertices"], ran["training_vertices"]);
+  EXPECT_EQ(far["batches_an_epoch"], ran["batches_an_epoch"]);
+  EXPECT_NEAR(far["edges_each"].get<double>(), ran["all"]["edges"].get<double>(), 0.25 * ran["all"]["edges"].get<double>());
+  EXPECT_TRUE(far["from_offsets"].get<bool>());
+  EXPECT_EQ(whole(far["together"]["bytes_link"]), whole(far["sample"]["bytes_link"]) + whole(far["fetch"]["bytes_link"]));
+  EXPECT_GT(far["together"]["ms"]["51"].get<double>(), 0);
+  std::uint64_t host = 0;
+  for (json const& r : far["memory"]) host += r["tier"] == "host" ? whole(r["bytes"]) : 0;
+  EXPECT_EQ(host, whole(far["host_bytes"]));
+  json const kept = plan("k.gnr --width 16 --share 100% --batch 128 --place simulated --budget 10% --window 4");
+  EXPECT_LT(kept["far_rows"].get<double>(), far["far_rows"].get<double>());
+  EXPECT_EQ(kept["rows_kept"], 409);
+  EXPECT_GT(plan("k.gnr --width 16 --weighted --place simulated")["sample"]["bytes_link"],
+            plan("k.gnr --width 16 --place simulated")["sample"]["bytes_link"]);
+  EXPECT_EQ(plan("k.gnr --width 16 --place host")["together"]["bytes_link"], 0);
+  EXPECT_EQ(plan("k.gnr --width 16 --device-memory 1GiB")["tier"], "device");  // all of it fits
+  EXPECT_EQ(plan("k.gnr --width 16 --device-memory 1GiB --tier host")["tier"], "host");
+  EXPECT_FALSE(plan("d.gnr --width 16 --place host")["from_offsets"].get<bool>());
+  EXPECT_TRUE(plan("d.gnr --width 16 --place host --side out")["from_offsets"].get<bool>());
+  auto const says = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell("garner plan " + line + " 2>err; c=$?; cat err >&2; exit $c");
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  says("k.gnr --job load", 2, "--features FILE.npy");
+  says("k.gnr --job load --width 3 --variant levels", 2, "--variant goes with other jobs");
+  says("k.gnr --job load --width 3 --window 65", 2, "--window 65");
+  says("k.gnr --job bfs --budget 10%", 2, "--budget goes with --job load");
+  says("d.gnr --job load --width 3 --weighted", 1, "has no weights");
+  says("k.gnr --job load --width 4096 --host-budget 8MiB", 1, "k.gnr: needs about");
+  says("k.gnr --job load --width 4096 --device-memory 8MiB", 1, "k.gnr: needs about");
+}
+
 TEST(loading_program, bench_measures_every_figure_and_report_draws_it) {
   folder const at;
   outcome const o = at.shell(
