@@ -431,7 +431,7 @@ class Loader(unittest.TestCase):
         want = [content(b) for b in self.epoch(data)]
         for how in ("fork", "spawn", "forkserver"):
             for filter_per_worker in (True, False):
-                if how == "forkserver" and not filter_per_worker:
+                if filter_per_worker == {"spawn": False, "forkserver": True}.get(how):  # each takes seconds to begin
                     continue
                 torch.manual_seed(3)
                 loader = NeighborLoader(data, [3, 3], batch_size=20, num_workers=2, multiprocessing_context=how, filter_per_worker=filter_per_worker,
@@ -590,6 +590,8 @@ class Loader(unittest.TestCase):
                         self.assertTrue(torch.equal(batch.edge_attr, batch.e_id))
                     degree = torch.bincount(coo[1], minlength=100)[batch.n_id[:20]]
                     self.assertEqual(torch.bincount(batch.edge_index[1], minlength=20)[:20].tolist(), degree.tolist())
+                if not features:
+                    continue
                 torch.manual_seed(1)
                 here = [content(b) for b in loader]
                 torch.manual_seed(1)

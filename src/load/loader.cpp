@@ -491,7 +491,7 @@ struct loader::impl {
     r.ready.wait();
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
-    all.sample_ms += b.ms;
+    all.sample_ms += b.ms, ++all.sampled;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
@@ -522,7 +522,10 @@ struct loader::impl {
       ++core->asked_epochs;
       core->changed.notify_all();
     }
-    if (next_index == 0) begin_report();
+    if (next_index == 0) {
+      std::lock_guard const hold(core->mutex);
+      core->begun = steady::now();
+    }
     launch();
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
@@ -565,7 +568,7 @@ struct loader::impl {
   void begin_report() {
     std::lock_guard const hold(core->mutex);
     for (auto const& r : core->all)
-      if (r->handed) r->told = true;  // of the epoch before
+      if (r->handed) r->told = true;  // of what was before
     core->report = {};
     core->begun = steady::now();
   }

@@ -613,7 +613,9 @@ struct block_sampler::parts::impl {
   std::uint64_t hash_beyond;  // bytes of entries
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
-      : model(options.access), x(where, &model), o(options), hash_beyond(x.on_device() ? 256u << 20 : 32u << 20) {
+      : model(options.access), x(where, &model), o(options), hash_beyond(32u << 20) {
+    // A table by vertex is the faster one (0.14 ms a mini-batch near, hashed 0.20), and takes what a card has.
+    if (x.on_device()) hash_beyond = std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 32;
     map.types = static_cast<std::uint32_t>(of_types.size());
     map.relations = static_cast<std::uint32_t>(of_relations.size());
     map.hops = static_cast<std::uint32_t>(of_relations.empty() ? 0 : of_relations.front().fanouts.size());
@@ -667,7 +669,7 @@ struct block_sampler::parts::impl {
   // --- room ---
   // Of a first mini-batch: what fanouts allow, within reason; what is too little is found out.
   void guess(std::uint64_t seeds, std::uint64_t batches) {
-    constexpr std::uint64_t reason = 1u << 20;
+    std::uint64_t const reason = std::max<std::uint64_t>(1u << 17, (1u << 20) / batches);
     sized = true;
     std::uint64_t all = seeds, of_types = 0;
     for (type_parts const& t : types) of_types += t.vertices;

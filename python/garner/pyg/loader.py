@@ -15,6 +15,7 @@ from .. import tables
 from .._garner import info
 from ..batches import drawn_seed, mixed
 from ..errors import IdError, UsageError
+from ..torch import unified
 from .sampler import NeighborSampler
 from .source import edge_attr_of
 from .stores import FeatureStore
@@ -129,9 +130,12 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         edge = edge.to(torch.int64)
         if perm is None:
             return edge
-        if perm.device != edge.device:  # brought there once
+        if perm.device != edge.device:  # brought there once; where it would take much of the memory, read from where it lies
             there = self.__dict__.setdefault("_perms", {})
-            perm = there[edge_type] = there[edge_type] if edge_type in there else perm.to(edge.device)
+            if edge_type not in there:
+                large = perm.nbytes > torch.cuda.mem_get_info(edge.device)[0] // 8
+                there[edge_type] = unified(perm, edge.device.index) if large else perm.to(edge.device)
+            perm = there[edge_type]
         return perm[edge]
 
     def _homogeneous(self, out: Any) -> Any:
