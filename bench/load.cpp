@@ -101,22 +101,21 @@ class ground {
     row.vertices = r.all.vertices, row.edges = r.all.edges;
     row.near_rows = r.all.near_rows, row.peer_rows = r.all.peer_rows, row.far_rows = r.all.far_rows;
     row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.far_bytes = r.all.far_bytes;
-    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.report.times, r.batches - r.timed, 2 * s.window);
+    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.times, r.batches - r.timed, 2 * s.window);
   }
-  // Of `count` mini-batches behind the first `warm`.
-  static std::vector<load_moments> moments_of(std::vector<batch_times> times, std::uint64_t warm, std::uint64_t count) {
-    std::sort(times.begin(), times.end(),
-              [](batch_times const& a, batch_times const& b) { return std::pair(a.epoch, a.index) < std::pair(b.epoch, b.index); });
-    std::erase_if(times, [](batch_times const& t) { return t.handed == 0; });
+  // What ran while `count` mini-batches behind the first `warm` were gathered.
+  static std::vector<load_moments> moments_of(std::vector<batch_times> const& times, std::uint64_t warm, std::uint64_t count) {
     std::vector<load_moments> all;
-    double from = 0;
-    for (std::uint64_t i = warm; i < std::min<std::uint64_t>(times.size(), warm + count); ++i) {
+    if (times.size() <= warm) return all;
+    double const from = times[warm].gather.begin, to = times[std::min<std::uint64_t>(times.size(), warm + count) - 1].gather.end;
+    for (std::size_t i = 0; i < times.size(); ++i) {
       batch_times const& t = times[i];
-      if (i == warm) from = std::min(t.sample.begin, t.gather.begin);
       auto const span = [&](batch_times::stage const& s) {
-        return s.end > 0 ? load_span{std::max(0.0, s.begin - from), std::max(0.0, s.end - from)} : load_span{};
+        double const begin = std::max(s.begin, from), end = std::min(s.end, to);
+        return begin < end ? load_span{begin - from, end - from} : load_span{};
       };
-      all.push_back({i - warm, span(t.sample), span(t.fetch), span(t.gather), std::max(0.0, t.handed - from)});
+      load_moments const m{i, span(t.sample), span(t.fetch), span(t.gather), t.handed > from && t.handed < to ? t.handed - from : 0};
+      if (m.sample.end > 0 || m.fetch.end > 0 || m.gather.end > 0) all.push_back(m);
     }
     return all;
   }

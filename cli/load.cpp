@@ -184,7 +184,7 @@ void load_file(run_arguments& a) {
              a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
-    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:^12}\n", "", "ms of", "ms waited", "rows", "far");
+    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:>8}\n", "", "ms of", "ms waited", "rows", "far");
     cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", "epoch", "mini-batches",
              "ms", "sample", "fetch", "gather", "caller", "loader", "near", "on peers", "far", "window", "GB/s", "link");
     cli::flush_out();
@@ -216,7 +216,8 @@ void load_file(run_arguments& a) {
   try {
     r = bench::train_dry(l, where, o);
   } catch (...) {
-    keep_state();  // after the last mini-batch that was handed over
+    clear_interrupt();  // which would stop the writing too
+    keep_state();
     throw;
   }
   keep_state();
