@@ -490,15 +490,6 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
       }) {}
 kernel_loader::~kernel_loader() = default;
 
-std::size_t fetch_bytes(int index, std::size_t bytes) noexcept {
-  std::size_t before = 0;
-  if (cudaSetDevice(index) != cudaSuccess || cudaDeviceGetLimit(&before, cudaLimitMaxL2FetchGranularity) != cudaSuccess ||
-      cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, bytes) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
-  return before;
-}
 void wait_all(int index) noexcept {
   if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
 }

@@ -402,7 +402,6 @@ struct sssp_job::impl::over : sssp_job::impl {
     source = job.g.internal_id(user_source);
     sssp_run r;
     r.source = user_source;
-    device::small_fetches const small(job.all_near());
     job.start_afresh();
     if constexpr (std::is_same_v<Measure, whole_distance>) {
       if (fits_short && !search<short_distance>(r, short_distances)) {
