@@ -90,7 +90,7 @@ peer_link peer_of(int reader, int owner);  // nothing is changed; a device reads
 void enable_peer(int reader, int owner);   // from now on kernels of `reader` may read it; again is harmless
 
 // Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
-void* make_stream(int index);
+void* make_stream(int index, bool urgent = false);  // urgent: its blocks start before those of other streams
 void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;

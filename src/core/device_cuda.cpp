@@ -392,11 +392,13 @@ void enable_peer(int reader, int owner) {
   if (status != cudaErrorPeerAccessAlreadyEnabled) check(status, "cudaDeviceEnablePeerAccess");
 }
 
-void* make_stream(int index) {
+void* make_stream(int index, bool urgent) {
   require(index);
   use(index);
   cudaStream_t s;
-  GARNER_CALL(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  int least = 0, most = 0;
+  GARNER_CALL(cudaDeviceGetStreamPriorityRange(&least, &most));
+  GARNER_CALL(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, urgent ? most : least));
   return s;
 }
 void free_stream(int index, void* stream) noexcept {

@@ -37,7 +37,7 @@ void* open_memory(memory_handle const&, int) { refuse(); }
 void close_memory(int, void*) noexcept {}
 peer_link peer_of(int, int) { refuse(); }
 void enable_peer(int, int) { refuse(); }
-void* make_stream(int) { refuse(); }
+void* make_stream(int, bool) { refuse(); }
 void free_stream(int, void*) noexcept {}
 void* make_event(int) { refuse(); }
 void free_event(int, void*) noexcept {}
