@@ -491,7 +491,7 @@ struct loader::impl {
     r.ready.wait();
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
-    all.sample_ms += b.ms, ++all.sampled;
+    all.sample_ms += b.ms;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
