@@ -360,8 +360,7 @@ struct loader::impl {
     for (job& j : g) sampler.inside().finish(j.drawn->inside());
     if (g.empty() || !o.keep_times) return;
     job& first = g.front();
-    blocks::parts const& b = first.drawn->inside();
-    first.sampled = stage_of(b.begun, b.done, first.began, first.ended - first.began);
+    first.sampled = stage_of(first.drawn->inside().begun, g.back().drawn->inside().done, first.began, first.ended - first.began);
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
@@ -491,7 +490,7 @@ struct loader::impl {
     r.ready.wait();
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
-    all.sample_ms += b.ms, ++all.sampled;
+    all.sample_ms += b.ms;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
