@@ -80,6 +80,8 @@ json gather(plan_arguments const& a) {
   require_runnable(a.file, info, o);
   tier const edges = cli::chooses_tier(a.tier) ? automatic_tier(info, o, kept, allowed.device) : parse_tier(a.tier);
   std::visit([&](auto& job) { job.edges = edges; }, o);
+  if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
+    ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);
     if (from.makes_in_lists()) p.rows.push_back({"in-lists, being made", tier::host, from.making_bytes(where.kind == place_kind::device)});

@@ -212,6 +212,8 @@ struct begin_hop {
 struct tally : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
+    constexpr std::uint64_t ahead = 16;
+    if (std::is_same_v<Team, team<lanes::host>> && i + ahead < c[map.drawing(to)]) ask_soon(offsets + to_ids[first_drawing() + i + ahead]);
     auto const v = static_cast<std::uint64_t>(to_ids[first_drawing() + i]);
     std::uint64_t const degree = offsets[v + 1] - offsets[v];
     drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(fanout < 0    ? degree
@@ -403,6 +405,7 @@ struct fetch : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     if (c[map.over]) return;
+    if constexpr (std::is_same_v<Team, team<lanes::host>>) look_ahead(k);
     std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
     auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
     auto const mine = static_cast<std::uint32_t>(base() + i);
@@ -411,6 +414,17 @@ struct fetch : hop_of_relation {
       row[i] = static_cast<std::int64_t>(u);
       atomic_min(places.place + places.insert(u, tree, batch), mine);
     });
+  }
+  // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
+  // thousands under way.
+  void look_ahead(std::uint64_t k) const {
+    constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
+    if (lists.targets.packed || places.keys) return;
+    std::uint64_t const items = c[map.items];
+    if (k + lists_ahead < items) ask_soon(lists.targets.data + edge[k + lists_ahead]);
+    if (k + places_ahead >= items) return;
+    std::uint64_t const i = k + places_ahead;
+    ask_soon(places.place + places.find(lists.targets.data[edge[i]], 0, batch_of_edge(i)));
   }
 };
 struct mark_first : hop_of_relation {
