@@ -38,7 +38,7 @@ void held_model::hold() {
 
 namespace {
 
-// What the loader counted between two looks at one epoch, onto a sum.
+// What the loader counted between two looks, onto a sum.
 void add(load_report& to, load_report const& a, load_report const& b) {
   to.batches += b.batches - a.batches, to.seeds += b.seeds - a.seeds;
   to.vertices += b.vertices - a.vertices, to.edges += b.edges - a.edges;
@@ -68,19 +68,18 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
   executor x(where);
   held_model model(x, o.compute_ms);
   dry_result r;
-  load_report timed_from, timed;  // of this epoch, what is not timed; of all, what is
+  load_report const first = l.report();
+  load_report before = first, timed_from = first;  // at the end of the epoch before; what comes behind it is timed
   double const begun = now_ms();
-  double epoch_begun = begun, warm_at = begun, stretch_at = begun, timed_ms = 0;
+  double epoch_begun = begun, stretch_at = begun, timed_ms = 0;
   std::uint64_t of_epoch = 0, warm_batches = 0, of_stretch = 0;
   bool warm = false;
   std::vector<double> stretches;
   auto const ends_epoch = [&](std::uint64_t epoch, double now) {
     load_report const after = l.report();
     load_report whole;
-    add(whole, {}, after);
-    add(timed, timed_from, after);
-    timed_from = {};
-    r.times.insert(r.times.end(), after.times.begin(), after.times.end());
+    add(whole, before, after);
+    before = after;
     dry_epoch e = each_of(whole, where);
     e.epoch = epoch, e.ms = now - epoch_begun;
     r.epochs.push_back(e);
@@ -89,7 +88,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     epoch_begun = now_ms();
   };
   auto const restart = [&](double now) {  // what came so far was to get warm
-    warm = true, warm_at = stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
+    warm = true, stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
     stretches.clear();
   };
   std::uint64_t epoch = l.state().epoch;
@@ -103,7 +102,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
       if (of_stretch) stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
       ends_epoch(epoch++, now);
       of_stretch = 0, stretch_at = epoch_begun;
-      if (r.epochs.size() == 1 && !one_alone && (!o.batches || r.batches < *o.batches)) restart(epoch_begun), timed = {};
+      if (r.epochs.size() == 1 && !one_alone && (!o.batches || r.batches < *o.batches)) restart(epoch_begun), timed_from = before;
       continue;
     }
     if (o.each) o.each(*b, x);
@@ -135,7 +134,12 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
   r.timed = r.batches - warm_batches;
   r.mean_ms = r.timed ? timed_ms / static_cast<double>(r.timed) : 0;
   r.median_ms = median(stretches);
+  load_report const after = l.report();
+  if (!r.warm) timed_from = first;
+  load_report timed;
+  add(timed, timed_from, after);
   r.all = each_of(timed, where);
+  r.times = after.times;
   r.all.ms = r.mean_ms * static_cast<double>(r.all.batches);
   std::sort(r.times.begin(), r.times.end(),
             [](batch_times const& a, batch_times const& b) { return std::pair(a.epoch, a.index) < std::pair(b.epoch, b.index); });

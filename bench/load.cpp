@@ -30,6 +30,7 @@ struct setting {
   double kept = 0;
   bool peers = false, keeps_moments = false;
   std::uint32_t window = 8, multiprocessors = 16;
+  tier lists = tier::host;
 };
 
 // A graph with its table, and what all settings share.
@@ -49,18 +50,15 @@ class ground {
     scores_ = scores(g_, s).score;
   }
   load_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
-  void bring(tier edges) {
-    if (o_.where.kind == place_kind::device) g_ = bring_to(std::move(g_), o_.where, edges);
-    lists_ = edges;
-  }
-
   load_row measure(setting const& s) {
     load_row row;
     row.graph = name_, row.figure = s.figure;
-    row.lists = to_string(o_.where.kind == place_kind::device ? lists_ : tier::host), row.way = to_string(s.way);
+    bool const on_device = o_.where.kind == place_kind::device;
+    row.lists = to_string(on_device ? s.lists : tier::host), row.way = to_string(s.way);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
     row.window = s.window, row.multiprocessors = s.multiprocessors;
     try {
+      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // what lies there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -149,7 +147,6 @@ class ground {
   memory_block table_;
   std::vector<float> scores_;
   std::vector<std::uint64_t> digests_;
-  tier lists_ = tier::host;
 };
 
 }  // namespace
@@ -183,12 +180,8 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
     };
     static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
     // At the host all is near.
-    if (wanted("ways") && (on_device || host)) {
-      at.bring(tier::device);
-      add({"ways", load_way::tiered, 1, false, true});
-    }
+    if (wanted("ways") && (on_device || host)) add({"ways", load_way::tiered, 1, false, true, 8, 16, tier::device});
     if (host) return;
-    at.bring(tier::host);
     if (wanted("ways"))
       for (double const kept : {0.0, tenth})
         for (load_way const way : ways) add({"ways", way, kept, false, way == load_way::window});

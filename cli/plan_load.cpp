@@ -7,8 +7,6 @@
 #include "graph/source.hpp"
 #include "job_options.hpp"
 #include "link_times.hpp"
-#include "load/plan.hpp"
-#include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "traverse/plan.hpp"
 
@@ -48,6 +46,29 @@ void plan_load_arguments::require_unset(std::string const& job) const {
   refuse(window_bytes.has_value(), "--window-bytes");
 }
 
+load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed) {
+  place const where = a.where();
+  load_question q;
+  q.info = from.info();
+  q.where = where;
+  q.fanouts = a.fanouts();
+  q.rule = a.blocks().rule;
+  q.disjoint = a.disjoint, q.edge_ids = a.edge_ids, q.weighted = a.weighted;
+  q.row_bytes = rows.row_bytes;
+  q.near_limit = where.kind == place_kind::device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+  q.loader = a.loader();
+  if (where.kind != place_kind::host && rows.row_bytes)
+    q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
+  buffer<std::uint64_t> const known = from.offsets(a.lists() == list_side::in && from.info().directed, !a.no_check);
+  if (!known.empty()) q.degrees = degree_classes(known.data(), from.info().vertices);
+  return q;
+}
+std::uint64_t near_bytes(load_question const& q) {
+  std::uint64_t all = q.rows_kept * q.row_bytes;
+  for (load_array const& n : plan_load(q).near) all += n.bytes;
+  return all;
+}
+
 json plan_of_load(plan_load_arguments const& p, std::string const& file, place where, std::string const& tier_said,
                   std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
@@ -80,30 +101,17 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
   std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
   std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
   std::uint64_t const offsets = (info.vertices + 1) * 8;
-  load_question q;
-  q.info = info;
-  q.where = where;
-  q.fanouts = a.fanouts();
-  q.rule = a.blocks().rule;
-  q.disjoint = a.disjoint;
-  q.row_bytes = rows.row_bytes;
-  q.near_limit = on_device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
-  q.loader = a.loader();
-  if (!host && rows.row_bytes) q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
-  buffer<std::uint64_t> const known = from.offsets(both);
-  if (!known.empty()) q.degrees = degree_classes(known.data(), info.vertices);
+  load_question q = question_of(a, from, rows, device_allowed);
   tier edges = default_tier(where, parse_access(access));
   if (!chooses_tier(tier_said)) {
     edges = parse_tier(tier_said);
   } else if (on_device && parse_access(access) == access_mode::aligned) {
     q.lists_far = false;  // as it would be there
-    std::uint64_t all = lists + offsets + q.rows_kept * rows.row_bytes;
-    for (load_array const& n : plan_load(q).near) all += n.bytes;
+    std::uint64_t const all = lists + offsets + near_bytes(q);
     if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) edges = tier::device;
   }
   require_combination(where, edges, parse_access(access));
   q.lists_far = !host && !in_device_memory(edges);
-  q.weighted = a.weighted;
   load_plan const plan = plan_load(q);
 
   tier const near = on_device ? tier::device : tier::host;

@@ -49,7 +49,7 @@ struct loader_options {
   std::uint32_t multiprocessors = 16;         // of the device, for far rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
   std::uint32_t rank = 0, ranks = 1;
-  std::uint64_t keep_times = 0;  // of so many mini-batches of an epoch when each stage ran, into load_report::times
+  std::uint64_t keep_times = 0;  // of so many mini-batches when each stage ran, into load_report::times
 };
 
 // When the stages of a mini-batch ran, in ms since the loader was made.
@@ -62,7 +62,7 @@ struct batch_times {
   double handed = 0;            // when next() returned it; 0: not yet
 };
 
-// Of the epoch so far: of what was handed over.
+// Since begin(), resume(), or the loader was made: of what was handed over.
 struct load_report {
   std::uint64_t batches = 0, seeds = 0, vertices = 0, edges = 0;
   double ms = 0;  // since the epoch began, to the last of them

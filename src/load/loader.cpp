@@ -360,8 +360,7 @@ struct loader::impl {
     for (job& j : g) sampler.inside().finish(j.drawn->inside());
     if (g.empty() || !o.keep_times) return;
     job& first = g.front();
-    blocks::parts const& b = first.drawn->inside();
-    first.sampled = stage_of(b.begun, b.done, first.began, first.ended - first.began);
+    first.sampled = stage_of(first.drawn->inside().begun, g.back().drawn->inside().done, first.began, first.ended - first.began);
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];

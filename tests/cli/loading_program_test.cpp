@@ -237,6 +237,10 @@ TEST(loading_program, plans_before_it_loads) {
   says("d.gnr --job load --width 3 --weighted", 1, "has no weights");
   says("k.gnr --job load --width 4096 --host-budget 8MiB", 1, "k.gnr: needs about");
   says("k.gnr --job load --width 4096 --device-memory 8MiB", 1, "k.gnr: needs about");
+  // The job refuses as its plan does, before it takes anything.
+  outcome const o = at.shell("garner load k.gnr --width 16 --place simulated --host-budget 1MiB");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.err.find("garner: k.gnr: needs about"), 0u) << o.err;
 }
 
 TEST(loading_program, bench_measures_every_figure_and_report_draws_it) {
