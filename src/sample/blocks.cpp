@@ -623,6 +623,7 @@ struct block_sampler::parts::impl {
   // Of several mini-batches together: their vertices, and whose each is.
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
+  std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
   bool sized = false, sized_for_several = false;
   std::uint64_t hash_beyond;  // bytes of entries
 
@@ -638,6 +639,7 @@ struct block_sampler::parts::impl {
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
       p.far = x.on_device() && !in_device_memory(words.where());
+      if (p.far && o.device_budget) cached_arcs += p.lists.cache_first_arcs(x, *o.device_budget / map.relations, o.weighted);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
       if (!r.times.empty()) {
         p.times = r.times.data();
@@ -791,9 +793,9 @@ struct block_sampler::parts::impl {
     }
   }
   std::uint64_t bytes() const {
-    std::uint64_t n = counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() + first.bytes() +
-                      row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() + tree_time.bytes() +
-                      all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
+    std::uint64_t n = cached_arcs + counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() +
+                      first.bytes() + row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() +
+                      tree_time.bytes() + all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
     for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.keys.bytes() + t.times.bytes();
     return n;
   }
