@@ -521,7 +521,10 @@ struct loader::impl {
       ++core->asked_epochs;
       core->changed.notify_all();
     }
-    if (next_index == 0) begin_report();
+    if (next_index == 0) {
+      std::lock_guard const hold(core->mutex);
+      core->begun = steady::now();
+    }
     launch();
     std::shared_ptr<mini_batch::parts> r;
     auto const clock = steady::now();
