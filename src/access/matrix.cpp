@@ -20,7 +20,7 @@ void require_combination(place where, tier edges, access_mode how) {
 
 std::string why_not_readable_at(std::string const& name, tier edges, int device, int owner, place where) {
   if (where.kind == place_kind::device)
-    return device == where.index
+    return device == where.index || (edges == tier::host && device >= 0)  // pinned, it is mapped for all devices
                ? ""
                : fmt::format("{}: its edges are not readable at place {}; open the graph with that place, or bring_to() it there", name,
                              to_string(where));

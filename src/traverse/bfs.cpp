@@ -476,7 +476,9 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       }
       if (!current.empty())
-        bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
+        bottom_up = bottom_up                                    ? bfs_turns::stays(size.vertices, g.info.vertices)
+                    : x.on_device() && job.edges == tier::device ? bfs_turns::turns_near(size.edges, unexplored - size.edges)
+                                                                 : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
       bool is_long = false;
       if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
@@ -526,8 +528,9 @@ struct bfs_job::impl::over : bfs_job::impl {
   double top_down_ms(frontier_size const& size) const {
     traffic asked = frontier<Id>::in_closed_form(size);
     if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // what a device would say
-    return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
+    return walking * std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
   }
+  static constexpr double walking = 1.19;  // levels of 72 to 147 M arcs took so much longer than what they ask for on the link
   struct foreseen {
     traffic asked;  // to know it
     double ms;

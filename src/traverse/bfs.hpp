@@ -25,6 +25,9 @@ struct bfs_turns {
   static bool turns(N frontier_arcs, N arcs_left) {
     return frontier_arcs > arcs_left / over_above;
   }
+  // Where lists are in the device's own memory, walking them costs less beside looking for parents: equal at 290 M of 1.9 G arcs (an H200).
+  static constexpr std::uint64_t over_above_near = 6;
+  static bool turns_near(std::uint64_t frontier_arcs, std::uint64_t arcs_left) { return frontier_arcs > arcs_left / over_above_near; }
   template <class N>
   static bool stays(N frontier_vertices, N vertices) {
     return frontier_vertices > vertices / back_below;

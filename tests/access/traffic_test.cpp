@@ -175,6 +175,7 @@ TEST(matrix, says_on_which_card_edges_lie) {
   place const host{place_kind::host, 0}, first{place_kind::device, 0}, second{place_kind::device, 1};
   EXPECT_EQ(why_not_readable_at("g", tier::host, -1, -1, host), "");
   EXPECT_EQ(why_not_readable_at("g", tier::managed, 0, 0, host), "");
+  EXPECT_EQ(why_not_readable_at("g", tier::host, 0, 0, second), "");
   EXPECT_EQ(why_not_readable_at("g", tier::peer, 0, 1, first), "");
   std::string const own = why_not_readable_at("g", tier::device, 0, 0, host), peer = why_not_readable_at("g", tier::peer, 0, 1, host);
   EXPECT_NE(own.find("lie on device 0; run the job at place device 0"), std::string::npos) << own;
