@@ -141,7 +141,7 @@ class Loader:
         if (x is None) != (self.x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
             return None
         sampler = self._make_sampler() if self.sampler.lent else self.sampler
-        return _garner.Loader(sampler, self.seeds.unique().numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
+        return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
                               shuffle=False, rank=0, ranks=1)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:

@@ -333,7 +333,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
         return sampler._engine()[0] is not None
 
     def _ahead(self, seed: int) -> Iterator[Any]:
-        batches, times = self.batch_sampler, self.input_data.time
+        batches: Any = self.batch_sampler
+        times = self.input_data.time
         positions = iter(batches.sampler)
         count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
         order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
@@ -373,7 +374,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
             if name != "num_nodes" and isinstance(value, (torch.Tensor, np.ndarray)) and store.is_node_attr(name) \
                     and self.data.__cat_dim__(name, value, store) == 0 and (table := loadable(value, sampler.place)) is not None:
                 found[name] = table
-        loader = Loader(sampler, self.input_data.node.unique().numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1)
+        loader = Loader(sampler, torch.unique(self.input_data.node).numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1)
         return key + rows, loader, sampler, drawn, list(found)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -421,8 +422,8 @@ class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  #
     def collate_fn(self, index: Any) -> Any:
         return self._collate(index)
 
-    def filter_fn(self, out: Any) -> Any:
-        return _Loader.filter_fn(self, out)
+    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
+        return _Loader.filter_fn(self, out, brought)
 
     def __call__(self, index: Any) -> Any:
         return _Loader.__call__(self, index)
