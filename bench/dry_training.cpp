@@ -38,24 +38,27 @@ void held_model::hold() {
 
 namespace {
 
-// Of what the loader counted since the last look, a mini-batch of each stage.
-dry_epoch between(load_report const& a, load_report const& b, place where) {
-  auto const per = [](auto from, auto to, std::uint64_t n) { return n ? static_cast<double>(to - from) / static_cast<double>(n) : 0.0; };
-  std::uint64_t const sampled = b.sampled - a.sampled, gathered = b.gathered - a.gathered;
+// What the loader counted between two looks, onto a sum.
+void add(load_report& to, load_report const& a, load_report const& b) {
+  to.batches += b.batches - a.batches, to.seeds += b.seeds - a.seeds;
+  to.vertices += b.vertices - a.vertices, to.edges += b.edges - a.edges;
+  to.sample_ms += b.sample_ms - a.sample_ms, to.fetch_ms += b.fetch_ms - a.fetch_ms, to.gather_ms += b.gather_ms - a.gather_ms;
+  to.loader_waited_ms += b.loader_waited_ms - a.loader_waited_ms, to.caller_waited_ms += b.caller_waited_ms - a.caller_waited_ms;
+  for (std::size_t t = 0; t < tier_count; ++t) to.rows[static_cast<tier>(t)] += b.rows[static_cast<tier>(t)] - a.rows[static_cast<tier>(t)];
+  to.window_rows += b.window_rows - a.window_rows, to.fetched_rows += b.fetched_rows - a.fetched_rows;
+  to.far_bytes += b.far_bytes - a.far_bytes;
+}
+// A mini-batch of it.
+dry_epoch each_of(load_report const& all, place where) {
   dry_epoch e;
-  e.batches = b.batches - a.batches, e.seeds = b.seeds - a.seeds;
-  e.sample_ms = per(a.sample_ms, b.sample_ms, sampled);
-  e.fetch_ms = per(a.fetch_ms, b.fetch_ms, gathered);
-  e.gather_ms = per(a.gather_ms, b.gather_ms, gathered);
-  e.vertices = per(a.vertices, b.vertices, sampled), e.edges = per(a.edges, b.edges, sampled);
-  e.near_rows = per(a.rows[tier::device], b.rows[tier::device], gathered);
-  e.peer_rows = per(a.rows[tier::peer], b.rows[tier::peer], gathered);
-  (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(a.rows[tier::host], b.rows[tier::host], gathered);
-  e.window_rows = per(a.window_rows, b.window_rows, sampled);
-  e.fetched_rows = per(a.fetched_rows, b.fetched_rows, sampled);
-  e.far_bytes = per(a.far_bytes, b.far_bytes, b.fetched_rows > a.fetched_rows ? sampled : gathered);
-  e.caller_waited_ms = per(a.caller_waited_ms, b.caller_waited_ms, e.batches);
-  e.loader_waited_ms = per(a.loader_waited_ms, b.loader_waited_ms, e.batches);
+  e.batches = all.batches, e.seeds = all.seeds;
+  auto const per = [&](auto sum) { return all.batches ? static_cast<double>(sum) / static_cast<double>(all.batches) : 0.0; };
+  e.sample_ms = per(all.sample_ms), e.fetch_ms = per(all.fetch_ms), e.gather_ms = per(all.gather_ms);
+  e.vertices = per(all.vertices), e.edges = per(all.edges);
+  e.near_rows = per(all.rows[tier::device]), e.peer_rows = per(all.rows[tier::peer]);
+  (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(all.rows[tier::host]);
+  e.window_rows = per(all.window_rows), e.fetched_rows = per(all.fetched_rows), e.far_bytes = per(all.far_bytes);
+  e.caller_waited_ms = per(all.caller_waited_ms), e.loader_waited_ms = per(all.loader_waited_ms);
   return e;
 }
 
@@ -65,23 +68,27 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
   executor x(where);
   held_model model(x, o.compute_ms);
   dry_result r;
-  load_report before = l.report(), first = before;
+  load_report const first = l.report();
+  load_report before = first, timed_from = first;  // at the end of the epoch before; what comes behind it is timed
   double const begun = now_ms();
-  double epoch_begun = begun, warm_at = begun, stretch_at = begun, timed_ms = 0;
+  double epoch_begun = begun, stretch_at = begun, timed_ms = 0;
   std::uint64_t of_epoch = 0, warm_batches = 0, of_stretch = 0;
   bool warm = false;
   std::vector<double> stretches;
   auto const ends_epoch = [&](std::uint64_t epoch, double now) {
     load_report const after = l.report();
-    dry_epoch e = between(before, after, where);
+    load_report whole;
+    add(whole, before, after);
+    before = after;
+    dry_epoch e = each_of(whole, where);
     e.epoch = epoch, e.ms = now - epoch_begun;
     r.epochs.push_back(e);
     if (o.told) o.told(e);
-    before = after, of_epoch = 0;
+    of_epoch = 0;
     epoch_begun = now_ms();
   };
   auto const restart = [&](double now) {  // what came so far was to get warm
-    warm = true, warm_at = stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
+    warm = true, stretch_at = now, warm_batches = r.batches, of_stretch = 0, timed_ms = 0;
     stretches.clear();
   };
   std::uint64_t epoch = l.state().epoch;
@@ -95,7 +102,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
       if (of_stretch) stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
       ends_epoch(epoch++, now);
       of_stretch = 0, stretch_at = epoch_begun;
-      if (r.epochs.size() == 1 && !one_alone) restart(epoch_begun), first = before;
+      if (r.epochs.size() == 1 && !one_alone && (!o.batches || r.batches < *o.batches)) restart(epoch_begun), timed_from = before;
       continue;
     }
     if (o.each) o.each(*b, x);
@@ -108,7 +115,7 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     timed_ms += now - stretch_at;
     stretch_at = now, of_stretch = 0;
     if (!warm && r.epochs.empty() && r.batches == o.stretch * 2 && (o.epochs - epoch == 1 || o.batches)) {
-      first = l.report();  // which waits for what is under way
+      timed_from = l.report();  // which waits for what is under way
       restart(now_ms());
     }
   }
@@ -119,7 +126,6 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
     timed_ms += now - stretch_at;
     stretches.push_back((now - stretch_at) / static_cast<double>(of_stretch));
   }
-  r.report = l.report();
   r.warm = warm && r.batches > warm_batches;
   if (!r.warm) {  // nothing came after it
     timed_ms = now - begun, warm_batches = 0;
@@ -128,8 +134,15 @@ dry_result train_dry(loader& l, place where, dry_options const& o) {
   r.timed = r.batches - warm_batches;
   r.mean_ms = r.timed ? timed_ms / static_cast<double>(r.timed) : 0;
   r.median_ms = median(stretches);
-  r.all = between(first, r.report, where);
+  load_report const after = l.report();
+  if (!r.warm) timed_from = first;
+  load_report timed;
+  add(timed, timed_from, after);
+  r.all = each_of(timed, where);
+  r.times = after.times;
   r.all.ms = r.mean_ms * static_cast<double>(r.all.batches);
+  std::sort(r.times.begin(), r.times.end(),
+            [](batch_times const& a, batch_times const& b) { return std::pair(a.epoch, a.index) < std::pair(b.epoch, b.index); });
   return r;
 }
 

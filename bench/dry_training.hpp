@@ -31,7 +31,7 @@ class held_model {
 struct dry_epoch {
   std::uint64_t epoch = 0, batches = 0, seeds = 0;
   double ms = 0;  // from the first next() to the end of all work
-  // A mini-batch; the stages of this epoch overlap, and are ahead of it by some mini-batches.
+  // A mini-batch; stages overlap. A fetch counts with the first mini-batch of its group.
   double sample_ms = 0, fetch_ms = 0, gather_ms = 0;
   double vertices = 0, edges = 0;
   double near_rows = 0, peer_rows = 0, far_rows = 0;  // by where the table has them ...
@@ -59,7 +59,7 @@ struct dry_result {
   bool warm = false;                     // false: too few for a warm-up, so all are counted
   double mean_ms = 0, median_ms = 0;     // a mini-batch, the median of stretches
   dry_epoch all;                         // of what was timed
-  load_report report;
+  std::vector<batch_times> times;        // what the loader kept, in order
 };
 // What a loader throws comes through, after the mini-batches before it.
 dry_result train_dry(loader& l, place where, dry_options const& options);

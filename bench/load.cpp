@@ -30,6 +30,7 @@ struct setting {
   double kept = 0;
   bool peers = false, keeps_moments = false;
   std::uint32_t window = 8, multiprocessors = 16;
+  tier lists = tier::host;
 };
 
 // A graph with its table, and what all settings share.
@@ -49,18 +50,15 @@ class ground {
     scores_ = scores(g_, s).score;
   }
   load_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
-  void bring(tier edges) {
-    if (o_.where.kind == place_kind::device) g_ = bring_to(std::move(g_), o_.where, edges);
-    lists_ = edges;
-  }
-
   load_row measure(setting const& s) {
     load_row row;
     row.graph = name_, row.figure = s.figure;
-    row.lists = to_string(o_.where.kind == place_kind::device ? lists_ : tier::host), row.way = to_string(s.way);
+    bool const on_device = o_.where.kind == place_kind::device;
+    row.lists = to_string(on_device ? s.lists : tier::host), row.way = to_string(s.way);
     row.kept = s.kept, row.devices = s.peers ? o_.peers.size() : 1;
     row.window = s.window, row.multiprocessors = s.multiprocessors;
     try {
+      if (on_device) g_ = bring_to(std::move(g_), o_.where, s.lists);  // what lies there stays
       run(s, row);
     } catch (error const& e) {
       if (e.code() != errc::memory) throw;
@@ -101,22 +99,21 @@ class ground {
     row.vertices = r.all.vertices, row.edges = r.all.edges;
     row.near_rows = r.all.near_rows, row.peer_rows = r.all.peer_rows, row.far_rows = r.all.far_rows;
     row.window_rows = r.all.window_rows, row.fetched_rows = r.all.fetched_rows, row.far_bytes = r.all.far_bytes;
-    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.report.times, r.batches - r.timed, 2 * s.window);
+    if (o_.where.kind != place_kind::simulated) row.moments = moments_of(r.times, r.batches - r.timed, 2 * s.window);
   }
-  // Of `count` mini-batches behind the first `warm`.
-  static std::vector<load_moments> moments_of(std::vector<batch_times> times, std::uint64_t warm, std::uint64_t count) {
-    std::sort(times.begin(), times.end(),
-              [](batch_times const& a, batch_times const& b) { return std::pair(a.epoch, a.index) < std::pair(b.epoch, b.index); });
-    std::erase_if(times, [](batch_times const& t) { return t.handed == 0; });
+  // What ran while `count` mini-batches behind the first `warm` were gathered.
+  static std::vector<load_moments> moments_of(std::vector<batch_times> const& times, std::uint64_t warm, std::uint64_t count) {
     std::vector<load_moments> all;
-    double from = 0;
-    for (std::uint64_t i = warm; i < std::min<std::uint64_t>(times.size(), warm + count); ++i) {
+    if (times.size() <= warm) return all;
+    double const from = times[warm].gather.begin, to = times[std::min<std::uint64_t>(times.size(), warm + count) - 1].gather.end;
+    for (std::size_t i = 0; i < times.size(); ++i) {
       batch_times const& t = times[i];
-      if (i == warm) from = std::min(t.sample.begin, t.gather.begin);
       auto const span = [&](batch_times::stage const& s) {
-        return s.end > 0 ? load_span{std::max(0.0, s.begin - from), std::max(0.0, s.end - from)} : load_span{};
+        double const begin = std::max(s.begin, from), end = std::min(s.end, to);
+        return begin < end ? load_span{begin - from, end - from} : load_span{};
       };
-      all.push_back({i - warm, span(t.sample), span(t.fetch), span(t.gather), std::max(0.0, t.handed - from)});
+      load_moments const m{i, span(t.sample), span(t.fetch), span(t.gather), t.handed > from && t.handed < to ? t.handed - from : 0};
+      if (m.sample.end > 0 || m.fetch.end > 0 || m.gather.end > 0) all.push_back(m);
     }
     return all;
   }
@@ -150,7 +147,6 @@ class ground {
   memory_block table_;
   std::vector<float> scores_;
   std::vector<std::uint64_t> digests_;
-  tier lists_ = tier::host;
 };
 
 }  // namespace
@@ -184,12 +180,8 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
     };
     static constexpr load_way ways[] = {load_way::window, load_way::tiered, load_way::zero_copy, load_way::staged};
     // At the host all is near.
-    if (wanted("ways") && (on_device || host)) {
-      at.bring(tier::device);
-      add({"ways", load_way::tiered, 1, false, true});
-    }
+    if (wanted("ways") && (on_device || host)) add({"ways", load_way::tiered, 1, false, true, 8, 16, tier::device});
     if (host) return;
-    at.bring(tier::host);
     if (wanted("ways"))
       for (double const kept : {0.0, tenth})
         for (load_way const way : ways) add({"ways", way, kept, false, way == load_way::window});

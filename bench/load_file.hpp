@@ -8,14 +8,14 @@
 
 namespace garner::bench {
 
-// When the stages of a mini-batch ran, in ms since the first of those that are told.
+// When the stages of a mini-batch ran, in ms of the stretch of time that is told; 0 to 0: not in it.
 struct load_span {
   double begin = 0, end = 0;
 };
 struct load_moments {
   std::uint64_t index = 0;  // as they were handed over
   load_span sample, fetch, gather;
-  double handed = 0;
+  double handed = 0;  // to the caller; 0: not in it
 };
 
 // One setting. Numbers are of a mini-batch.
@@ -27,7 +27,7 @@ struct load_row {
   std::uint64_t batches = 0;                                                                                // that were timed
   std::optional<double> ms, ms_median, sample_ms, fetch_ms, gather_ms, caller_waited_ms, loader_waited_ms;  // none where nothing is timed
   double vertices = 0, edges = 0, near_rows = 0, peer_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0, far_bytes = 0;
-  std::vector<load_moments> moments;  // of two windows, where they were kept
+  std::vector<load_moments> moments;  // of what ran while two windows were gathered, where that was kept
   std::string skipped;                // why it was not measured; empty if it was
 
   std::optional<double> hits() const;       // of the far rows, those that the window had

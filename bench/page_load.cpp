@@ -85,8 +85,8 @@ class load_pages {
                                 percent(sum > 0 ? overlapped / sum : 0), short_number(sum), ms_text(r->caller_waited_ms));
       if (r->moments.empty()) continue;
       span_chart when{fmt::format("What ran when: {}", name),
-                      fmt::format("{} mini-batches, stages as lanes", r->moments.size()),
-                      fmt::format("ms; {}, {} mini-batches", name, r->moments.size()),
+                      "stages as lanes, while two windows were gathered",
+                      fmt::format("ms; {}, two windows", name),
                       {{"sample", {}}, {"fetch", {}}, {"gather", {}}}};
       if (f_.compute_ms > 0) when.lanes.push_back({"model", {}});
       double free = 0;
@@ -95,7 +95,7 @@ class load_pages {
           if (s.end > s.begin) when.lanes[k].spans.emplace_back(s.begin, s.end);
         };
         add(0, m.sample), add(1, m.fetch), add(2, m.gather);
-        if (f_.compute_ms <= 0) continue;
+        if (f_.compute_ms <= 0 || m.handed <= 0) continue;
         double const begin = std::max({free, m.handed, m.gather.end});
         add(3, {begin, free = begin + f_.compute_ms});
       }

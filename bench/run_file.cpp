@@ -122,7 +122,7 @@ run_file parse_run(std::string const& text, std::string const& name) {
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema)
     fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner bench traversal, tiering and gather write and nothing else (not the "
+         "{}: is not of the schema {}; report draws what garner bench traversal, tiering, gather and load write and nothing else (not the "
          "output of --json, not docs/benchmarks)",
          name, run_file::schema);
   field const f(all, "", name);

@@ -96,7 +96,6 @@ void search(bfs_arguments& a) {
   bfs_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = o.variant == bfs_variant::direction && info.directed;
-  needs.state_bytes = bfs_job::state_bytes(info, o);
   job_ground const at = a.load(from, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   if (!a.json) {

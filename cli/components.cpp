@@ -87,7 +87,6 @@ void find(components_arguments& a) {
   graph_info const& info = from.info();
   components_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
-  needs.state_bytes = components_job::state_bytes(info, o);
   job_ground const at = a.load(from, o, needs);
   if (!a.json) {
     at.say_head(", variant " + a.variant);

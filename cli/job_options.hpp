@@ -126,7 +126,10 @@ struct job_arguments {
     graph_info const& info = from.info();
     stored const in_file = stored_in(from.header());
     if (!o.edges) o.edges = automatic_tier(info, o, in_file, device_bytes_at(o.where));
+    if constexpr (std::is_same_v<Options, pagerank_options>)
+      if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.where))) o.by_degree = false;
     job_ground ground{file, info, in_file, o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
+    ground.needs.state_bytes = state_bytes(info, o);
     if (needs.in_lists) ground.making_bytes = from.making_bytes(ground.on_device());
     if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;

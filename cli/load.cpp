@@ -15,6 +15,7 @@
 #include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
+#include "plan_load.hpp"
 #include "sample/score.hpp"
 #include "verbs.hpp"
 
@@ -108,8 +109,10 @@ void load_file(run_arguments& a) {
     fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.labels, label.rows, a.file, n);
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   std::optional<tier> edges;
-  graph_handle const g =
-      a.load_lists(from, edges, n * 4 + (on_device ? kept.value_or(0) : 0), rows.rows * rows.row_bytes + label.rows * label.row_bytes);
+  if (a.lists() == list_side::in) from.want_in_lists();
+  std::uint64_t const needs =
+      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
+  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes + label.rows * label.row_bytes);
   cli::training_vertices const train = cli::training_of(g, a);
 
   // Rows: the user's, or made here.
@@ -184,7 +187,7 @@ void load_file(run_arguments& a) {
              a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
-    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:^12}\n", "", "ms of", "ms waited", "rows", "far");
+    cli::say("{:>28} | {:^26} | {:^17} | {:^39} | {:>8}\n", "", "ms of", "ms waited", "rows", "far");
     cli::say("{:>5} {:>12} {:>9} | {:>8} {:>8} {:>8} | {:>8} {:>8} | {:>10} {:>10} {:>10} {:>6} | {:>6} {:>5}\n", "epoch", "mini-batches",
              "ms", "sample", "fetch", "gather", "caller", "loader", "near", "on peers", "far", "window", "GB/s", "link");
     cli::flush_out();
@@ -216,7 +219,8 @@ void load_file(run_arguments& a) {
   try {
     r = bench::train_dry(l, where, o);
   } catch (...) {
-    keep_state();  // after the last mini-batch that was handed over
+    clear_interrupt();  // which would stop the writing too
+    keep_state();
     throw;
   }
   keep_state();

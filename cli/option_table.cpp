@@ -64,6 +64,7 @@ constexpr option_row table[] = {
     {"--damping", "D", basic, "the share that follows edges"},
     {"--tolerance", "T", basic, "stops at this L1 change of an iteration"},
     {"--iterations", "N", basic, "exactly so many"},
+    {"--by-degree", "YES", basic, "yes or no: copy near lists so that much-asked ranks lie together (default: where it pays and fits)"},
     {"--dangling", "WHAT", basic, "rank of vertices without out-edges: redistribute (default) or drop"},
     {"--personal", "FILE", basic, "file of vertex ids, each with a weight or not: where it starts and jumps to"},
 

@@ -23,7 +23,7 @@ using cli::grouped, cli::job_ground;
 using json = cli::ordered_json;
 
 struct pagerank_arguments : cli::job_arguments {
-  std::string variant = "pull", dangling, personal;
+  std::string variant = "pull", dangling, personal, by_degree;
   bool rounds = false;
   pagerank_options how;
 };
@@ -106,6 +106,9 @@ void rank_vertices(pagerank_arguments& a) {
   bool const pulls = o.variant == pagerank_variant::pull;
   if (!pulls && !a.dangling.empty()) fail(errc::usage, "--dangling goes with --variant pull; the paper's variant drops what ends nowhere");
   if (!pulls && !a.personal.empty()) fail(errc::usage, "--personal goes with --variant pull; the paper's variant starts everywhere");
+  if (!a.by_degree.empty() && a.by_degree != "yes" && a.by_degree != "no")
+    fail(errc::usage, "--by-degree '{}': say yes or no", a.by_degree);
+  if (!a.by_degree.empty()) o.by_degree = a.by_degree == "yes";
   if (!a.dangling.empty()) o.dangling = parse_dangling(a.dangling);
   if (!pulls) o.dangling = dangling_mass::drop;
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "--damping {}: say a number from 0 to less than 1", o.damping);
@@ -120,7 +123,6 @@ void rank_vertices(pagerank_arguments& a) {
   pagerank_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.in_lists = pulls && info.in_lists;
-  needs.state_bytes = pagerank_job::state_bytes(info, o);
   job_ground const at = a.load(from, o, needs);
   if (!a.json) {
     at.say_head(fmt::format(", variant {}", to_string(o.variant)));
@@ -172,6 +174,7 @@ void add_pagerank(cli::program& p) {
   v.add("--iterations", a->how.iterations, "exactly so many; emogi: at the most");
   v.add("--dangling", a->dangling);
   v.add("--personal", a->personal);
+  v.add("--by-degree", a->by_degree);
   a->add_place(v);
   a->add_l2(v);
   a->add_verify(v, "check the result with an independent step");

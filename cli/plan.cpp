@@ -13,6 +13,7 @@
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "memory/tiers.hpp"
+#include "plan_load.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/job.hpp"
 #include "traverse/plan.hpp"
@@ -31,6 +32,7 @@ struct plan_arguments {
   bool as_json = false;
   std::string device_cache;
   cli::budget_arguments budgets;
+  cli::plan_load_arguments load;
 };
 
 json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
@@ -46,7 +48,17 @@ bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
   return {host_budget().limit(), budgets.device.empty() ? budget::unlimited : parse_bytes(budgets.device)};
 }
 
+json gather_load(plan_arguments const& a) {
+  for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"},
+                                     std::pair{!a.device_cache.empty(), "--device-budget"}})
+    if (said) fail(errc::usage, "{} goes with other jobs than load; leave it out", option);
+  place const where = parse_place(a.place);
+  bytes_needed const allowed = allowed_by(a.budgets, where);
+  return cli::plan_of_load(a.load, a.file, where, a.tier, a.access, allowed.host, allowed.device);
+}
+
 json gather(plan_arguments const& a) {
+  a.load.require_unset(a.job);
   job_options o = default_options(parse_job(a.job));
   if (!a.variant.empty()) set_variant(o, a.variant);
   place const where = parse_place(a.place);
@@ -68,6 +80,8 @@ json gather(plan_arguments const& a) {
   require_runnable(a.file, info, o);
   tier const edges = cli::chooses_tier(a.tier) ? automatic_tier(info, o, kept, allowed.device) : parse_tier(a.tier);
   std::visit([&](auto& job) { job.edges = edges; }, o);
+  if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && !room_by_degree(info, *ranks, kept, allowed.device))
+    ranks->by_degree = false;
   auto const planned = [&](std::uint64_t const* offsets) {
     job_plan p = make_plan(info, o, kept, offsets, offsets);
     if (from.makes_in_lists()) p.rows.push_back({"in-lists, being made", tier::host, from.making_bytes(where.kind == place_kind::device)});
@@ -213,7 +227,7 @@ void add_plan(cli::program& p) {
   auto const a = std::make_shared<plan_arguments>();
   cli::verb& v = p.add("plan", "what a job will take, what crosses the link and how long, before it is loaded");
   v.add("FILE", a->file).required();
-  v.add("--job", a->job).required();
+  v.add("--job", a->job, "bfs, sssp, components, pagerank, or load: mini-batches of a training with their rows").required();
   v.add("--place", a->place, "host, device, device:N or simulated; a device need not be there");
   v.add("--access", a->access);
   v.add("--tier", a->tier);
@@ -222,12 +236,16 @@ void add_plan(cli::program& p) {
   v.add("--json", a->as_json);
   v.add("--device-budget", a->device_cache, "bytes of far data cached on the device (default: a tenth of the edge list)");
   a->budgets.add(v, true);
+  a->load.add(v);
   v.ends_with(
       "Ends with 1 where the job does not fit, with the words that the job would say.\n"
-      "Example: garner plan kron26.gnr --job pagerank --device-budget 1GiB");
+      "Examples: garner plan kron26.gnr --job pagerank --device-budget 1GiB\n"
+      "          garner plan kron26.gnr --job load --width 128 --budget 10%");
   v.runs([a] {
-    json const all = gather(*a);
+    bool const loads = a->job == "load";
+    json const all = loads ? gather_load(*a) : gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));
+    else if (loads) cli::print_plan_of_load(all);
     else print(all);
     cli::flush_out();
     if (!all["fits"].get<bool>()) fail(errc::memory, "{}", text(all["why_not"]));

@@ -10,6 +10,7 @@
 #include "load/order.hpp"
 #include "loading.hpp"
 #include "memory/budget.hpp"
+#include "plan_load.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -32,7 +33,13 @@ void sample_file(cli::loading_arguments& a) {
   a.budgets.apply(where);
   graph_source from(a.file);
   std::optional<tier> edges;
-  graph_handle const g = a.load_lists(from, edges, from.info().vertices * 4, 0);
+  if (a.lists() == list_side::in) from.want_in_lists();
+  cli::load_arguments one;  // as a loader without rows, of one mini-batch at a time
+  static_cast<cli::loading_arguments&>(one) = a;
+  one.window = one.ahead = 1, one.way = "tiered";
+  std::uint64_t const needs =
+      cli::near_bytes(cli::question_of(one, from, {}, where.kind == place_kind::device ? cli::device_limit(where) : 0));
+  graph_handle const g = a.load_lists(from, edges, needs + (where.kind == place_kind::device ? (from.info().vertices + 1) * 8 : 0), 0);
   cli::training_vertices const train = cli::training_of(g, a);
   std::uint64_t const seeds = train.positions.size(), batches = (seeds + a.batch - 1) / a.batch;
   block_options const options = a.blocks();

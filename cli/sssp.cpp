@@ -102,7 +102,6 @@ void search(sssp_arguments& a) {
   sssp_job::require_runnable(a.file, info, o);
   cli::job_needs needs;
   needs.weights = true;
-  needs.state_bytes = sssp_job::state_bytes(info, o);
   job_ground const at = a.load(from, o, needs);
   cli::sources_chosen const sources = a.choose_sources(at.g);
   sssp_job job(at.g, o);

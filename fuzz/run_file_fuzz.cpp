@@ -6,15 +6,33 @@
 #include "bench/page.hpp"
 #include "garner/error.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+namespace {
+
+template <class F>
+void refused_or_drawn(F page_of_text) {
   using namespace garner;
   try {
-    bench::run_file const run = bench::parse_run(std::string(reinterpret_cast<char const*>(data), size), "run.json");
-    std::string const page = bench::page_of({{"run.json", run}});
+    std::string const page = page_of_text();
     if (page.find("<script") != std::string::npos || page.find("<img") != std::string::npos) std::abort();
-    bench::parse_run(bench::to_json(run), "again");  // what is read can be written
   } catch (error const& e) {
     if (e.code() != errc::input) std::abort();
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  using namespace garner;
+  std::string const text(reinterpret_cast<char const*>(data), size);
+  refused_or_drawn([&] {
+    bench::run_file const run = bench::parse_run(text, "run.json");
+    bench::parse_run(bench::to_json(run), "again");  // what is read can be written
+    return bench::page_of({{"run.json", run}});
+  });
+  refused_or_drawn([&] {
+    bench::load_file const loads = bench::parse_loads(text, "loads.json");
+    bench::parse_loads(bench::to_json(loads), "again");
+    return bench::page_of({}, {}, {}, {{"loads.json", loads}});
+  });
   return 0;
 }

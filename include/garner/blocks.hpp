@@ -35,7 +35,8 @@ struct block_options {
   bool induced = false;                   // then, instead of what was drawn, all edges among the vertices that were
   access_mode access = access_mode::aligned;
   std::optional<tier> lists;  // where the lists lie; unset: where they are
-  // Bytes of lists kept near the device, those that are read most: unset: none where the graph was brought there with them.
+  // Bytes of far lists that are kept near a device: the first ones, which are those that are read most where the graph is ordered by degree
+  // or score (reorder_graph). Unset: none.
   std::optional<std::uint64_t> device_budget;
 };
 

@@ -58,25 +58,23 @@ struct batch_times {
     double begin = 0, end = 0;
   };
   std::uint64_t epoch = 0, index = 0;
-  stage sample, fetch, gather;  // fetch: of the group that this one is the first of; else both 0
+  stage sample, fetch, gather;  // sample, fetch: of the group that this one is the first of; else 0
   double handed = 0;            // when next() returned it; 0: not yet
 };
 
-// Since begin(), resume(), or the loader was made.
+// Since begin(), resume(), or the loader was made: of what was handed over.
 struct load_report {
-  std::uint64_t batches = 0, seeds = 0;  // handed over
-  // So many of these the figures of stages are of: of all that have happened.
-  std::uint64_t sampled = 0, gathered = 0, vertices = 0, edges = 0;
-  double ms = 0;  // since the epoch began, to the last mini-batch that was handed over
+  std::uint64_t batches = 0, seeds = 0, vertices = 0, edges = 0;
+  double ms = 0;  // since the epoch began, to the last of them
   // What each stage took, by the device's clock where it runs on one; they overlap.
   double sample_ms = 0, fetch_ms = 0, gather_ms = 0;
   double loader_waited_ms = 0;     // the loader, for the caller to give mini-batches back
   double caller_waited_ms = 0;     // the caller, in next()
-  rows_by_tier rows;               // handed over, by where the tables have them
+  rows_by_tier rows;               // by where the tables have them
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
-  std::vector<batch_times> times;  // of the first loader_options::keep_times that were gathered
+  std::vector<batch_times> times;  // of the first loader_options::keep_times
 };
 
 // An epoch whose seeds and order are the caller's own.

@@ -35,9 +35,13 @@ struct pagerank_options {
   // pull only:
   dangling_mass dangling = dangling_mass::redistribute;
   std::vector<std::pair<std::uint64_t, double>> personal;  // user ids and weights: where it starts and jumps to; empty: anywhere alike
-  std::uint64_t l2_bytes = 0;                              // simulated runs: an L2 of this size before the link; 0: none
-  bool check_certificate = false;                          // verify each run
-  std::uint64_t block_bytes = 64u << 20;                   // access copied: bytes of lists (and weights) sent at once
+  // pull, of plain lists with 4-byte ids: a copy of the lists in which vertices stand by degree, so that what is looked up most lies
+  // together. Unset: where the lists lie in the device's memory, degrees differ, so many iterations may come that it pays, and there is
+  // room. On a device it takes lists that lie there.
+  std::optional<bool> by_degree;
+  std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
+  bool check_certificate = false;         // verify each run
+  std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
 };
 
 struct pagerank_round {

@@ -90,7 +90,7 @@ peer_link peer_of(int reader, int owner);  // nothing is changed; a device reads
 void enable_peer(int reader, int owner);   // from now on kernels of `reader` may read it; again is harmless
 
 // Streams and events (opaque). A stream belongs to its device; nothing here synchronises but wait() and the blocking copy.
-void* make_stream(int index);
+void* make_stream(int index, bool urgent = false);  // urgent: its blocks start before those of other streams
 void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
@@ -100,9 +100,6 @@ void order_after(int index, void* stream, void* event);  // what is given from h
 double elapsed_ms(void* first, void* last);              // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
-// How many bytes the second-level cache brings from the device's memory where fewer were asked for (a hint; 64 unless said). Sets it and
-// returns what it was; 0 where that is not known.
-std::size_t fetch_bytes(int index, std::size_t bytes) noexcept;
 void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait
 
@@ -121,22 +118,6 @@ class kernel_loader {
 
  private:
   std::jthread thread_;
-};
-
-// While it lives, random reads of the device's memory bring a sector each and not its neighbour too. index < 0: nothing.
-class small_fetches {
- public:
-  static constexpr std::size_t bytes = 32;
-  explicit small_fetches(int index) : index_(index), before_(index < 0 ? 0 : fetch_bytes(index, bytes)) {}
-  ~small_fetches() {
-    if (before_) fetch_bytes(index_, before_);
-  }
-  small_fetches(small_fetches const&) = delete;
-  small_fetches& operator=(small_fetches const&) = delete;
-
- private:
-  int index_;
-  std::size_t before_;
 };
 
 struct named_range {

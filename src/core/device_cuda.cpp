@@ -392,11 +392,13 @@ void enable_peer(int reader, int owner) {
   if (status != cudaErrorPeerAccessAlreadyEnabled) check(status, "cudaDeviceEnablePeerAccess");
 }
 
-void* make_stream(int index) {
+void* make_stream(int index, bool urgent) {
   require(index);
   use(index);
   cudaStream_t s;
-  GARNER_CALL(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  int least = 0, most = 0;
+  GARNER_CALL(cudaDeviceGetStreamPriorityRange(&least, &most));
+  GARNER_CALL(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, urgent ? most : least));
   return s;
 }
 void free_stream(int index, void* stream) noexcept {
@@ -490,15 +492,6 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
       }) {}
 kernel_loader::~kernel_loader() = default;
 
-std::size_t fetch_bytes(int index, std::size_t bytes) noexcept {
-  std::size_t before = 0;
-  if (cudaSetDevice(index) != cudaSuccess || cudaDeviceGetLimit(&before, cudaLimitMaxL2FetchGranularity) != cudaSuccess ||
-      cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, bytes) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
-  return before;
-}
 void wait_all(int index) noexcept {
   if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
 }

@@ -37,7 +37,7 @@ void* open_memory(memory_handle const&, int) { refuse(); }
 void close_memory(int, void*) noexcept {}
 peer_link peer_of(int, int) { refuse(); }
 void enable_peer(int, int) { refuse(); }
-void* make_stream(int) { refuse(); }
+void* make_stream(int, bool) { refuse(); }
 void free_stream(int, void*) noexcept {}
 void* make_event(int) { refuse(); }
 void free_event(int, void*) noexcept {}
@@ -47,7 +47,6 @@ void order_after(int, void*, void*) { refuse(); }
 double elapsed_ms(void*, void*) { refuse(); }
 void copy(int, void*, void*, void const*, std::size_t) { refuse(); }
 void fill(int, void*, void*, int, std::size_t) { refuse(); }
-std::size_t fetch_bytes(int, std::size_t) noexcept { return 0; }
 void wait_all(int) noexcept {}
 void register_kernel(void const*) {}
 kernel_loader::kernel_loader(int, std::function<void()>) {}

@@ -28,6 +28,12 @@ executor::executor(executor const& shared, beside) : where_(shared.where_), shar
   stream_ = own_stream_ = share_ ? share_->make_stream(true) : device::make_stream(where_.index);
 }
 
+executor::executor(executor const& other, urgent) : where_(other.where_), sink_(other.sink_) {
+  if (!on_device()) return;
+  multiprocessors_ = other.multiprocessors_;
+  stream_ = own_stream_ = device::make_stream(where_.index, true);
+}
+
 executor::~executor() {
   if (!on_device()) return;
   if (scratch_) {

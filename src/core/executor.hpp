@@ -52,6 +52,9 @@ class executor {
   // On what such a share leaves to others: work that runs beside it.
   struct beside {};
   executor(executor const& shared, beside);
+  // On the same device, a stream of its own: what is given here starts as soon as there is room, before what others wait to start.
+  struct urgent {};
+  executor(executor const& other, urgent);
   ~executor();
   executor(executor const&) = delete;
   executor& operator=(executor const&) = delete;

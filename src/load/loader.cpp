@@ -256,7 +256,7 @@ struct loader::impl {
     bool ends = false;                                 // the epoch
     std::vector<std::shared_ptr<fetch_span>> fetched;  // of the first of a group, a table
     std::vector<std::shared_ptr<fetch_span>> comes_after;
-    double began = 0;  // to be sampled, by the host's clock
+    double began = 0, ended = 0;  // the group's sampling was given, by the host's clock; of its first
     batch_times::stage sampled{};
   };
   using group = std::vector<job>;
@@ -378,19 +378,19 @@ struct loader::impl {
         x.wait();
         for (std::uint64_t i = 0; i < j.count; ++i) at[i] = all_times[static_cast<std::size_t>(positions[i])];
       }
-      j.began = since_made();
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
       sampler.inside().prepare(j.drawn->inside(), (own ? own->draws : j.order->epoch * a_epoch) + j.index, {&seeds, 1}, at.empty());
       together.push_back(&j.drawn->inside());
     }
+    double const began = since_made();
     sampler.inside().give(together);
+    if (!g.empty()) g.front().began = began, g.front().ended = since_made();
   }
   void finish(group& g) {
-    for (job& j : g) {
-      sampler.inside().finish(j.drawn->inside());
-      blocks::parts const& b = j.drawn->inside();
-      if (o.keep_times) j.sampled = stage_of(b.begun, b.done, j.began, b.ms);
-    }
+    for (job& j : g) sampler.inside().finish(j.drawn->inside());
+    if (g.empty() || !o.keep_times) return;
+    job& first = g.front();
+    first.sampled = stage_of(first.drawn->inside().begun, g.back().drawn->inside().done, first.began, first.ended - first.began);
   }
   id_span ids_of(job const& j, std::size_t table) const {
     loaded_table const& t = tables[table];
@@ -520,7 +520,7 @@ struct loader::impl {
     r.ready.wait();
     load_report& all = core->report;
     blocks::parts const& b = r.drawn->inside();
-    all.sample_ms += b.ms, ++all.sampled;
+    all.sample_ms += b.ms;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
     all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
@@ -530,7 +530,6 @@ struct loader::impl {
       all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
       all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
-    ++all.gathered;
     for (std::size_t k = 0; k < tables.size(); ++k) {
       std::uint64_t const* const rows = r.counts_here.data() + k * tier_count;
       for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
@@ -585,8 +584,7 @@ struct loader::impl {
         return {};
       }
       next_index = r->index + 1;
-      r->handed = true;
-      r->times.handed = since_made();
+      r->handed = true, r->times.handed = since_made();
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }

@@ -212,6 +212,8 @@ struct begin_hop {
 struct tally : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
+    constexpr std::uint64_t ahead = 16;
+    if (std::is_same_v<Team, team<lanes::host>> && i + ahead < c[map.drawing(to)]) ask_soon(offsets + to_ids[first_drawing() + i + ahead]);
     auto const v = static_cast<std::uint64_t>(to_ids[first_drawing() + i]);
     std::uint64_t const degree = offsets[v + 1] - offsets[v];
     drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(fanout < 0    ? degree
@@ -403,6 +405,7 @@ struct fetch : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     if (c[map.over]) return;
+    if constexpr (std::is_same_v<Team, team<lanes::host>>) look_ahead(k);
     std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
     auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
     auto const mine = static_cast<std::uint32_t>(base() + i);
@@ -411,6 +414,17 @@ struct fetch : hop_of_relation {
       row[i] = static_cast<std::int64_t>(u);
       atomic_min(places.place + places.insert(u, tree, batch), mine);
     });
+  }
+  // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
+  // thousands under way.
+  void look_ahead(std::uint64_t k) const {
+    constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
+    if (lists.targets.packed || places.keys) return;
+    std::uint64_t const items = c[map.items];
+    if (k + lists_ahead < items) ask_soon(lists.targets.data + edge[k + lists_ahead]);
+    if (k + places_ahead >= items) return;
+    std::uint64_t const i = k + places_ahead;
+    ask_soon(places.place + places.find(lists.targets.data[edge[i]], 0, batch_of_edge(i)));
   }
 };
 struct mark_first : hop_of_relation {
@@ -609,6 +623,7 @@ struct block_sampler::parts::impl {
   // Of several mini-batches together: their vertices, and whose each is.
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
+  std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
   bool sized = false, sized_for_several = false;
   std::uint64_t hash_beyond;  // bytes of entries
 
@@ -624,6 +639,7 @@ struct block_sampler::parts::impl {
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
       p.far = x.on_device() && !in_device_memory(words.where());
+      if (p.far && o.device_budget) cached_arcs += p.lists.cache_first_arcs(x, *o.device_budget / map.relations, o.weighted);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
       if (!r.times.empty()) {
         p.times = r.times.data();
@@ -777,9 +793,9 @@ struct block_sampler::parts::impl {
     }
   }
   std::uint64_t bytes() const {
-    std::uint64_t n = counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() + first.bytes() +
-                      row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() + tree_time.bytes() +
-                      all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
+    std::uint64_t n = cached_arcs + counters.bytes() + at.bytes() + rank.bytes() + keys.bytes() + spare_keys.bytes() + drawn.bytes() +
+                      first.bytes() + row.bytes() + col.bytes() + edge.bytes() + sifted_col.bytes() + sifted_edge.bytes() +
+                      tree_time.bytes() + all_ids.bytes() + all_batches.bytes() + inside.bytes() + ranks.bytes();
     for (type_parts const& t : types) n += t.place.bytes() + t.hashed.bytes() + t.keys.bytes() + t.times.bytes();
     return n;
   }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/event.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -72,7 +73,7 @@ struct newly_visited {
 
 // What a bottom-up level did so far. Kernels read it too, so that one tells the next whether it is worth its time.
 struct level_counts {
-  std::uint64_t open;            // vertices whose cached neighbours did not answer, and who have neighbours beside them
+  std::uint64_t open, taken;     // vertices whose cached neighbours did not answer, and who have others; so many are looked for
   std::uint64_t tried, claimed;  // cached neighbours of the sample: looked at, and open until then
 };
 // What teams asked for, a line of memory to itself: millions of them adding to one would take turns.
@@ -112,7 +113,7 @@ struct ask_cached_neighbours {
   std::uint32_t const* current;  // bit v: v is in the frontier
   std::uint32_t *visited, *open;
   Id *parent, *list;
-  std::uint64_t words;
+  std::uint64_t from, words;  // asked are the vertices of words [from, words)
   cached_neighbours_view cached_neighbours;
   level_counts* counts;
   static constexpr std::uint64_t block = 8;  // words a team
@@ -130,7 +131,7 @@ struct ask_cached_neighbours {
   }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t b) const {
-    std::uint64_t const first = b * block, last = smaller(words, first + block);
+    std::uint64_t const first = from + b * block, last = smaller(words, first + block);
     std::uint32_t open_of[block] = {};
     std::uint64_t left = 0;
     for (std::uint64_t k = 0; k < block; ++k) {
@@ -263,17 +264,30 @@ struct foresee_search {
   }
 };
 
-// Last: whoever is still open looks, a team each, so that nobody waits for another's list.
+// Last: whoever is still open looks, a team each, so that nobody waits for another's list. Lists differ much in how long one looks: with a
+// share of them each, teams would drift apart over all pages, and whoever fell behind would be waited for. So they take the next one.
 template <class Id, bool Packed>
 struct search_parents {
   look_for_parent<Id, Packed> look;
   Id const* list;
   std::uint32_t* visited;
   Id* parent;
-  asked_slot* slots;  // null: nobody asks
+  asked_slot* slots;     // null: nobody asks
+  level_counts* counts;  // of which the next one is taken; null: item i looks for number i alone
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    if (!counts) return one(t, i);
+    while (true) {
+      std::uint64_t next = 0;
+      t.once([&] { next = atomic_add(&counts->taken, std::uint64_t{1}); });
+      next = t.sum_of_lanes(next);
+      if (next >= counts->open) return;
+      one(t, next);
+    }
+  }
+  template <class Team>
+  GARNER_HD void one(Team t, std::uint64_t i) const {
     std::uint64_t const v = list[i];
     if (has_bit(visited, v)) return;  // a neighbour of those cached for another found it
     run_traffic asked;
@@ -364,6 +378,8 @@ struct bfs_job::impl::over : bfs_job::impl {
   buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
   buffer<asked_slot> slots;
+  executor searching;  // far lists, while cached neighbours are asked
+  event asked_part, searched;
   link_rates const rates;
   csr_view<Id> out;
   frontier<Id> front;
@@ -381,12 +397,15 @@ struct bfs_job::impl::over : bfs_job::impl {
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
         cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
-        counts(x.near(), 1, x.device(), "counters"),
+        counts(x.near(), turns ? parts_asked : 1, x.device(), "counters"),
         slots(x.near(), asked_slots, x.device(), "counters"),
+        searching(x, executor::urgent{}),
         rates(rates_here(x)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
-        few(x, g.info, queues_small(o), job.costs(out)) {}
+        few(x, g.info, queues_small(o), job.costs(out)) {
+    if (turns) names_hubs();  // found out before the clock starts
+  }
 
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -459,19 +478,21 @@ struct bfs_job::impl::over : bfs_job::impl {
       if (!current.empty())
         bottom_up = bottom_up ? bfs_turns::stays(size.vertices, g.info.vertices) : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
+      bool is_long = false;
       if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
         double const top_down = top_down_ms(size);
-        if (bottom_up || top_down > long_ms) {
+        is_long = top_down > long_ms;
+        if (bottom_up || is_long) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
           each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
-          if (top_down > long_ms) {
+          if (is_long) {
             auto const [asked, ms] = bottom_up_ms(each, unexplored - size.edges);
             r.link += asked;
             bottom_up = ms < top_down;
           }
         }
       }
-      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each);
+      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -511,7 +532,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     traffic asked;  // to know it
     double ms;
   };
-  // Looking through what is near takes as long as there is much left.
+  // Looking through what is near takes as long as there is much left; most of it while lists are searched.
   foreseen bottom_up_ms(std::uint32_t each, std::uint64_t unexplored) {
     graph_info const& info = job.g.info;
     std::uint64_t const words = visited.size(), part = std::max<std::uint64_t>(1, words / words_to_try);
@@ -534,7 +555,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     traffic all = asked;
     for (auto& requests : all.requests) requests *= part;
     double const rest = static_cast<double>(unexplored) / std::max(1.0, static_cast<double>(info.edges));
-    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + rest);
+    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + rest) / (names_hubs() ? 4 : 1);
     return {x.on_device() ? asked : traffic{}, near + std::max(predicted_ms(all, rates), pages_ms(lists, list_bytes()))};
   }
   static constexpr std::uint64_t words_to_try = 4096;
@@ -549,24 +570,51 @@ struct bfs_job::impl::over : bfs_job::impl {
     return size;
   }
   // `unreached` vertices have `unexplored` arcs at the most: hosts know so much without asking the device.
-  void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each) {
+  void search(std::uint64_t in_frontier, std::uint64_t unreached, std::uint64_t unexplored, std::uint32_t each, bool is_long) {
     if (x.where().kind == place_kind::host && !cached_per_vertex) return job.g.info.packed ? by_words<true>() : by_words<false>();
     clear_counts();
-    cached_neighbours_view const near(cached_neighbours.data(), job.g.info.vertices, cached_per_vertex);
-    // Who is still open has one neighbour more than cached neighbours.
-    ask_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
-    if (job.g.info.packed) search_lists<true>(unreached, 1);
-    else search_lists<false>(unreached, each);
-  }
-  void ask_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
+    if (job.g.info.packed) each = 1;
+    if (is_long && names_hubs()) return search_in_parts(unreached, each);
     std::uint64_t const words = visited.size();
+    ask_near(0, words, 0);
+    // Who is still open has one neighbour more than cached neighbours.
+    cached_neighbours_view const near = cached();
+    push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
+    search_lists(x, 0, words, 0, unreached, each);
+  }
+  // Far lists keep the link busy and few multiprocessors, asking near memory the multiprocessors and no link. So the open of a part of the
+  // vertices search while the next part is asked: by as many teams as fill the link, which go first wherever there is room.
+  static constexpr std::uint64_t parts_asked = 8;
+  static constexpr unsigned searching_blocks = 4;  // of 256 threads, a multiprocessor
+  void search_in_parts(std::uint64_t unreached, std::uint32_t each) {
+    std::uint64_t const words = visited.size(), block = ask_cached_neighbours<Id>::block,
+                        part = (words / parts_asked + block) / block * block;
+    std::uint64_t k = 0;
+    for (std::uint64_t from = 0; from < words; from += part, ++k) {
+      std::uint64_t const to = std::min(words, from + part);
+      ask_near(from, to, k);
+      asked_part.record(x);
+      asked_part.before(searching);
+      search_lists(searching, from, to, k, unreached, each);
+    }
+    searched.record(searching);
+    searched.before(x);
+  }
+  cached_neighbours_view cached() const { return {cached_neighbours.data(), job.g.info.vertices, cached_per_vertex}; }
+  // Whether cached neighbours name hubs, so that nobody asks them the other way: all name the same.
+  bool names_hubs() { return cached_per_vertex && (job.g.info.directed || !detail::spreads(job)); }
+  void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part) {
     using ask = ask_cached_neighbours<Id>;
-    for_each_item<32>(x, (words + ask::block - 1) / ask::block,
-                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(), front.spare_ids(), words,
-                          near, counts.data()});
+    for_each_item<32>(x, (to - from + ask::block - 1) / ask::block,
+                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(),
+                          front.spare_ids() + from * 32, from, to, cached(), counts.data() + part},
+                      access_mode::aligned, to - from < visited.size());
+  }
+  void push_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     // Cached neighbours are in-neighbours, so only in an undirected graph they are out-neighbours too.
-    std::uint64_t const least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
-    if (!cached_per_vertex || job.g.info.directed || most_open < least) return;
+    std::uint64_t const words = visited.size(),
+                        least = std::max(least_to_push, in_frontier * cached_per_vertex / push_cached_neighbours<Id>::tries_worth_a_claim);
+    if (!cached_per_vertex || names_hubs() || most_open < least) return;
     for (bool sample : {true, false})
       for_each_item<32>(x, sample ? (words + push_cached_neighbours<Id>::sample_of - 1) / push_cached_neighbours<Id>::sample_of : words,
                         push_cached_neighbours<Id>{current.data(), front.spare_words(), visited.data(), parent.data(), job.g.info.vertices,
@@ -578,15 +626,26 @@ struct bfs_job::impl::over : bfs_job::impl {
     if constexpr (!Packed || sizeof(Id) == 4)
       for_each_item<8>(x, visited.size(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, visited.data(), parent.data()});
   }
+  // Those of words [from, to) who are open.
+  void search_lists(executor& on, std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint64_t unreached, std::uint32_t each) {
+    if (job.g.info.packed) search_lists_as<true>(on, from, to, part, unreached, each);
+    else search_lists_as<false>(on, from, to, part, unreached, each);
+  }
   template <bool Packed>
-  void search_lists(std::uint64_t unreached, std::uint32_t each) {
-    if constexpr (!Packed || sizeof(Id) == 4)
-      for_each_item<8>(x, item_count{&counts.data()->open, unreached},
-                       search_parents<Id, Packed>{{job.in_view<Id>(), current.data(), each},
-                                                  front.spare_ids(),
-                                                  visited.data(),
-                                                  parent.data(),
-                                                  x.on_device() ? slots.data() : nullptr});
+  void search_lists_as(executor& on, std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint64_t unreached,
+                       std::uint32_t each) {
+    if constexpr (!Packed || sizeof(Id) == 4) {
+      level_counts* const open = counts.data() + part;
+      // A simulated run hears who reads side by side where each has a team.
+      bool const take = x.where().kind != place_kind::simulated;
+      std::uint64_t const most = std::min(unreached, (to - from) * 32), blocks = &on == &x ? 8 : searching_blocks,
+                          teams = x.on_device() ? blocks * 256 / 8 * static_cast<unsigned>(x.multiprocessors()) : 256;
+      search_parents<Id, Packed> const body{
+          {job.in_view<Id>(), current.data(), each}, front.spare_ids() + from * 32, visited.data(), parent.data(),
+          x.on_device() ? slots.data() : nullptr,    take ? open : nullptr};
+      if (take) for_each_item<8>(on, std::min(most, teams), body);
+      else for_each_item<8>(on, item_count{&open->open, most}, body);
+    }
   }
 
   template <class T>

@@ -229,7 +229,7 @@ GARNER_HD inline span<T> moved(span<T> r, T const* copy, std::uint64_t place, st
 }
 
 // The walk of a frontier: visit.enter(item), where it has that, then visit(team, item, target, arc) for every arc; weighted visits say too
-// what they will touch, visit.look_ahead(target).
+// what they will touch, visit.look_ahead(target), and may come in two steps: visit.act(team, target, visit.see(item, target, weight, arc)).
 template <class Id, class Visit, bool Packed>
 struct walk {
   csr_view<Id> g;
@@ -256,8 +256,14 @@ struct walk {
             std::uint64_t const place = near_lists.place_of(t, g.offsets, at.first);
             arcs = moved(arcs, near_lists.targets, place, begin), weights = moved(weights, near_lists.weights, place, begin);
           }
-        t.each(
-            arcs, weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { here(t, at, u, w, arc); }, [&](Id u) { here.look_ahead(u); });
+        auto const ahead = [&](Id u) { here.look_ahead(u); };
+        if constexpr (requires { typename Visit::sight; })
+          t.each(
+              arcs, weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { return here.see(at, u, w, arc); },
+              [&](Id u, typename Visit::sight const& seen) { here.act(t, u, seen); }, ahead);
+        else
+          t.each(
+              arcs, weights, [&](Id u, std::uint32_t w, std::uint64_t arc) { here(t, at, u, w, arc); }, ahead);
       } else t.each(arcs, [&](Id u, std::uint64_t arc) { here(t, at, u, arc); });
     }
   }

@@ -96,8 +96,7 @@ struct job_setting {
          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
 
-  // The device whose memory the edges fill too, so that look-ups of the state compete with nothing but themselves; -1: none.
-  int all_near() const { return x.on_device() && edges == tier::device ? x.device() : -1; }
+  bool all_near() const { return x.on_device() && edges == tier::device; }  // the edges too
 
   // Before the clock starts: what was asked for is done, nothing is counted yet, and managed pages are at home, else a second run would
   // measure the device's own memory.

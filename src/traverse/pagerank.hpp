@@ -28,7 +28,10 @@ class pagerank_job {
   std::vector<float> ranks();  // of the last run, by internal id
 
   static void require_runnable(std::string const& name, graph_info const& info, pagerank_options const& options);  // as bfs_job's
-  static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);  // near memory, at the most
+  // Near memory, at the most: with the copy by degree where there may be one.
+  static std::uint64_t state_bytes(graph_info const& info, pagerank_options const& options);
+  // Whether lists are copied by degree, as far as the header tells; a job that was not asked for it also looks at degrees and room.
+  static bool may_copy_by_degree(graph_info const& info, pagerank_options const& options);
 
  private:
   struct impl;

@@ -33,20 +33,6 @@ setting setting_of(job_options const& o) {
   return std::visit([](auto const& j) { return setting{j.where, j.access, j.edges.value_or(default_tier(j.where, j.access))}; }, o);
 }
 
-std::uint64_t state_bytes(graph_info const& info, job_options const& o) {
-  switch (kind_of(o)) {
-    case job_kind::bfs:
-      return bfs_job::state_bytes(info, std::get<bfs_options>(o));
-    case job_kind::sssp:
-      return sssp_job::state_bytes(info, std::get<sssp_options>(o));
-    case job_kind::components:
-      return components_job::state_bytes(info, std::get<components_options>(o));
-    case job_kind::pagerank:
-      break;
-  }
-  return pagerank_job::state_bytes(info, std::get<pagerank_options>(o));
-}
-
 traffic as_traffic(run_traffic const& r) {
   traffic t;
   for (std::size_t k = 0; k < 4; ++k) t.requests[k] = r.requests[k];
@@ -244,6 +230,20 @@ void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
 }
 
 }  // namespace
+
+std::uint64_t state_bytes(graph_info const& info, job_options const& o) {
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return bfs_job::state_bytes(info, std::get<bfs_options>(o));
+    case job_kind::sssp:
+      return sssp_job::state_bytes(info, std::get<sssp_options>(o));
+    case job_kind::components:
+      return components_job::state_bytes(info, std::get<components_options>(o));
+    case job_kind::pagerank:
+      break;
+  }
+  return pagerank_job::state_bytes(info, std::get<pagerank_options>(o));
+}
 
 std::string_view to_string(job_kind kind) {
   switch (kind) {
@@ -476,11 +476,18 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   return p;
 }
 
+bool room_by_degree(graph_info const& info, pagerank_options const& o, stored const& s, std::uint64_t device_bytes) {
+  if (device_bytes == budget::unlimited || !pagerank_job::may_copy_by_degree(info, o)) return true;
+  return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16;
+}
+
 tier automatic_tier(graph_info const& info, job_options const& asked, stored const& s, std::uint64_t device_bytes) {
   job_options o = asked;
   place where;
   access_mode access{};
   std::visit([&](auto& job) { where = job.where, access = job.access, job.edges = tier::device, job.device_budget = 0; }, o);
+  // What nobody asked for keeps no lists out.
+  if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = ranks->by_degree.value_or(false);
   tier const otherwise = default_tier(where, access);
   if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
   if (device_bytes == budget::unlimited) return otherwise;  // nothing is known of it

@@ -104,10 +104,13 @@ struct job_plan {
 // `offsets` and `in_offsets` (of a directed graph's in-lists, where the job reads them) may be null: not read.
 job_plan make_plan(graph_info const& info, job_options const& o, stored const& s = {}, std::uint64_t const* offsets = nullptr,
                    std::uint64_t const* in_offsets = nullptr);
+std::uint64_t state_bytes(graph_info const& info, job_options const& o);  // of the job: near memory, at the most
 bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
 // Where the edges belong where nobody said, with `device_bytes` free: in the device's memory if they fit there beside the job's state;
 // else, and where the job repeats the paper (its variant, or an access other than aligned), where default_tier says.
 tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);
+// Whether the copy of the lists by degree fits too, where PageRank may make one that nobody asked for.
+bool room_by_degree(graph_info const& info, pagerank_options const& o, stored const& s, std::uint64_t device_bytes);
 // Which of the two the job reads: the lists of who leads to a vertex, kept apart from the others.
 bool reads_in_lists(graph_info const& info, job_options const& o);
 

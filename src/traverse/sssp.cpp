@@ -65,13 +65,23 @@ struct relax {
     if (one) from = atomic_load(distance + at.first);
   }
   GARNER_HD void look_ahead(Id u) const { ask_soon(distance + u); }
+  // Distances never go up, so whoever is no nearer than one that was seen a while ago is no nearer than the one of now.
+  struct sight {
+    typename Measure::word sum, known;
+  };
+  GARNER_HD_INLINE sight see(frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
+    return {Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight), atomic_load(distance + u)};
+  }
+  template <class Team>
+  GARNER_HD_INLINE void act(Team const& t, Id u, sight const& seen) const {
+    if constexpr (Measure::may_overflow)
+      if (seen.sum == Measure::infinity) atomic_store(overflowed, 1u);
+    if (seen.sum >= seen.known || seen.sum >= atomic_min(distance + u, seen.sum)) return;
+    t.claim(seen.sum < below ? near : far, u);
+  }
   template <class Team>
   GARNER_HD_INLINE void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint32_t weight, std::uint64_t arc) const {
-    auto const sum = Measure::add(one ? from : atomic_load(distance + at.owner_of(offsets, arc)), weight);
-    if constexpr (Measure::may_overflow)
-      if (sum == Measure::infinity) atomic_store(overflowed, 1u);
-    if (sum >= atomic_load(distance + u) || sum >= atomic_min(distance + u, sum)) return;
-    t.claim(sum < below ? near : far, u);
+    act(t, u, see(at, u, weight, arc));
   }
 };
 
@@ -288,11 +298,17 @@ weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where
 // again and again; what is right differs within one search (near a hub a thousandth of what the last vertices need). So, unless it was
 // given, delta starts small and follows the arcs that a threshold brought: half as much again where they were few, half where many.
 // Less than the least weight never helps: within it nobody near can lower another. Few are a fortieth of all: a round over scattered lists
-// passes over all of their pages, which takes the link as long as so many arcs (Kronecker 26: 8 ms a round, of 7 M arcs or 40 M).
+// passes over all of their pages, which takes the link as long as so many arcs (Kronecker 26: 8 ms a round, of 7 M arcs or 40 M). Near the
+// passes over the piles take as long as some 10 M arcs, and an arc that is looked at again little: rounds of a twentieth, and once most
+// arcs have been looked at the rest at once (Kronecker 20, counted: 13 rounds for 21, of as many arcs).
 class near_width {
  public:
-  near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given)
-      : fixed_(given.has_value()), few_(info.edges / 40), many_(info.edges / 8), late_(info.edges / 4 * 3) {
+  near_width(graph_info const& info, weight_tally const& weights, std::optional<double> given, bool all_near)
+      : fixed_(given.has_value()),
+        few_(info.edges / (all_near ? 20 : 40)),
+        many_(info.edges / (all_near ? 4 : 8)),
+        late_(info.edges / 4 * 3),
+        late_growth_(all_near ? 1000 : 4) {
     double const edges = std::max(1.0, static_cast<double>(info.edges)), mean = weights.sum / edges;
     least_ = std::max(weights.least < 1e300 ? weights.least : 0, mean / 4096);
     start_ = given.value_or(std::max(least_, mean / 4 / std::max(1.0, edges / static_cast<double>(info.vertices))));
@@ -304,7 +320,7 @@ class near_width {
   // pages of the lists.
   void follow(std::uint64_t arcs, std::uint64_t all) {
     if (fixed_) return;
-    if (arcs < few_) now_ *= all > late_ ? 4 : 1.5;
+    if (arcs < few_) now_ *= all > late_ ? late_growth_ : 1.5;
     else if (arcs > many_) now_ = std::max(least_, now_ / 2);
   }
   double start() const { return start_; }
@@ -313,6 +329,7 @@ class near_width {
  private:
   bool fixed_;
   std::uint64_t few_, many_, late_;
+  double late_growth_;
   double least_ = 0, start_ = 1, now_ = 1;
 };
 
@@ -347,7 +364,7 @@ struct sssp_job::impl::over : sssp_job::impl {
   csr_view<Id> out;
   frontier<Id> front;
   short_lists<Id> near_lists;
-  near_width width{{}, {}, {}};
+  near_width width{{}, {}, {}, false};
 
   over(graph const& g, sssp_options const& o)
       : options(o),
@@ -364,7 +381,7 @@ struct sssp_job::impl::over : sssp_job::impl {
     near_lists.keep(job, out, leaves_out_ones() ? 2 : 1, front.spare_words());
     front.keep(near_lists.view());
     weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access);
-    width = near_width(g.info, weights, o.delta);
+    width = near_width(g.info, weights, o.delta, job.all_near());
     if (weights.largest > most_short) fits_short = false;
     delta = width.start();
   }
@@ -402,7 +419,6 @@ struct sssp_job::impl::over : sssp_job::impl {
     source = job.g.internal_id(user_source);
     sssp_run r;
     r.source = user_source;
-    device::small_fetches const small(job.all_near());
     job.start_afresh();
     if constexpr (std::is_same_v<Measure, whole_distance>) {
       if (fits_short && !search<short_distance>(r, short_distances)) {

@@ -32,6 +32,9 @@ std::string masked(std::string text) {
       {std::regex(R"~(\n  here .*)~"), "\n  here #"},
       {std::regex(R"~(\nno time here: .*\n)~"), ""},
       {std::regex(R"~(\| +(-|[\d.]+) )~"), "| # "},
+      {std::regex(R"~((near    ).* (of sampler, ring and window))~"), "$1# $2"},
+      {std::regex(R"~(("near_bytes": )\d+)~"), "$1#"},
+      {std::regex(R"~((garner-loader 1 epoch \d+ next \d+ of )[0-9a-f]{16})~"), "$1#"},
   };
   for (auto const& [what, with] : masks) text = std::regex_replace(text, what, with);
   return text;
@@ -82,6 +85,8 @@ TEST(golden, help) {
                          "garner bfs --help",
                          "garner score --help",
                          "garner trace --help",
+                         "garner sample --help",
+                         "garner load --help",
                          "garner plan --help",
                          "garner traffic --help",
                          "garner bench --help",
@@ -297,6 +302,22 @@ TEST(golden, reorder) {
 TEST(golden, stats) {
   expect_golden("stats",
                 {"garner generate kron --scale 8 --edge-factor 4 k.gnr > log", "garner stats k.gnr --check", "garner stats k.gnr --json"});
+}
+
+TEST(golden, loading) {
+  expect_golden("loading",
+                {"garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --verify",
+                 "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10% --score degree "
+                 "--epochs 2 --verify",
+                 "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --batches 3 --state s.txt --json",
+                 "cat s.txt", "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --resume s.txt",
+                 "garner load kron:10 --width 16 --fanout 5,3 --batch 99 --share 100% --place simulated --resume s.txt",
+                 "printf '1 2\\n2 3\\n3 1\\n4 2\\n' > d.el && garner convert d.el d.gnr --directed",
+                 "garner sample d.gnr --fanout -1 --share 100% --place simulated --verify",
+                 "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10%",
+                 "garner plan kron:10 --job load --width 16 --place host", "garner plan kron:10 --job load --width 16 --device-memory 4MiB",
+                 "garner load kron:10", "garner load kron:10 --width 4 --way quick", "garner load kron:10 --width 4 --budget 101%",
+                 "garner sample kron:10 --weighted", "garner sample kron:10 --fanout 3,x"});
 }
 
 TEST(golden, plan) {

@@ -209,6 +209,29 @@ TEST_P(blocks_at, come_from_packed_lists_and_wide_ids_with_the_same_bits) {
   EXPECT_FALSE(wanted == taken(c, c.sample(2, seeds)));
 }
 
+TEST_P(blocks_at, have_the_same_bits_where_some_lists_are_kept_near) {
+  auto const seeds = some_seeds(50, 1003);
+  for (bool const packs : {false, true}) {
+    graph g = random_graph(true);
+    if (packs) pack(g);
+    graph_handle const h = brought(std::move(g), where());
+    block_options o;
+    o.edge_ids = true;
+    block_sampler none(where(), h, {6, 5}, o);
+    o.device_budget = 20000;
+    block_sampler some(where(), h, {6, 5}, o);
+    o.device_budget = 1u << 30;
+    block_sampler all(where(), h, {6, 5}, o);
+    drawn_blocks const wanted = taken(none, none.sample(1, seeds));
+    EXPECT_TRUE(wanted == taken(some, some.sample(1, seeds)));
+    EXPECT_TRUE(wanted == taken(all, all.sample(1, seeds)));
+    if (where().kind == place_kind::device) {
+      EXPECT_GT(all.bytes(), some.bytes());
+      EXPECT_GT(some.bytes(), none.bytes());
+    }
+  }
+}
+
 TEST_P(blocks_at, name_vertices_by_position_whatever_their_order_inside) {
   auto const seeds = some_seeds(30, 1003);
   reorder_options by;

@@ -45,12 +45,16 @@ objects = {
         "JSON of traffic": "garner traffic bfs g.gnr --json",
         "JSON of score": "garner score g.gnr --json",
         "JSON of trace": "garner trace g.gnr --json",
+        "JSON of sample": "garner sample g.gnr --json",
+        "JSON of load": "garner load g.gnr --width 4 --json",
+        "JSON of plan of load": "garner plan g.gnr --job load --width 4 --json",
         "JSON of stats": "garner stats g.gnr --json",
     },
     "docs/report.md": {
         "The file of garner bench traversal": "garner bench traversal --place simulated --scale 8 --kinds kron --out out.json",
         "The file of garner bench tiering": "garner bench tiering --place simulated --scale 8 --kinds kron --batch 8 --out out.json",
         "The file of garner bench gather": "garner bench gather --place simulated --table 1MiB --ids 100,200 --figures orders --out out.json",
+        "The file of garner bench load": "garner bench load --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
     },
 }
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own

@@ -12,6 +12,7 @@
 #include "graph/generate.hpp"
 #include "simulated_runs.hpp"
 #include "support.hpp"
+#include "traverse/job.hpp"
 #include "traverse/verify_pagerank.hpp"
 
 namespace garner {
@@ -148,6 +149,16 @@ TEST_P(pagerank, pull_with_every_access_tier_and_id_width_against_the_serial_twi
             EXPECT_TRUE(r.verified);
             EXPECT_EQ(job.run().rank_sum, r.rank_sum);
             EXPECT_EQ(job.ranks(), ranks) << "the same bits again";
+            if (id_bytes != 4 || (where().kind == place_kind::device && t != tier::device)) continue;
+            for (bool by_degree : {true, false}) {
+              o.by_degree = by_degree;
+              pagerank_job again(g, o);
+              auto const& parts = again.setting().device_cache;
+              bool const told = std::any_of(parts.begin(), parts.end(), [](cached_part const& p) { return p.what.ends_with("by degree"); });
+              EXPECT_EQ(told, by_degree);
+              EXPECT_TRUE(again.run().verified);
+              EXPECT_EQ(again.ranks(), ranks) << "the same bits in another order";
+            }
           }
     }
 }
@@ -359,6 +370,33 @@ TEST(pagerank_top, is_in_order_and_by_user_ids) {
   EXPECT_TRUE(highest_ranks(g, {}, 10).empty());
 }
 
+TEST(pagerank_options, a_copy_by_degree_must_pay) {
+  graph_info info;
+  info.vertices = 1 << 20, info.edges = 1 << 25;
+  pagerank_options o;
+  EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "at the host";
+  o.where = {place_kind::device, 0};
+  EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "far lists";
+  std::uint64_t const without = pagerank_job::state_bytes(info, o);
+  o.edges = tier::device;
+  EXPECT_TRUE(pagerank_job::may_copy_by_degree(info, o));
+  EXPECT_EQ(pagerank_job::state_bytes(info, o), without + info.vertices * 4 + info.edges * 4);
+  for (std::uint64_t few : {1u, 5u, 6u}) {
+    o.iterations = few;
+    EXPECT_EQ(pagerank_job::may_copy_by_degree(info, o), few == 6);
+  }
+  o.iterations.reset();
+  o.tolerance = 1;  // the first iteration of 2 at the most, the second of 1.7, ... the fifth of 1.04
+  o.damping = 0.5;
+  EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o));
+  o.damping = 0.9;
+  EXPECT_TRUE(pagerank_job::may_copy_by_degree(info, o));
+  info.order = vertex_order::degree;
+  EXPECT_FALSE(pagerank_job::may_copy_by_degree(info, o)) << "they lie so";
+  o.by_degree = true;
+  EXPECT_TRUE(pagerank_job::may_copy_by_degree(info, o)) << "as said";
+}
+
 TEST(pagerank_options, are_checked) {
   graph const g = make_graph({{0, 1}}), both = make_graph({{0, 1}}, true);
   pagerank_options o;
@@ -380,6 +418,13 @@ TEST(pagerank_options, are_checked) {
   o.personal = {{0, 1}};
   EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("pull"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
+  o = {};
+  o.by_degree = true;
+  o.variant = pagerank_variant::emogi;
+  EXPECT_NE(error_of([&] { pagerank_job(both, o); }, &code).find("by_degree goes with variant pull"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o.variant = pagerank_variant::pull;
+  EXPECT_NE(error_of([&] { pagerank_job(random_graph(2, true, 8), o); }).find("4-byte"), std::string::npos);
   o = {};
   o.access = access_mode::paged;
   o.edges = tier::host;

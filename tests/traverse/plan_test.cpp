@@ -44,6 +44,11 @@ void at(job_options& o, place where, access_mode how = access_mode::aligned) {
   std::visit([&](auto& job) { job.where = where, job.access = how; }, o);
 }
 
+// By degree, which makes way where there is no room.
+void without_copy(job_options& o) {
+  if (auto* const ranks = std::get_if<pagerank_options>(&o)) ranks->by_degree = false;
+}
+
 bool goes_by_frontiers(job_options const& o) { return variant_of(o) != "direction" && variant_of(o) != "pull"; }
 
 // Makes the job over g and calls f(run, from source 0 where there is one) while it is there.
@@ -79,6 +84,9 @@ TEST_P(plan_at, memory_is_what_the_job_takes) {
       if (how == access_mode::copied && !goes_by_frontiers(o)) continue;
       SCOPED_TRACE(fmt::format("{} {} {}", to_string(kind_of(o)), variant_of(o), id_bytes));
       at(o, where(), how);
+      // The copy by degree of lists that lie near; a device's lie in host memory here.
+      if (auto* const ranks = std::get_if<pagerank_options>(&o); ranks && variant_of(o) == "pull" && id_bytes == 4)
+        ranks->by_degree = where().kind != place_kind::device;
       std::uint64_t const host_before = host_budget().used();
       bool const weighted = kind_of(o) == job_kind::sssp;
       graph g = kron(12, id_bytes % 100, weighted ? weight_kind::u32 : weight_kind::none);
@@ -153,6 +161,7 @@ TEST(plan, the_tier_is_chosen_by_what_fits) {
     at(o, device);
     job_options near = o;
     std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, near);
+    without_copy(near);
     std::uint64_t const all = make_plan(g.info, near).device_bytes(), enough = all + all / 15 + 16;
     bool const paper = variant_of(o) == "emogi";
     EXPECT_EQ(automatic_tier(g.info, o, {}, enough), paper ? tier::host : tier::device);
@@ -181,6 +190,7 @@ TEST(plan, the_allowance_for_state_holds_every_job) {
             info.weights = weight_kind::u32;
             at(o, {place_kind::device, 0});
             std::visit([](auto& job) { job.edges = tier::device, job.device_budget = 0; }, o);
+            without_copy(o);
             job_plan const p = make_plan(info, o);
             std::uint64_t lists = 0;
             for (plan_row const& r : p.rows)
@@ -285,6 +295,25 @@ TEST(plan, estimates_a_search_that_turns_round) {
   graph const directed = make_graph({{0, 1}, {1, 2}, {2, 0}, {2, 3}}, false, 4, in);
   bfs.variant = bfs_variant::direction;
   EXPECT_EQ(how(make_plan(directed.info, o, {}, directed.out.offsets.data())), crossing::bound::usually_below);
+}
+
+TEST(plan, a_copy_by_degree_keeps_nothing_out) {
+  graph_info info;
+  info.vertices = 1 << 20, info.edges = 1 << 25;
+  pagerank_options o;
+  o.where = {place_kind::device, 0};
+  o.edges = tier::device;
+  std::uint64_t const with = make_plan(info, o).device_bytes(), room = with + with / 15 + 1;
+  EXPECT_TRUE(room_by_degree(info, o, {}, room));
+  EXPECT_FALSE(room_by_degree(info, o, {}, with));
+  EXPECT_TRUE(room_by_degree(info, o, {}, budget::unlimited));
+  o.by_degree = false;
+  std::uint64_t const without = make_plan(info, o).device_bytes();
+  EXPECT_GE(with, without + info.edges * 4);
+  EXPECT_TRUE(room_by_degree(info, o, {}, without)) << "there is none";
+  o.by_degree.reset(), o.edges.reset();
+  EXPECT_EQ(automatic_tier(info, o, {}, without + without / 15 + 1), tier::device);
+  EXPECT_EQ(automatic_tier(info, o, {}, without), tier::host);
 }
 
 TEST(plan, without_offsets_it_is_one_long_list) {

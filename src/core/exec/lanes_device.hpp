@@ -142,9 +142,23 @@ struct device {
   }
   template <class T, class U, class F>
   __device__ void sweep(span<T> r, span<U> beside, std::uint64_t first, F f) const {
+    struct plainly {
+      U beside;
+      std::uint64_t index;
+    };
+    sweep(
+        r, beside, first,
+        [](T, U w, std::uint64_t i) {
+          return plainly{w, i};
+        },
+        [&](T e, plainly const& p) { f(e, p.beside, p.index); });
+  }
+  static constexpr bool sees_ahead = true;  // what is asked for before the first answer is used is under way together
+  template <class T, class U, class See, class Act>
+  __device__ void sweep(span<T> r, span<U> beside, std::uint64_t first, See see, Act act) const {
     if constexpr (Width != 32) {
       if (r.is_packed() || beside.is_packed()) {
-        if (leads()) both(r, beside, f);
+        if (leads()) both(r, beside, [&](T e, U w, std::uint64_t i) { act(e, see(e, w, i)); });
         return;
       }
     }
@@ -154,10 +168,16 @@ struct device {
       U w[in_flight];
       fetch(r, s, v, c);
       fetch(beside, s, w, d);
+      decltype(see(v[0], w[0], s)) seen[in_flight];
 #pragma unroll
       for (int k = 0; k < in_flight; ++k) {
         std::uint64_t const j = s + k * Width + lane();
-        if (j >= r.begin && j < r.end) f(v[k], w[k], j);
+        if (j >= r.begin && j < r.end) seen[k] = see(v[k], w[k], j);
+      }
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k) {
+        std::uint64_t const j = s + k * Width + lane();
+        if (j >= r.begin && j < r.end) act(v[k], seen[k]);
       }
     }
   }

@@ -42,6 +42,16 @@ class team {
     if constexpr (std::is_same_v<Lanes, lanes::host>) lanes_.sweep(r, beside, f, look);
     else each(r, beside, f);
   }
+  // The same in two steps, act(element, see(element, beside, index)), so that what the lanes look up for several elements is under way at
+  // once: `see` looks and changes nothing, `act` knows that what was seen may have changed since.
+  template <class T, class U, class See, class Act, class Look>
+  GARNER_HD void each(span<T> r, span<U> beside, See see, Act act, Look look) const {
+    if constexpr (requires { Lanes::sees_ahead; })
+      lanes_.sweep(r, beside, beside.is_packed() ? r.begin / 32 * 32 : start<lanes::line_bytes>(r), see, act);
+    else
+      each(
+          r, beside, [&](T e, U w, std::uint64_t i) { act(e, see(e, w, i)); }, look);
+  }
   // Calls f(i) for each index of near memory.
   template <class F>
   GARNER_HD void each(indices r, F f) const {

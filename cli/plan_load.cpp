@@ -1,0 +1,218 @@
+#include "plan_load.hpp"
+
+#include <fmt/format.h>
+
+#include "access/matrix.hpp"
+#include "core/fail.hpp"
+#include "graph/source.hpp"
+#include "job_options.hpp"
+#include "link_times.hpp"
+#include "memory/budget.hpp"
+#include "traverse/plan.hpp"
+
+namespace garner::cli {
+
+namespace {
+using json = nlohmann::ordered_json;
+
+std::string text(json const& j) { return j.get<std::string>(); }
+std::string number(json const& j) { return grouped(static_cast<std::uint64_t>(j.get<double>() + 0.5)); }
+}  // namespace
+
+void plan_load_arguments::add(verb& v) {
+  v.add("--fanout", fanout, "load: neighbours drawn a vertex, a hop each (default: 15,10,5)");
+  v.add("--batch", batch, "load: training vertices of a mini-batch (default: 1024)");
+  v.add("--share", share, "load: training vertices, of those that have neighbours (default: 1%)");
+  v.add("--rule", rule, "load: who samples at a hop, all or last (default: last)");
+  v.add("--side", side, "load: whose neighbours, in or out (default: in)");
+  v.add("--disjoint", disjoint, "load: a tree a training vertex");
+  v.add("--weighted", weighted, "load: neighbours are drawn by weights, so that all of a list are read");
+  v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
+  v.add("--width", width, "load: rows of so many f32");
+  v.add("--budget", budget, "load: rows kept near, as 8GiB, or a share of all, as 10% (default: none)");
+  v.add("--way", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
+  v.add("--window", window, "load: mini-batches whose far rows are fetched together (default: 8)");
+  v.add("--ahead", ahead, "load: mini-batches that are ready before they are asked for (default: 2)");
+  v.add("--window-bytes", window_bytes);
+}
+void plan_load_arguments::require_unset(std::string const& job) const {
+  auto const refuse = [&](bool said, char const* option) {
+    if (said) fail(errc::usage, "{} goes with --job load; {} has none", option, job);
+  };
+  refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
+  refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"), refuse(weighted, "--weighted");
+  refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
+  refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"), refuse(ahead.has_value(), "--ahead");
+  refuse(window_bytes.has_value(), "--window-bytes");
+}
+
+load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed) {
+  place const where = a.where();
+  load_question q;
+  q.info = from.info();
+  q.where = where;
+  q.fanouts = a.fanouts();
+  q.rule = a.blocks().rule;
+  q.disjoint = a.disjoint, q.edge_ids = a.edge_ids, q.weighted = a.weighted;
+  q.row_bytes = rows.row_bytes;
+  q.near_limit = where.kind == place_kind::device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+  q.loader = a.loader();
+  if (where.kind != place_kind::host && rows.row_bytes)
+    q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
+  buffer<std::uint64_t> const known = from.offsets(a.lists() == list_side::in && from.info().directed, !a.no_check);
+  if (!known.empty()) q.degrees = degree_classes(known.data(), from.info().vertices);
+  return q;
+}
+std::uint64_t near_bytes(load_question const& q) {
+  std::uint64_t all = q.rows_kept * q.row_bytes;
+  for (load_array const& n : plan_load(q).near) all += n.bytes;
+  return all;
+}
+
+json plan_of_load(plan_load_arguments const& p, std::string const& file, place where, std::string const& tier_said,
+                  std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
+  load_arguments a;
+  a.file = file, a.access = access, a.tier = tier_said,
+  a.place = where.kind == place_kind::device ? fmt::format("device:{}", where.index) : to_string(where);
+  auto const take = [](auto& to, auto const& said) {
+    if (said) to = static_cast<std::remove_reference_t<decltype(to)>>(*said);
+  };
+  take(a.fanout, p.fanout), take(a.share, p.share), take(a.rule, p.rule), take(a.side, p.side), take(a.budget, p.budget),
+      take(a.way, p.way);
+  take(a.features, p.features), take(a.window_bytes, p.window_bytes), take(a.batch, p.batch);
+  if (p.window && *p.window <= 64) a.window = static_cast<std::uint32_t>(*p.window);
+  else if (p.window) a.window = 65;  // refused below
+  if (p.ahead && *p.ahead <= 64) a.ahead = static_cast<std::uint32_t>(*p.ahead);
+  else if (p.ahead) a.ahead = 65;
+  a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted;
+  a.check();
+  graph_source from(file);
+  bool const in = a.lists() == list_side::in;
+  if (in) from.want_in_lists();
+  graph_info const& info = from.info();
+  if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", file);
+  table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
+  if (rows.rows < info.vertices)
+    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, file, info.vertices);
+
+  bool const on_device = where.kind == place_kind::device, host = where.kind == place_kind::host;
+  stored const kept = stored_in(from.header());
+  bool const both = in && info.directed;
+  std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
+  std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
+  std::uint64_t const offsets = (info.vertices + 1) * 8;
+  load_question q = question_of(a, from, rows, device_allowed);
+  tier edges = default_tier(where, parse_access(access));
+  if (!chooses_tier(tier_said)) {
+    edges = parse_tier(tier_said);
+  } else if (on_device && parse_access(access) == access_mode::aligned) {
+    q.lists_far = false;  // as it would be there
+    std::uint64_t const all = lists + offsets + near_bytes(q);
+    if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) edges = tier::device;
+  }
+  require_combination(where, edges, parse_access(access));
+  q.lists_far = !host && !in_device_memory(edges);
+  load_plan const plan = plan_load(q);
+
+  tier const near = on_device ? tier::device : tier::host;
+  std::vector<plan_row> memory{{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"lists", on_device ? edges : tier::host, lists}};
+  if (on_device) memory.push_back({"offsets, near", near, offsets});
+  if (from.makes_in_lists()) memory.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
+  memory.push_back({"table of rows", tier::host, rows.rows * rows.row_bytes});
+  if (q.rows_kept) {
+    memory.push_back({"rows kept", near, q.rows_kept * rows.row_bytes});
+    memory.push_back({"ranks of rows", near, rows.rows * 4});
+  }
+  for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes});
+  bytes_needed needed;
+  for (plan_row const& r : memory)
+    (r.where == tier::device ? needed.device : r.where == tier::peer ? needed.device : needed.host) += r.where == tier::peer ? 0 : r.bytes;
+  std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
+                                      edges == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
+
+  std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  json all{{"file", file},
+           {"graph", describe(info)},
+           {"vertices", info.vertices},
+           {"edges", info.edges},
+           {"job", "load"},
+           {"place", to_string(where)},
+           {"tier", to_string(edges)},
+           {"tier_chosen", chooses_tier(tier_said)},
+           {"access", access},
+           {"fanouts", q.fanouts},
+           {"rule", a.rule},
+           {"batch", a.batch},
+           {"row_bytes", rows.row_bytes},
+           {"rows_kept", q.rows_kept},
+           {"way", a.way},
+           {"window", a.window},
+           {"from_offsets", !q.degrees.empty()},
+           {"training_vertices", share},
+           {"batches_an_epoch", (share + a.batch - 1) / a.batch},
+           {"vertices_each", plan.vertices},
+           {"edges_each", plan.edges},
+           {"near_rows", plan.near_rows},
+           {"far_rows", plan.far_rows},
+           {"window_rows", plan.window_rows},
+           {"fetched_rows", plan.fetched_rows}};
+  all["memory"] = json::array();
+  for (plan_row const& r : memory) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
+  auto const or_none = [](std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); };
+  all["host_bytes"] = needed.host;
+  all["host_allowed"] = or_none(host_allowed);
+  all["device_bytes"] = needed.device;
+  all["device_allowed"] = on_device ? or_none(device_allowed) : json();
+  std::optional<link_rates> const here = host ? std::nullopt : link_here(where, true);
+  auto const stage = [&](traffic const& t) {
+    return json{{"bytes_link", t.bytes_link()},
+                {"ms", times_of(here, [&](link_rates const& r) { return std::optional(host ? 0.0 : predicted_ms(t, r)); })}};
+  };
+  traffic both_stages = plan.sample;
+  both_stages += plan.rows;
+  all["sample"] = stage(plan.sample);
+  all["fetch"] = stage(plan.rows);
+  all["together"] = stage(both_stages);
+  if (!host && !here) all["not_here"] = why_no_link(where);
+  all["fits"] = refusal.empty();
+  all["why_not"] = refusal.empty() ? json() : json(with_flags(refusal));
+  return all;
+}
+
+void print_plan_of_load(json const& all) {
+  auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
+  say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
+  say("job     load, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["place"]), text(all["tier"]),
+      text(all["access"]), all["row_bytes"].get<std::uint64_t>(), text(all["way"]), all["window"].get<std::uint64_t>());
+  say("{:<46} {:<8} {:>20}\n", "array", "tier", "bytes");
+  for (json const& r : all["memory"])
+    say("{:<46} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes(r["bytes"]));
+  say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
+  if (text(all["place"]).rfind("device", 0) == 0)
+    say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
+  say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
+      grouped(all["batches_an_epoch"].get<std::uint64_t>()),
+      all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
+  say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
+  say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
+      number(all["far_rows"]), number(all["fetched_rows"]));
+  if (all["together"]["bytes_link"] == 0) {
+    say("\nlink    nothing crosses it\n");
+  } else {
+    say("\nover the link, a mini-batch, in ms{}\n  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n",
+        all.contains("not_here") ? fmt::format(" (here: {})", text(all["not_here"])) : "", "stage", "bytes", "here", "12.3 GB/s", "24 GB/s",
+        "51 GB/s");
+    for (char const* stage : {"sample", "fetch", "together"}) {
+      json const &s = all[stage], &ms = s["ms"];
+      say("  {:<10} {:>11} {:>9} {:>9} {:>9} {:>9}\n", stage, bytes(s["bytes_link"]), shown_ms(ms["here"]), shown_ms(ms["12.3"]),
+          shown_ms(ms["24"]), shown_ms(ms["51"]));
+    }
+    say("stages overlap each other and the model; both come over one link\n");
+  }
+  say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
+                                                      ? "the host; of the device nothing is known (--device-memory says what it has)"
+                                                      : "yes"
+                                                : "no");
+}
+
+}  // namespace garner::cli

@@ -1,0 +1,30 @@
+// garner plan --job load: what a loader will take, and what crosses the link for a mini-batch.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "common.hpp"
+#include "load/plan.hpp"
+#include "load_options.hpp"
+
+namespace garner::cli {
+
+// What `garner load` is told too; unset: its default.
+struct plan_load_arguments {
+  std::optional<std::string> fanout, share, rule, side, features, budget, way, window_bytes;
+  std::optional<std::uint64_t> batch, width, window, ahead;
+  bool disjoint = false, weighted = false;
+
+  void add(verb& v);
+  void require_unset(std::string const& job) const;  // errc::usage: they go with --job load
+};
+// What a loader of these arguments is asked to do, by the offsets of `from` where they are known; `device_allowed`: bytes of the device.
+load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
+std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
+// `allowed`: host and device memory, in bytes.
+nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, std::string const& file, place where, std::string const& tier,
+                                    std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed);
+void print_plan_of_load(nlohmann::ordered_json const& all);
+
+}  // namespace garner::cli

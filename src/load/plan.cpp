@@ -1,0 +1,129 @@
+#include "load/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+namespace garner {
+
+std::vector<degree_class> degree_classes(std::uint64_t const* offsets, std::uint64_t vertices) {
+  std::map<std::uint64_t, std::pair<double, double>, std::greater<>> classes;  // an eighth of an octave: degrees, vertices
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    std::uint64_t const degree = offsets[v + 1] - offsets[v], eighth = std::bit_width(degree) > 4 ? std::bit_width(degree) - 4 : 0;
+    auto& [degrees, n] = classes[degree >> eighth << eighth];
+    degrees += static_cast<double>(degree), ++n;
+  }
+  std::vector<degree_class> all;
+  for (auto const& [least, sums] : classes) all.push_back({sums.first / sums.second, sums.second});
+  return all;
+}
+
+namespace {
+
+// The requests of one row, begun on a line.
+traffic of_row(std::uint64_t bytes) {
+  traffic t;
+  t.requests[3] = bytes / 128;
+  if (std::uint64_t const rest = (bytes % 128 + 31) / 32) ++t.requests[rest - 1];
+  t.bytes_useful = bytes;
+  return t;
+}
+traffic times(traffic t, double n) {
+  auto const many = static_cast<std::uint64_t>(std::llround(n));
+  for (std::uint64_t& r : t.requests) r *= many;
+  t.bytes_useful *= many;
+  return t;
+}
+std::uint64_t whole(double x) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, x))); }
+
+}  // namespace
+
+load_plan plan_load(load_question const& q) {
+  load_plan p;
+  auto const n = static_cast<double>(q.info.vertices), arcs = static_cast<double>(q.info.edges);
+  std::vector<degree_class> const degrees = q.degrees.empty() ? std::vector<degree_class>{{q.info.vertices ? arcs / n : 0, n}} : q.degrees;
+  for (degree_class const& d : degrees)
+    if (d.degree > 0) p.training += d.vertices;
+  auto const batch = std::min(static_cast<double>(q.loader.batch), p.training);
+  double const seed = p.training > 0 ? batch / p.training : 0;  // the chance to be one
+  // The chance that a vertex of this degree is in no mini-batch of so many draws.
+  auto const missed = [&](degree_class const& d, double draws) {
+    return d.degree > 0 ? (1 - seed) * std::exp(-draws * d.degree / arcs) : 1.0;
+  };
+  double draws = 0, before = 0, widest = 0, looked_at = 0;
+  double drawing = batch;
+  for (std::size_t h = 0; h < q.fanouts.size(); ++h) {
+    // Who draws: seeds at first, then those that the last hop reached, or all.
+    double sum = 0, who = 0, whole_lists = 0;
+    for (degree_class const& d : degrees) {
+      double const weight = d.vertices * (h == 0                                  ? (d.degree > 0 ? seed : 0)
+                                          : q.rule == hop_rule::all || q.disjoint ? 1 - missed(d, draws)
+                                                                                  : missed(d, before) - missed(d, draws));
+      who += weight, whole_lists += weight * d.degree;
+      sum += weight * (q.fanouts[h] < 0 ? d.degree : std::min(d.degree, static_cast<double>(q.fanouts[h])));
+    }
+    if (q.disjoint) {  // trees: what two seeds reach is two vertices
+      drawing = h == 0 ? batch : q.rule == hop_rule::all ? batch + draws : draws - before;
+    } else {
+      drawing = who;
+    }
+    double const edges = who > 0 ? drawing * sum / who : 0;
+    if (who > 0) looked_at += drawing * whole_lists / who;
+    widest = std::max(widest, edges);
+    before = draws, draws += edges;
+  }
+  p.edges = draws;
+  double kept = static_cast<double>(q.rows_kept), far_of_window = 0;
+  auto const window = static_cast<double>(q.loader.window);
+  for (degree_class const& d : degrees) {
+    double const here = std::min(kept, d.vertices), there = d.vertices - here;
+    kept -= here;
+    double const gone = missed(d, draws);
+    p.near_rows += here * (1 - gone), p.far_rows += there * (1 - gone);
+    far_of_window += there * (1 - std::pow(gone, window));
+  }
+  p.vertices = p.near_rows + p.far_rows;
+  if (q.disjoint) {
+    double const all = batch + draws, scale = p.vertices > 0 ? all / p.vertices : 0;
+    p.near_rows *= scale, p.far_rows *= scale, p.vertices = all;
+  }
+  bool const host = q.where.kind == place_kind::host;
+  if (host) p.near_rows += p.far_rows, p.far_rows = 0;
+  bool const windows = !host && p.far_rows > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
+  double const group = windows ? window : std::min(window, 2.0);
+  p.fetched_rows = windows ? std::min(p.far_rows, far_of_window / window) : p.far_rows;
+  p.window_rows = p.far_rows - p.fetched_rows;
+
+  // Near memory. What grows to what mini-batches take has a quarter more.
+  constexpr double room = 1.25;
+  auto const take = [&](char const* what, double bytes) {
+    if (bytes >= 1) p.near.push_back({what, whole(bytes)});
+  };
+  double const together = q.rule == hop_rule::last && !q.disjoint ? group : 1;  // mini-batches that are drawn in one pass
+  double const items = room * widest * together, all_vertices = room * p.vertices * together;
+  double const entries = n * together * 4, slots = static_cast<double>(std::bit_ceil(whole(2 * (all_vertices + items)) + 2)) * 12;
+  double const caches = q.where.kind == place_kind::device ? 256 << 20 : 32 << 20;
+  take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > caches) ? slots : entries);
+  take("sampler: work of a window", items * (36 + (q.lists_far && q.where.kind == place_kind::device ? 16 : 0)) + all_vertices * 24);
+  take("mini-batches drawn, of three windows and ahead",
+       (3 * group + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));
+  take("ring of rows", (q.loader.ahead + 2) * 1.125 * p.vertices * static_cast<double>(q.row_bytes));
+  if (windows) {
+    double const ids = room * p.vertices * window, most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));
+    double const wanted = std::min(
+        {room * 2 * p.vertices * window, n - static_cast<double>(q.rows_kept), q.row_bytes ? most / static_cast<double>(q.row_bytes) : 0});
+    take("window: far rows", wanted * static_cast<double>(q.row_bytes));
+    take("window: which rows it has", n * 4 + wanted * 21 + ids * 37);
+  }
+  if (host) return p;
+  if (q.lists_far) {  // a sector an edge: few stand in one
+    p.sample.requests[0] = whole(p.edges);
+    p.sample.bytes_useful = whole(p.edges) * q.info.id_bytes;
+    if (q.weighted) p.sample.requests[3] += whole(looked_at * 4 / 128), p.sample.bytes_useful += whole(looked_at * 4);
+  }
+  p.rows = times(of_row(q.row_bytes), p.fetched_rows);
+  return p;
+}
+
+}  // namespace garner

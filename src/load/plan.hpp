@@ -1,0 +1,50 @@
+// What a loader will take and ask for, before anything of the graph but its offsets is read.
+// How many vertices and edges a mini-batch has is told by the degrees: each edge that is drawn leads to a vertex with a chance that goes
+// with its degree, whatever was drawn before. So these are estimates, good where neighbours of neighbours are anybody (Kronecker, social
+// graphs), and too large where they know each other (web, roads). Cost: a pass over the offsets.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "garner/graph.hpp"
+#include "garner/load.hpp"
+#include "garner/place.hpp"
+#include "garner/traffic.hpp"
+
+namespace garner {
+
+// How many vertices have about so many neighbours, falling.
+struct degree_class {
+  double degree = 0, vertices = 0;
+};
+std::vector<degree_class> degree_classes(std::uint64_t const* offsets, std::uint64_t vertices);
+
+struct load_question {
+  graph_info info;
+  std::vector<degree_class> degrees;  // of who is drawn for; empty: all alike
+  place where;
+  bool lists_far = false;
+  std::vector<std::int64_t> fanouts;
+  hop_rule rule = hop_rule::last;
+  bool disjoint = false, edge_ids = false, weighted = false;
+  std::uint64_t row_bytes = 0, rows_kept = 0;  // kept: near, those of most neighbours
+  std::uint64_t near_limit = 0;                // bytes that the place has; of a window, where nobody said
+  loader_options loader;
+};
+struct load_array {
+  std::string what;
+  std::uint64_t bytes = 0;
+};
+struct load_plan {
+  double training = 0;                                                    // vertices with neighbours
+  double vertices = 0, edges = 0;                                         // a mini-batch
+  double near_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0;  // far: had by the window, come for it
+  std::vector<load_array> near;                                           // what sampler and loader take there, rows kept aside
+  traffic sample, rows;                                                   // over the link a mini-batch; nothing at the host
+};
+load_plan plan_load(load_question const& q);
+
+}  // namespace garner

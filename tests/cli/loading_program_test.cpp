@@ -1,0 +1,275 @@
+// `garner sample`, `garner load`, `garner plan --job load`, `garner bench load`: JSON, every mini-batch checked, resumed, refused.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+std::uint64_t whole(json const& j) { return j.get<std::uint64_t>(); }
+
+TEST(loading_program, samples_and_checks_with_every_option) {
+  folder const at;
+  ASSERT_EQ(
+      at.shell("garner generate web --scale 9 --weights 1:9 w.gnr && garner reorder w.gnr r.gnr --by random && garner convert r.gnr p.gnr "
+               "--compress && printf '0 1\\n1 2\\n2 0\\n3 1\\n4 1\\n1 5\\n' > d.el && garner convert d.el d.gnr --directed")
+          .code,
+      0);
+  for (char const* graph : {"w.gnr", "r.gnr", "p.gnr", "d.gnr"})
+    for (char const* place : {"host", "simulated"})
+      for (std::string const how :
+           {"", "--rule all", "--replace", "--disjoint", "--edge-ids", "--side out", "--fanout -1,2", "--weighted"}) {
+        if (how == "--weighted" && graph == std::string("d.gnr")) continue;
+        outcome const o =
+            at.shell(std::string("garner sample ") + graph + " --share 50% --batch 40 --fanout 4,3 --epochs 2 --verify --json --place " +
+                     place + " " + (how.starts_with("--fanout") ? "" : how));
+        ASSERT_EQ(o.code, 0) << graph << " " << how << ": " << o.err;
+        json const all = json::parse(o.out);
+        EXPECT_EQ(all["verified"], all["batches"]);
+        EXPECT_EQ(whole(all["batches"]), 2 * whole(all["batches_an_epoch"]));
+        EXPECT_EQ(all["epochs"].size(), 2u);
+        EXPECT_EQ(all["ms_mean"].is_null(), place == std::string("simulated"));
+        EXPECT_EQ(all["epochs"][0]["bytes_link"].is_null(), place == std::string("host"));
+        EXPECT_EQ(all["in_lists_made_ms"].is_null(), graph != std::string("d.gnr") || how == "--side out");
+      }
+  json const some = json::parse(at.shell("garner sample w.gnr --share 100% --batch 20 --fanouts -1,2 --batches 7 --json").out);
+  EXPECT_EQ(some["batches"], 7);
+  EXPECT_EQ(some["fanouts"][0], -1);
+}
+
+TEST(loading_program, loads_in_every_way_and_tells_where_rows_were) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
+  std::uint64_t vertices = 0;
+  for (char const* way : {"automatic", "window", "tiered", "zero_copy", "staged"})
+    for (char const* place : {"host", "simulated"}) {
+      outcome const o =
+          at.shell(std::string("garner load k.gnr --width 5 --share 100% --batch 50 --fanout 4,3 --budget 10% --score degree --epochs 2 "
+                               "--verify --json --place ") +
+                   place + " --way " + way);
+      ASSERT_EQ(o.code, 0) << way << ": " << o.err;
+      json const all = json::parse(o.out);
+      EXPECT_EQ(all["verified"], all["batches"]);
+      EXPECT_EQ(whole(all["batches"]), 2 * whole(all["batches_an_epoch"]));
+      json const& first = all["epochs"][0];
+      double const rows = first["near_rows"].get<double>() + first["far_rows"].get<double>();
+      EXPECT_DOUBLE_EQ(rows, first["vertices"].get<double>());
+      EXPECT_EQ(first["peer_rows"], 0);
+      if (!vertices) vertices = static_cast<std::uint64_t>(first["vertices"].get<double>() * 1000);
+      EXPECT_EQ(vertices, static_cast<std::uint64_t>(first["vertices"].get<double>() * 1000));  // the same mini-batches
+      bool const simulated = place == std::string("simulated"),
+                 windows = simulated && (way == std::string("automatic") || way == std::string("window"));
+      EXPECT_EQ(first["far_rows"].get<double>() > 0, simulated);
+      EXPECT_EQ(first["window_hits"].is_null(), !windows);
+      EXPECT_EQ(first["ms_each"].is_null(), simulated);
+      if (!simulated) continue;
+      EXPECT_EQ(first["far_bytes"].get<double>() < 20 * first["far_rows"].get<double>() - 1, windows) << way;
+    }
+}
+
+TEST(loading_program, hands_over_the_users_rows_and_labels) {
+  folder const at;
+  auto const npy = [&](std::string const& name, std::string const& type, std::string const& shape, std::string const& data) {
+    std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    head.resize(117, ' ');
+    head += '\n';
+    std::string file("\x93NUMPY\x01\x00", 8);
+    file += static_cast<char>(118), file += '\0';
+    at.write(name, file + head + data);
+  };
+  std::string rows, labels;
+  for (std::uint32_t i = 0; i < 256 * 3; ++i) {
+    float const x = static_cast<float>(i) / 7;
+    rows.append(reinterpret_cast<char const*>(&x), 4);
+  }
+  for (std::int64_t i = 0; i < 256; ++i) {
+    std::int64_t const y = i * i;
+    labels.append(reinterpret_cast<char const*>(&y), 8);
+  }
+  npy("x.npy", "<f4", "256, 3", rows), npy("y.npy", "<i8", "256,", labels), npy("short.npy", "<f4", "255, 3", rows.substr(12));
+  for (char const* place : {"host", "simulated"}) {
+    outcome const o = at.shell(
+        std::string("garner load kron:8 --features x.npy --labels y.npy --share 100% --batch 32 --fanout 3,2 --verify --place ") + place);
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_NE(o.out.find("256 x 3 f32 (x.npy), 12 B each"), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find("counts and rows"), std::string::npos) << o.out;
+  }
+  outcome const o = at.shell("garner load kron:8 --features short.npy");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_NE(o.err.find("short.npy: 255 rows, and kron:8 has 256 vertices"), std::string::npos) << o.err;
+}
+
+TEST(loading_program, goes_on_at_the_very_mini_batch) {
+  folder const at;
+  std::string const load = "garner load kron:9 --width 2 --share 100% --batch 40 --fanout 3,2 ";
+  outcome const first = at.shell(load + "--batches 3 --state s.txt --json");
+  ASSERT_EQ(first.code, 0) << first.err;
+  json const stopped = json::parse(first.out);
+  EXPECT_EQ(stopped["batches"], 3);
+  std::string const state = read_text(at / "s.txt");
+  EXPECT_EQ(state, stopped["state"].get<std::string>() + "\n");
+  EXPECT_EQ(state.find("garner-loader 1 epoch 0 next 3 of "), 0u);
+  json const rest = json::parse(at.shell(load + "--epochs 2 --resume s.txt --state t.txt --verify --json").out);
+  EXPECT_EQ(whole(rest["batches"]), 2 * whole(rest["batches_an_epoch"]) - 3);
+  EXPECT_EQ(whole(rest["epochs"][0]["batches"]), whole(rest["batches_an_epoch"]) - 3);
+  EXPECT_EQ(read_text(at / "t.txt").find("garner-loader 1 epoch 2 next 0 of "), 0u);
+  auto const refused = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  refused(load + "--seed 2 --resume s.txt", 1, "--resume s.txt: this state is of another loader");
+  refused("garner load kron:9:8 --width 2 --share 100% --batch 40 --fanout 3,2 --resume s.txt", 1, "another loader");
+  refused(load + "--resume t.txt", 2, "stopped in epoch 2");
+  refused(load + "--resume none.txt", 1, "none.txt: cannot be read");
+  refused("printf 'no state\\n' > bad.txt; " + load + "--resume bad.txt", 1, "--resume bad.txt: 'no state");
+}
+
+// Ctrl-C in the middle: it ends, and says where to go on.
+TEST(loading_program, stops_at_once_and_keeps_its_place) {
+  folder const at;
+  how_to_run how;
+  how.interrupt_after = std::chrono::milliseconds(1500);
+  outcome const o = at.garner({"load", "kron:9", "--width", "2", "--share", "100%", "--batch", "40", "--fanout", "3,2", "--epochs",
+                               "100000", "--compute-ms", "5", "--state", "s.txt"},
+                              how);
+  EXPECT_EQ(o.code, 1) << o.err;
+  EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+  EXPECT_EQ(read_text(at / "s.txt").find("garner-loader 1 epoch "), 0u);
+  EXPECT_EQ(
+      at.shell("garner load kron:9 --width 2 --share 100% --batch 40 --fanout 3,2 --epochs 100000 --batches 2 --resume s.txt --verify")
+          .code,
+      0);
+}
+
+TEST(loading_program, refuses) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 8 k.gnr && printf '1\\nx\\n' > bad.txt && printf '99999\\n' > far.txt").code, 0);
+  auto const says = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  for (std::string const verb : {"garner sample k.gnr ", "garner load k.gnr --width 3 "}) {
+    says(verb + "--fanout 0", 2, "fanout 0");
+    says(verb + "--fanout 2,x", 2, "2,x");
+    says(verb + "--fanout ''", 2, "--fanout");
+    says(verb + "--fanout -2", 2, "-2");
+    says(verb + "--batch 0", 2, "--batch 0");
+    says(verb + "--share 0%", 2, "0%");
+    says(verb + "--share 1", 2, "--share 1");
+    says(verb + "--train bad.txt", 1, "line 2");
+    says(verb + "--train far.txt", 1, "99999");
+    says(verb + "--train 1% --share 1%", 2, "--share");
+    says(verb + "--rule most", 2, "all");
+    says(verb + "--side up", 2, "--side up");
+    says(verb + "--weighted", 1, "has no weights");
+    says(verb + "--epochs 0", 2, "--epochs 0");
+    says(verb + "--batches 0", 2, "--batches 0");
+    says(verb + "--access copied", 2, "copied");
+    says(verb + "--tier device", 2, "device");
+    says(verb + "--host-budget 4KiB", 1, "needs about");
+  }
+  says("garner load k.gnr", 2, "--features FILE.npy");
+  says("garner load k.gnr --width 0", 2, "--width 0");
+  says("garner load k.gnr --width 3 --features x.npy", 2, "--width");
+  says("garner load k.gnr --features none.npy", 1, "none.npy");
+  says("garner load k.gnr --width 3 --labels none.npy", 1, "none.npy");
+  says("garner load k.gnr --width 3 --way fast", 2, "zero_copy");
+  says("garner load k.gnr --width 3 --window 65", 2, "--window 65");
+  says("garner load k.gnr --width 3 --ahead 0", 2, "--ahead 0");
+  says("garner load k.gnr --width 3 --budget 110%", 2, "110%");
+  says("garner load k.gnr --width 3 --score size", 2, "wrpr");
+  says("garner load k.gnr --width 3 --compute-ms -1", 2, "--compute-ms");
+  says("garner load k.gnr --width 3 --state k.gnr", 2, "the graph itself");
+  says("garner bench load --place host --scale 8 --figures size --out r.json", 2, "--figures size");
+  says("garner bench load --place host --scale 8 --share 2 --out r.json", 2, "--share 2");
+  says("printf '0 0\\n' > l.el && garner convert l.el l.gnr --keep-ids >/dev/null && garner sample l.gnr", 1, "no vertex has a neighbour");
+}
+
+TEST(loading_program, plans_before_it_loads) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 12 --weights 1:9 k.gnr && printf '0 1\\n1 2\\n2 0\\n' > d.el && garner convert d.el "
+                     "d.gnr --directed")
+                .code,
+            0);
+  auto const plan = [&](std::string const& line) {
+    outcome const o = at.shell("garner plan " + line + " --job load --json");
+    EXPECT_EQ(o.code, 0) << line << ": " << o.err;
+    return o.code ? json() : json::parse(o.out);
+  };
+  json const far = plan("k.gnr --width 16 --share 100% --batch 128 --place simulated");
+  json const ran = json::parse(at.shell("garner load k.gnr --width 16 --share 100% --batch 128 --place simulated --json").out);
+  EXPECT_EQ(far["training_vertices"], ran["training_vertices"]);
+  EXPECT_EQ(far["batches_an_epoch"], ran["batches_an_epoch"]);
+  EXPECT_NEAR(far["edges_each"].get<double>(), ran["all"]["edges"].get<double>(), 0.25 * ran["all"]["edges"].get<double>());
+  EXPECT_TRUE(far["from_offsets"].get<bool>());
+  EXPECT_EQ(whole(far["together"]["bytes_link"]), whole(far["sample"]["bytes_link"]) + whole(far["fetch"]["bytes_link"]));
+  EXPECT_GT(far["together"]["ms"]["51"].get<double>(), 0);
+  std::uint64_t host = 0;
+  for (json const& r : far["memory"]) host += r["tier"] == "host" ? whole(r["bytes"]) : 0;
+  EXPECT_EQ(host, whole(far["host_bytes"]));
+  json const kept = plan("k.gnr --width 16 --share 100% --batch 128 --place simulated --budget 10% --window 4");
+  EXPECT_LT(kept["far_rows"].get<double>(), far["far_rows"].get<double>());
+  EXPECT_EQ(kept["rows_kept"], 409);
+  EXPECT_GT(plan("k.gnr --width 16 --weighted --place simulated")["sample"]["bytes_link"],
+            plan("k.gnr --width 16 --place simulated")["sample"]["bytes_link"]);
+  EXPECT_EQ(plan("k.gnr --width 16 --place host")["together"]["bytes_link"], 0);
+  EXPECT_EQ(plan("k.gnr --width 16 --device-memory 1GiB")["tier"], "device");  // all of it fits
+  EXPECT_EQ(plan("k.gnr --width 16 --device-memory 1GiB --tier host")["tier"], "host");
+  EXPECT_FALSE(plan("d.gnr --width 16 --place host")["from_offsets"].get<bool>());
+  EXPECT_TRUE(plan("d.gnr --width 16 --place host --side out")["from_offsets"].get<bool>());
+  auto const says = [&](std::string const& line, int code, std::string const& what) {
+    outcome const o = at.shell("garner plan " + line + " 2>err; c=$?; cat err >&2; exit $c");
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(what), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  says("k.gnr --job load", 2, "--features FILE.npy");
+  says("k.gnr --job load --width 3 --variant levels", 2, "--variant goes with other jobs");
+  says("k.gnr --job load --width 3 --window 65", 2, "--window 65");
+  says("k.gnr --job bfs --budget 10%", 2, "--budget goes with --job load");
+  says("d.gnr --job load --width 3 --weighted", 1, "has no weights");
+  says("k.gnr --job load --width 4096 --host-budget 8MiB", 1, "k.gnr: needs about");
+  says("k.gnr --job load --width 4096 --device-memory 8MiB", 1, "k.gnr: needs about");
+  // The job refuses as its plan does, before it takes anything.
+  outcome const o = at.shell("garner load k.gnr --width 16 --place simulated --host-budget 1MiB");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.err.find("garner: k.gnr: needs about"), 0u) << o.err;
+}
+
+TEST(loading_program, bench_measures_every_figure_and_report_draws_it) {
+  folder const at;
+  outcome const o = at.shell(
+      "garner bench load --place simulated --scale 9 --fanout 4,3 --rule last --batch 20 --share 100% --row-bytes 20 --batches 32 --out "
+      "r.json && "
+      "garner bench load --place host --scale 9 --fanout 4,3 --batch 20 --share 100% --compute-ms 0.5 --out h.json && "
+      "garner report r.json h.json --out r.html");
+  ASSERT_EQ(o.code, 0) << o.err;
+  json const all = json::parse(read_text(at / "r.json"));
+  EXPECT_EQ(all["schema"], "garner.bench.load");
+  EXPECT_EQ(all["rows"].size(), 8u + 6 + 8);
+  double hits = 0;
+  for (json const& r : all["rows"]) {
+    if (r["figure"] != "window") continue;
+    double const asked = r["window_rows"].get<double>() + r["fetched_rows"].get<double>();
+    EXPECT_GE(r["window_rows"].get<double>() / asked, hits);  // a larger window has more
+    hits = r["window_rows"].get<double>() / asked;
+  }
+  EXPECT_GT(hits, 0.5);
+  json const host = json::parse(read_text(at / "h.json"));
+  ASSERT_EQ(host["rows"].size(), 1u);
+  EXPECT_GE(host["rows"][0]["ms"].get<double>(), 0.5);
+  std::string const page = read_text(at / "r.html");
+  for (char const* figure : {"(figure 4.11)", "what overlapped", "against its size", "by where they were", "in each way"})
+    EXPECT_NE(page.find(figure), std::string::npos) << figure;
+  EXPECT_EQ(page.find("(figure 4.12)"), std::string::npos);  // nothing was timed
+}
+
+}  // namespace
+}  // namespace garner::testing

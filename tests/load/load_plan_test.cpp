@@ -1,0 +1,121 @@
+// What a plan says of mini-batches, held to what a loader does and takes.
+#include "load/plan.hpp"
+
+#include <numeric>
+
+#include "graph/handle.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+TEST(load_plan, classes_keep_every_vertex_and_edge) {
+  std::vector<std::uint64_t> offsets{0};
+  for (std::uint64_t v = 0; v < 3000; ++v) offsets.push_back(offsets.back() + (v % 7 ? v % 100 : 0) * (v % 11 ? 1 : 50));
+  std::vector<degree_class> const all = degree_classes(offsets.data(), 3000);
+  double vertices = 0, edges = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    vertices += all[k].vertices, edges += all[k].vertices * all[k].degree;
+    EXPECT_LT(all[k].degree, k ? all[k - 1].degree : 1e9);
+  }
+  EXPECT_EQ(vertices, 3000);
+  EXPECT_NEAR(edges, static_cast<double>(offsets.back()), 1e-6 * static_cast<double>(offsets.back()));
+  EXPECT_LT(all.size(), 120u);
+  EXPECT_EQ(all.back().degree, 0);
+}
+
+// A loader on a simulated device, and what was foretold of it.
+TEST(load_plan, says_what_a_loader_then_takes) {
+  for (generator const kind : {generator::kron, generator::uniform})
+    for (hop_rule const rule : {hop_rule::last, hop_rule::all})
+      for (double const kept : {0.0, 0.1}) {
+        SCOPED_TRACE(std::string(to_string(rule)) + (kind == generator::kron ? " kron " : " uniform ") + std::to_string(kept));
+        generate_options how;
+        how.kind = kind;
+        how.scale = 14;
+        graph_handle const g = generate_graph(how);
+        graph const& inside = graph_access::of(g);
+        place const where{place_kind::simulated, 0};
+        std::uint64_t const n = g.info().vertices, width = 16;
+        std::vector<float> rows(n * width), degree(n);
+        std::vector<std::int64_t> train;
+        for (std::uint64_t v = 0; v < n; ++v) {
+          degree[v] = static_cast<float>(inside.out.offsets[v + 1] - inside.out.offsets[v]);
+          if (degree[v] > 0) train.push_back(static_cast<std::int64_t>(v));
+        }
+        load_question q;
+        q.info = g.info();
+        q.degrees = degree_classes(inside.out.offsets.data(), n);
+        q.where = where;
+        q.lists_far = true;
+        q.fanouts = {10, 5};
+        q.rule = rule;
+        q.row_bytes = width * 4;
+        q.rows_kept = static_cast<std::uint64_t>(kept * static_cast<double>(n));
+        q.near_limit = 1u << 30;
+        q.loader.batch = 256;
+        load_plan const p = plan_load(q);
+
+        tiered_options t;
+        t.where = where;
+        t.device_budget = q.rows_kept * q.row_bytes;
+        t.scores = degree;
+        tiered_tensor table({rows.data(), n, width, element::f32, {}}, t);
+        block_options drawn;
+        drawn.rule = rule;
+        block_sampler sampler(where, g, q.fanouts, drawn);
+        loader l(sampler, {{&table, 0, false, {}}}, train, q.loader);
+        std::uint64_t batches = 0;
+        while (batches < 24 && l.next()) ++batches;
+        load_report const r = l.report();
+        ASSERT_EQ(r.batches, 24u);
+        auto const each = [&](std::uint64_t sum) { return static_cast<double>(sum) / 24; };
+        auto const near = [](double planned, double was, double off) {
+          EXPECT_GT(planned, was * (1 - off));
+          EXPECT_LT(planned, was * (1 + off));
+        };
+        EXPECT_EQ(p.training, static_cast<double>(train.size()));
+        near(p.vertices, each(r.vertices), 0.2);
+        near(p.edges, each(r.edges), 0.15);
+        near(p.far_rows, each(r.rows[tier::host]), 0.3);
+        if (kept > 0) near(p.near_rows, each(r.rows[tier::device]), 0.25);
+        // Rows that the group before had stay, which a plan leaves out.
+        EXPECT_GT(p.fetched_rows, each(r.fetched_rows) * 0.9);
+        EXPECT_LT(p.fetched_rows, p.far_rows);
+        EXPECT_NEAR(p.window_rows, p.far_rows - p.fetched_rows, 1e-6);
+        double bytes = 0;
+        for (load_array const& a : p.near)
+          if (a.what.find("drawn") == std::string::npos) bytes += static_cast<double>(a.bytes);  // which bytes() leaves out
+        near(bytes, static_cast<double>(l.bytes()), 0.8);
+        EXPECT_GT(p.sample.bytes_link(), 0u);
+        EXPECT_EQ(p.rows.bytes_link(), static_cast<std::uint64_t>(std::llround(p.fetched_rows)) * 64);
+      }
+}
+
+TEST(load_plan, nothing_crosses_at_the_host_nor_where_all_is_near) {
+  load_question q;
+  q.info.vertices = 1000, q.info.edges = 10000;
+  q.fanouts = {5, -1};
+  q.row_bytes = 100;
+  q.loader.batch = 10;
+  load_plan const host = plan_load(q);
+  EXPECT_EQ(host.sample.bytes_link() + host.rows.bytes_link(), 0u);
+  EXPECT_EQ(host.far_rows, 0);
+  EXPECT_NEAR(host.edges, 10 * 5 + 50 * 10, 60);  // the mean degree is 10
+  q.where = {place_kind::simulated, 0};
+  q.rows_kept = 1000;
+  load_plan const kept = plan_load(q);
+  EXPECT_EQ(kept.rows.bytes_link(), 0u);
+  q.rows_kept = 0, q.loader.way = load_way::zero_copy;
+  load_plan const each = plan_load(q);
+  EXPECT_EQ(each.fetched_rows, each.far_rows);
+  EXPECT_EQ(each.window_rows, 0);
+  q.disjoint = true;
+  EXPECT_NEAR(plan_load(q).vertices, 10 + plan_load(q).edges, 1e-6);  // trees share nothing
+  load_question none;
+  none.fanouts = {3};
+  EXPECT_EQ(plan_load(none).edges, 0);
+}
+
+}  // namespace
+}  // namespace garner::testing
