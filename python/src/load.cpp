@@ -204,7 +204,7 @@ void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t dr
 nb::dict told_of(load_report const& r) {
   nb::dict d;
   d["batches"] = r.batches, d["seeds"] = r.seeds;
-  d["sampled"] = r.sampled, d["gathered"] = r.gathered, d["vertices"] = r.vertices, d["edges"] = r.edges;
+  d["vertices"] = r.vertices, d["edges"] = r.edges;
   d["ms"] = r.ms, d["sample_ms"] = r.sample_ms, d["fetch_ms"] = r.fetch_ms, d["gather_ms"] = r.gather_ms;
   d["loader_waited_ms"] = r.loader_waited_ms, d["caller_waited_ms"] = r.caller_waited_ms;
   d["rows"] = by_tier(r.rows);
