@@ -77,6 +77,13 @@ struct load_report {
   std::vector<batch_times> times;  // of the first loader_options::keep_times
 };
 
+// An epoch whose seeds and order are the caller's own.
+struct own_epoch {
+  std::vector<std::int64_t> seeds;  // as they are handed over; one that stands twice comes twice. Not shared among ranks
+  std::uint64_t draws = 0;          // mini-batch k draws what the sampler draws of number draws + k
+  std::vector<std::int64_t> times = {};
+};
+
 // Where a loader is, in words that a file keeps.
 struct load_state {
   std::uint64_t epoch = 0, next = 0;               // the first mini-batch of the epoch that was not handed over
@@ -96,7 +103,7 @@ class mini_batch {
 
   std::uint64_t epoch() const, index() const, seeds() const;
   blocks const& drawn() const;
-  std::int64_t const* positions() const;  // of each seed among those the loader was given; near
+  std::int64_t const* positions() const;  // of each seed among those the loader was given, or the epoch; near
   struct rows {
     void* data = nullptr;  // near
     std::uint64_t count = 0, row_bytes = 0;
@@ -127,6 +134,10 @@ class loader {
 
   std::uint64_t batches() const;    // an epoch
   void begin(std::uint64_t epoch);  // the next next() is the first of that epoch; what was under way is dropped
+  // The same of seeds of the caller's own: with its last mini-batch the epoch has ended, and next() has none until another is begun. Its
+  // state() can be resumed where the same epoch was begun before.
+  void begin(std::uint64_t epoch, own_epoch of);
+  void stop();  // no thread is left, and the sampler is free, until next() goes on where it stopped
   // The next mini-batch of the epoch, or none at its end (the next call begins the epoch after it). Rows are there when `stream` has come
   // so far; empty: when the call returns. Throws what went wrong, after all mini-batches before it; the loader then begins where it
   // stopped.

@@ -825,6 +825,10 @@ class Table:
         """that gathers; -1: the host"""
 
     @property
+    def place(self) -> str:
+        """that gathers, as device= takes it"""
+
+    @property
     def rows(self) -> dict[str, int]:
         """how many lie in each tier, by its name"""
 
@@ -1045,6 +1049,14 @@ class BlockSampler:
         """that samples; -1: the host"""
 
     @property
+    def place(self) -> str:
+        """that samples, as place= takes it"""
+
+    @property
+    def lent(self) -> bool:
+        """whether a Loader draws from it, so that nobody else can"""
+
+    @property
     def nbytes(self) -> int:
         """near memory of its own, now"""
 
@@ -1058,3 +1070,124 @@ def draw_negatives(sources: object, source_vertices: int, target_vertices: int, 
     source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.
     Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
     """
+
+class MiniBatch:
+    """
+    What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.
+    """
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def index(self) -> int:
+        """in its epoch"""
+
+    @property
+    def seeds(self) -> int:
+        """how many; they are the first vertices of their type"""
+
+    @property
+    def positions(self) -> Any:
+        """
+        Of each seed among those that the loader, or the epoch, was given. int64.
+        """
+
+    def of_type(self, type: int) -> BlockVertices: ...
+
+    def of_relation(self, relation: int) -> BlockEdges: ...
+
+    def rows(self, table: int) -> Any:
+        """
+        Of a table: of all vertices of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or of
+        the device (DLPack).
+        """
+
+    def use_on(self, stream: int) -> None:
+        """
+        From here on a stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it: its buffers are reused when
+        the work on it has happened that was given before the last array went. Without: the stream that it was handed over to.
+        """
+
+    @property
+    def device(self) -> int:
+        """where its arrays lie; -1: the host"""
+
+    def __repr__(self) -> str: ...
+
+class LoaderEpoch:
+    """What is left of an epoch of a garner.Loader."""
+
+    def __iter__(self) -> LoaderEpoch: ...
+
+    def __next__(self) -> MiniBatch: ...
+
+class Loader:
+    """
+    Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their
+    rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.
+    While it works nobody else can draw from its sampler.
+    """
+
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+        """
+        seeds: positions of vertices of type seed_type, each once. tables: one row a vertex: of garner.tiered, gathered where the sampler
+        samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
+        seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.
+        batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
+        ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in
+        window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.
+        way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.
+        rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
+        WORLD_SIZE), else 0 of 1.
+        Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.
+        """
+
+    @property
+    def batches(self) -> int:
+        """an epoch"""
+
+    def __len__(self) -> int: ...
+
+    def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None:
+        """
+        The next mini-batch is the first of that epoch; what was under way is dropped.
+        seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the sampler
+        draws of number draws + k. With its last mini-batch it has ended.
+        """
+
+    def next(self, stream: int | None = None) -> MiniBatch | None:
+        """
+        The next mini-batch of the epoch, or None at its end, after which the next epoch begins.
+        stream: on a device: its rows are there when this stream (an address) has come so far; 0: when this returns; None: the stream
+        that torch works on.
+        """
+
+    def __iter__(self) -> LoaderEpoch: ...
+
+    def state(self) -> str:
+        """
+        Where it is, in one line for a file: resume() of a loader over the same graph, seeds and options goes on there.
+        """
+
+    def resume(self, state: str) -> None:
+        """
+        Goes on at the very mini-batch. InputError where the state is of another loader.
+        """
+
+    def stop(self) -> None:
+        """
+        Ends its thread and frees its sampler; next() goes on where it stopped.
+        """
+
+    def report(self) -> dict[str, Any]:
+        """
+        Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who waited
+        for whom, rows by tier, those of the window, bytes that crossed the link.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """near memory, now, with what the sampler takes"""
+
+    def __repr__(self) -> str: ...

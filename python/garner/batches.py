@@ -3,20 +3,20 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 import torch.utils.dlpack
 
-from . import tables
+from . import _garner, tables
 from ._garner import BlockSampler, Graph, info
 from .errors import IdError, UsageError
 
 
 def mixed(seed: int, number: int) -> int:
-    """Of an epoch's seed the number of one of its mini-batches: 60 bits that look drawn (splitmix64)."""
+    """60 bits that look drawn (splitmix64). Of an epoch's seed and 0: the number that its first mini-batch draws by; those behind it count on."""
     z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & (1 << 64) - 1
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
     z = (z ^ z >> 27) * 0x94D049BB133111EB & (1 << 64) - 1
@@ -44,6 +44,31 @@ def rows_of(features: Any, index: Any) -> Any:
     return features[index]
 
 
+most_seeds = 1 << 24  # of a mini-batch of garner.Loader
+_plain = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
+
+
+def loadable(rows: Any, place: str) -> Any:
+    """A table whose rows garner.Loader at this place gathers as they lie, and whose rows are torch's; None: it cannot."""
+    if isinstance(rows, tables.Tiered):
+        return rows if rows._table.place == place and getattr(torch, rows._table.kind, None) in _plain else None
+    if place != "host":
+        return None
+    if type(rows) is torch.Tensor:
+        fits = rows.device.type == "cpu" and rows.layout == torch.strided and not rows.requires_grad and rows.is_contiguous() and rows.dtype in _plain
+        return tables.tiered(rows, device=place) if fits and rows.dim() and rows.numel() else None
+    if type(rows) is np.ndarray:
+        fits = rows.flags.c_contiguous and getattr(torch, rows.dtype.name, None) in _plain and rows.dtype.isnative
+        return tables.tiered(rows, device=place) if fits and rows.ndim and rows.size else None
+    return None
+
+
+def own_rows(batch: _garner.MiniBatch, table: int) -> torch.Tensor:
+    """Rows of a mini-batch. Short ones are copied: who keeps labels shall not keep the buffers of the features."""
+    rows = tensor_of(batch.rows(table))
+    return rows if rows[:1].nbytes > 64 else rows.clone()
+
+
 @dataclasses.dataclass
 class MiniBatch:
     """What one step learns from. The first batch_size vertices are the seeds."""
@@ -68,11 +93,16 @@ class MiniBatch:
 
 
 class Loader:
-    """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set."""
+    """Made by garner.torch.loader. len() mini-batches an epoch; `epoch` is the one that comes next, and may be set. `report`: of the last one,
+    as garner.Loader.report tells it; None where rows lie where it cannot gather them, so that mini-batches are made one after the other."""
 
-    def __init__(self, sampler: BlockSampler, seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool, seed: int | None,
+    report: dict[str, Any] | None = None
+    _ahead: _garner.Loader | None = None
+
+    def __init__(self, make_sampler: Callable[[], BlockSampler], seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool, seed: int | None,
                  seed_times: torch.Tensor | None) -> None:
-        self.sampler, self.seeds, self.x, self.y = sampler, seeds, x, y
+        self._make_sampler = make_sampler
+        self.sampler, self.seeds, self.x, self.y = make_sampler(), seeds, x, y
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
 
@@ -88,19 +118,53 @@ class Loader:
     def _epoch(self, seed: int) -> Iterator[MiniBatch]:
         count = self.seeds.numel()
         order = torch.randperm(count, generator=torch.Generator().manual_seed(seed)) if self.shuffle else torch.arange(count)
-        for number in range(len(self)):
-            yield self.sampled(order[number * self.batch_size:(number + 1) * self.batch_size], mixed(seed, number))
+        ahead, self._ahead = self._ahead or self._made_ahead(), None  # whoever iterates at the same time has one of his own
+        if ahead is None:
+            for number in range(len(self)):
+                yield self.sampled(order[number * self.batch_size:(number + 1) * self.batch_size], mixed(seed, 0) + number)
+            return
+        try:
+            taken = order[:len(self) * self.batch_size]
+            ahead.begin(0, self.seeds[taken].numpy(), mixed(seed, 0), None if self.seed_times is None else self.seed_times[taken].numpy())
+            while (batch := ahead.next()) is not None:
+                at = batch.index * self.batch_size
+                yield self._told(batch, taken[at:at + self.batch_size], batch)
+                del batch
+        finally:
+            ahead.stop()
+            self.report, self._ahead = ahead.report(), ahead
+
+    def _made_ahead(self) -> _garner.Loader | None:
+        """What samples and gathers ahead; None where rows lie where it cannot gather them."""
+        place = self.sampler.place
+        x, y = (None if rows is None else loadable(rows, place) for rows in (self.x, self.y))
+        if (x is None) != (self.x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
+            return None
+        sampler = self._make_sampler() if self.sampler.lent else self.sampler
+        return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
+                              shuffle=False, rank=0, ranks=1)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:
         """The mini-batch of these of the seeds; the number says what it draws."""
-        seeds = self.seeds[input_id]
+        if self.sampler.lent:
+            self.sampler = self._make_sampler()
         times = None if self.seed_times is None else self.seed_times[input_id].numpy()
-        drawn = self.sampler.sample(seeds.numpy(), number, times=times)
+        return self._told(self.sampler.sample(self.seeds[input_id].numpy(), number, times=times), input_id)
+
+    def _told(self, drawn: Any, input_id: torch.Tensor, ahead: Any = None) -> MiniBatch:
+        """`ahead`: the same, with its rows; None: they are gathered now."""
         vertices, edges = drawn.of_type(0), drawn.of_relation(0)
-        n_id = tensor_of(vertices.ids)
+        n_id, x, y = tensor_of(vertices.ids), None, None
+        e_id = None if edges.edge is None else tensor_of(edges.edge)
+        if ahead is None:
+            x = None if self.x is None else rows_of(self.x, n_id)
+            y = None if self.y is None else rows_of(self.y, self.seeds[input_id])
+        else:
+            n_id, e_id = n_id.clone(), None if e_id is None else e_id.clone()
+            x = None if self.x is None else own_rows(ahead, 0)
+            y = None if self.y is None else own_rows(ahead, int(self.x is not None))
         return MiniBatch(
-            None if self.x is None else rows_of(self.x, n_id), None if self.y is None else rows_of(self.y, seeds), tensor_of(edges.edge_index), n_id,
-            seeds.numel(), list(vertices.by_hop), list(edges.by_hop), input_id, None if edges.edge is None else tensor_of(edges.edge),
+            x, y, tensor_of(edges.edge_index), n_id, input_id.numel(), list(vertices.by_hop), list(edges.by_hop), input_id, e_id,
             None if vertices.tree is None else tensor_of(vertices.tree).long())
 
 
@@ -149,5 +213,5 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         place = "host"
         if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
             place = str(x.device)
-    sampler = BlockSampler(graph, list(fanouts), place=place, **options)
-    return Loader(sampler, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times)
+    hops = list(fanouts)
+    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times)

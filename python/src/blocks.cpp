@@ -1,27 +1,10 @@
-// Mini-batches: block_sampler and what it draws. Arrays are not copied: each keeps the Blocks that it is of.
-#include "garner/blocks.hpp"
+// Mini-batches: block_sampler and what it draws.
+#include "blocks.hpp"
 
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
-
-#include "graphs.hpp"
-
 namespace garner::python {
 
-namespace {
-
-std::map<std::string, list_side> const sides{{"in", list_side::in}, {"out", list_side::out}};
-std::map<std::string, temporal_rule> const temporals{{"uniform", temporal_rule::uniform}, {"last", temporal_rule::last}};
-std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::binary}, {"triplet", negative_kind::triplet}};
-
-using numbers = nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig>;
-
-// int64 where it lies, also on a device; other whole numbers of the host as a copy. Kept alive as long as this.
-struct int64s {
-  numbers kept;
-  std::span<std::int64_t const> seen;
-};
 int64s int64s_of(nb::handle from, char const* name, place where) {
   if (from.is_none()) return {};
   numbers there;
@@ -35,32 +18,27 @@ int64s int64s_of(nb::handle from, char const* name, place where) {
   return {there, {there.data(), there.shape(0)}};
 }
 
+py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type) {
+  if (type >= types) refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(types) + ", counted from 0");
+  return {std::move(of), drawn.where(), &drawn.of_type(type)};
+}
+py_edges edges_of(nb::object of, blocks const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids) {
+  if (relation >= relations)
+    refuse(errc::usage, "relation " + std::to_string(relation) + ": of " + std::to_string(relations) + ", counted from 0");
+  return {std::move(of), drawn.where(), &drawn.of_relation(relation), edge_ids};
+}
+
+namespace {
+
+std::map<std::string, list_side> const sides{{"in", list_side::in}, {"out", list_side::out}};
+std::map<std::string, temporal_rule> const temporals{{"uniform", temporal_rule::uniform}, {"last", temporal_rule::last}};
+std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::binary}, {"triplet", negative_kind::triplet}};
+
 // A relation, as BlockSampler takes it.
 struct py_relation {
   std::shared_ptr<graph_handle> graph;
   sampled_relation made;
   int64s times;
-};
-
-// Buffers of mini-batches that nobody holds any more, for the next; at the host alone, as on a device work on them may be under way.
-struct spare_blocks {
-  static constexpr std::size_t most = 4;
-  std::vector<blocks> idle;  // touched under the interpreter's lock
-  blocks take() {
-    if (idle.empty()) return {};
-    blocks b = std::move(idle.back());
-    idle.pop_back();
-    return b;
-  }
-};
-
-struct py_sampler {
-  std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
-  std::vector<int64s> times;
-  std::size_t types = 1, relations = 1;
-  bool edge_ids = false;
-  std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
-  std::optional<block_sampler> sampler;
 };
 
 struct py_blocks {
@@ -75,31 +53,6 @@ struct py_blocks {
     if (spare && made.where().kind == place_kind::host && spare->idle.size() < spare_blocks::most) spare->idle.push_back(std::move(made));
   }
 };
-// What one type or one relation drew; the Blocks stays alive with it.
-struct py_vertices {
-  nb::object of;
-  blocks::vertices const* seen;
-};
-struct py_edges {
-  nb::object of;
-  blocks::edges const* seen;
-};
-
-template <class T>
-nb::object array_of(nb::object const& of, T const* data, std::vector<std::size_t> const& shape, std::vector<std::int64_t> const& strides) {
-  place const at = nb::cast<py_blocks const&>(of).made.where();
-  static T none{};
-  T* const there = data ? const_cast<T*>(data) : &none;  // of an empty array
-  std::size_t const n = shape.size();
-  if (at.kind != place_kind::device) return nb::cast(nb::ndarray<nb::numpy, T>(there, n, shape.data(), of, strides.data()));
-  return nb::cast(
-      nb::ndarray<nb::array_api, T>(there, n, shape.data(), of, strides.data(), nb::dtype<T>(), nb::device::cuda::value, at.index));
-}
-template <class T>
-nb::object array_of(nb::object const& of, T const* data, std::uint64_t n) {
-  return array_of(of, data, {n}, {1});
-}
-
 block_options options_of(keywords& given) {
   block_options o;
   std::string text = "last";
@@ -145,6 +98,7 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
 }
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
+  if (s.lent) refuse(errc::usage, "a Loader draws from this sampler, ahead of who iterates over it; stop() that, or make another sampler");
   py_blocks b(s);
   released([&] {
     s.sampler->start_types(b.made, number, seeds);
@@ -173,13 +127,14 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 void add_blocks(nb::module_& m) {
   nb::class_<py_vertices>(m, "BlockVertices", "What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.")
       .def_prop_ro(
-          "ids", [](py_vertices const& v) { return array_of(v.of, v.seen->ids, v.seen->count); }, nb::sig("def ids(self) -> typing.Any"),
+          "ids", [](py_vertices const& v) { return array_of(v.of, v.at, v.seen->ids, v.seen->count); },
+          nb::sig("def ids(self) -> typing.Any"),
           "Positions among Graph.ids(): the seeds first, then as they were reached. int64: NumPy's, or of the device (DLPack).")
       .def_prop_ro(
           "tree",
           [](py_vertices const& v) -> nb::object {
             if (!v.seen->tree) return nb::none();
-            return array_of(v.of, reinterpret_cast<std::int32_t const*>(v.seen->tree), v.seen->count);
+            return array_of(v.of, v.at, reinterpret_cast<std::int32_t const*>(v.seen->tree), v.seen->count);
           },
           nb::sig("def tree(self) -> typing.Any"), "disjoint: which seed each belongs to, int32; else None")
       .def_prop_ro(
@@ -190,21 +145,21 @@ void add_blocks(nb::module_& m) {
           "edge_index",
           [](py_edges const& e) {
             blocks::edges const& seen = *e.seen;
-            return array_of(e.of, seen.row, {2, seen.count}, {seen.count ? seen.col - seen.row : 0, 1});
+            return array_of(e.of, e.at, seen.row, {2, seen.count}, {seen.count ? seen.col - seen.row : 0, 1});
           },
           nb::sig("def edge_index(self) -> typing.Any"),
           "Both as one array of shape (2, edges): row above col. int64: NumPy's, or of the device (DLPack).")
       .def_prop_ro(
-          "row", [](py_edges const& e) { return array_of(e.of, e.seen->row, e.seen->count); }, nb::sig("def row(self) -> typing.Any"),
+          "row", [](py_edges const& e) { return array_of(e.of, e.at, e.seen->row, e.seen->count); }, nb::sig("def row(self) -> typing.Any"),
           "The neighbour of each edge, by its number among the vertices of its type. int64.")
       .def_prop_ro(
-          "col", [](py_edges const& e) { return array_of(e.of, e.seen->col, e.seen->count); }, nb::sig("def col(self) -> typing.Any"),
+          "col", [](py_edges const& e) { return array_of(e.of, e.at, e.seen->col, e.seen->count); }, nb::sig("def col(self) -> typing.Any"),
           "Who drew it. In the order of hops, then of this.")
       .def_prop_ro(
           "edge",
           [](py_edges const& e) -> nb::object {
-            if (!nb::cast<py_blocks const&>(e.of).edge_ids) return nb::none();
-            return array_of(e.of, e.seen->edge, e.seen->count);
+            if (!e.edge_ids) return nb::none();
+            return array_of(e.of, e.at, e.seen->edge, e.seen->count);
           },
           nb::sig("def edge(self) -> typing.Any"), "edge_ids: where it stands in its lists; else None")
       .def_prop_ro(
@@ -218,18 +173,14 @@ void add_blocks(nb::module_& m) {
           "of_type",
           [](nb::object self, std::uint32_t type) {
             auto const& b = nb::cast<py_blocks const&>(self);
-            if (type >= b.types)
-              refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(b.types) + ", counted from 0");
-            return py_vertices{self, &b.made.of_type(type)};
+            return vertices_of(self, b.made, b.types, type);
           },
           nb::arg("type"), nb::sig("def of_type(self, type: int) -> BlockVertices"))
       .def(
           "of_relation",
           [](nb::object self, std::uint32_t relation) {
             auto const& b = nb::cast<py_blocks const&>(self);
-            if (relation >= b.relations)
-              refuse(errc::usage, "relation " + std::to_string(relation) + ": of " + std::to_string(b.relations) + ", counted from 0");
-            return py_edges{self, &b.made.of_relation(relation)};
+            return edges_of(self, b.made, b.relations, relation, b.edge_ids);
           },
           nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> BlockEdges"))
       .def_prop_ro(
@@ -361,6 +312,10 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "device", [](py_sampler const& s) { return s.sampler->where().kind == place_kind::device ? s.sampler->where().index : -1; },
           "that samples; -1: the host")
+      .def_prop_ro(
+          "place", [](py_sampler const& s) { return told(s.sampler->where()); }, "that samples, as place= takes it")
+      .def_prop_ro(
+          "lent", [](py_sampler const& s) { return s.lent != nullptr; }, "whether a Loader draws from it, so that nobody else can")
       .def_prop_ro(
           "nbytes", [](py_sampler const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
       .def(

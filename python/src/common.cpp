@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 namespace garner::python {
@@ -109,6 +110,8 @@ interruptible::~interruptible() {
   PyErr_SetInterrupt();  // Python hears of it now: where the work had ended before it could stop, KeyboardInterrupt follows it
 }
 
+bool interrupted_now() { return asked; }
+
 // --- keywords
 // ------------------------------------------------------------------------------------------------------------------------------
 nb::object keywords::find(char const* name) {
@@ -160,7 +163,28 @@ place place_of(nb::handle spec) {
   return parse_place(said);
 }
 
-place default_place() { return device_count() > 0 ? place{place_kind::device, 0} : place{}; }
+place default_place() {
+  int const devices = device_count();
+  if (devices == 0) return {};
+  std::uint32_t const local = from_environment("LOCAL_RANK").value_or(0);
+  return {place_kind::device, static_cast<int>(local) < devices ? static_cast<int>(local) : 0};  // where each sees its own alone, the first
+}
+
+std::string told(place where) {
+  if (where.kind == place_kind::host) return "host";
+  return (where.kind == place_kind::device ? "device:" : "simulated:") + std::to_string(where.index);
+}
+
+std::optional<std::uint32_t> from_environment(char const* name) {
+  char const* const said = std::getenv(name);
+  if (!said) return std::nullopt;
+  std::uint32_t number = 0;
+  char const* const end = said + std::strlen(said);
+  if (auto const [last, problem] = std::from_chars(said, end, number); problem != std::errc() || last != end || last == said)
+    refuse(errc::usage,
+           std::string("the environment says ") + name + "='" + said + "', and torchrun says a number; unset it, or say rank and ranks");
+  return number;
+}
 
 namespace {
 

@@ -29,6 +29,7 @@ void add_features(nb::module_& m);
 void add_scores(nb::module_& m);
 void add_shared(nb::module_& m);
 void add_blocks(nb::module_& m);
+void add_load(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
 
@@ -44,6 +45,8 @@ class interruptible {
   bool installed_ = false;
 };
 
+bool interrupted_now();  // by Ctrl-C, since the outermost of them lives
+
 // Runs work() without the interpreter's lock. Nothing of Python may be touched inside.
 template <class Work>
 auto released(Work&& work) {
@@ -53,7 +56,11 @@ auto released(Work&& work) {
 }
 
 place place_of(nb::handle spec);  // "host", "device", "device:1", "simulated", "simulated:1", "cpu", "cuda:1", 1, torch.device(...)
-place default_place();            // device 0, the host where there is none
+place default_place();            // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none
+std::string told(place where);    // as place_of() takes it
+// What torchrun says of this process in its environment: RANK, WORLD_SIZE, LOCAL_RANK. None where it is not there; errc::usage for no
+// number.
+std::optional<std::uint32_t> from_environment(char const* name);
 std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 
 // Keyword options, taken one by one; done() refuses what is left, which is a mistake of the caller's.

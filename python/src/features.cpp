@@ -7,8 +7,7 @@
 #include <memory>
 #include <tuple>
 
-#include "common.hpp"
-#include "garner/features.hpp"
+#include "features.hpp"
 #include "graphs.hpp"
 #include "shared.hpp"
 
@@ -20,14 +19,6 @@ using code = nb::dlpack::dtype_code;
 bool is(nb::dlpack::dtype t, code c, unsigned bits) { return t.code == static_cast<std::uint8_t>(c) && t.bits == bits && t.lanes == 1; }
 
 int device_of(place where) { return where.kind == place_kind::device ? where.index : -1; }
-
-// A row is all of an array but its first dimension.
-struct host_table {
-  row_array rows;
-  std::vector<std::size_t> shape;
-  nb::dlpack::dtype type;
-  bool writable = false;
-};
 
 // Where the rows travel as bytes, what they are is told in messages.
 void name_type(host_table& t) {
@@ -129,11 +120,6 @@ struct py_unified {
   }
 };
 
-struct py_table {
-  host_table host;
-  tiered_tensor tensor;
-};
-
 std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
 
 // What a gather is asked, kept while it runs.
@@ -170,15 +156,15 @@ id_span ids_at(id_address const& a) {
   return {reinterpret_cast<void const*>(std::get<0>(a)), std::get<1>(a), std::get<2>(a), std::get<3>(a)};
 }
 
+std::string gather_name(gather_way w) { return std::string(to_string(w)); }
+
+}  // namespace
+
 std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows) {
   std::map<std::string, std::uint64_t> named;
   for (tier const t : {tier::device, tier::peer, tier::host}) named[std::string(to_string(t))] = rows[t];
   return named;
 }
-
-std::string gather_name(gather_way w) { return std::string(to_string(w)); }
-
-}  // namespace
 
 void add_features(nb::module_& m) {
   nb::class_<py_unified>(
@@ -282,6 +268,8 @@ void add_features(nb::module_& m) {
       .def_prop_ro("row_bytes", [](py_table const& t) { return t.tensor.row_bytes(); })
       .def_prop_ro(
           "device", [](py_table const& t) { return device_of(t.tensor.where()); }, "that gathers; -1: the host")
+      .def_prop_ro(
+          "place", [](py_table const& t) { return told(t.tensor.where()); }, "that gathers, as device= takes it")
       .def_prop_ro(
           "rows", [](py_table const& t) { return by_tier(t.tensor.tiers()); }, "how many lie in each tier, by its name")
       .def("about", [](py_table const& t) { return t.tensor.about(); })

@@ -62,4 +62,5 @@ NB_MODULE(_garner, m) {
   add_scores(m);
   add_shared(m);
   add_blocks(m);
+  add_load(m);
 }

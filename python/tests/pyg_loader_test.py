@@ -614,6 +614,91 @@ class Loader(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, "custom_cls"):
             NeighborLoader(data, [3], custom_cls=Mine)
 
+    # --- ahead: by garner.Loader, or one after the other ---
+    def test_ahead_is_what_one_after_the_other_is(self):
+        """Field by field, the same bits, and as much drawn of torch's generator."""
+        def graph():
+            torch.manual_seed(5)
+            data = Data(x=torch.randn(120, 7), edge_index=edges_between(120, 120, 900), edge_attr=torch.arange(900), y=torch.randint(9, (120,)),
+                        heat=torch.rand(900), age=torch.randint(50, (120,)), train_mask=torch.rand(120) < 0.5, name="a graph")
+            data.of_numpy = np.arange(240, dtype=np.float32).reshape(120, 2)
+            data.strange = torch.randn(7, 120).t()  # not contiguous
+            data.edge_index = data.edge_index[:, data.edge_index[1].argsort(stable=True)] if sorted_edges else data.edge_index
+            return data
+
+        seeds = torch.cat([torch.arange(100, 20, -1), torch.tensor([3, 3])])
+        ages = torch.arange(82)
+        for sorted_edges, options in [
+                (False, {}), (True, {}), (False, dict(replace=True)), (False, dict(disjoint=True)), (False, dict(weight_attr="heat")),
+                (False, dict(subgraph_type="bidirectional")), (False, dict(subgraph_type="induced")), (False, dict(drop_last=True)),
+                (False, dict(time_attr="age")), (False, dict(time_attr="age", input_time=ages, temporal_strategy="last")),
+                (False, dict(transform=tenfold)), (False, dict(filter_per_worker=True)), (False, dict(place="simulated")),
+                (False, dict(batch_size=1000)), (False, dict(sampler=torch.utils.data.SubsetRandomSampler([3, 1, 4, 1, 5])))]:
+            for how in ({"shuffle": False}, {"shuffle": True}, {"shuffle": True, "generator": torch.Generator()}):
+                if "sampler" in options:
+                    how.pop("shuffle")
+                for table in (False, True):
+                    with self.subTest(sorted_edges=sorted_edges, table=table, **options, **how):
+                        told = []
+                        for ahead in (True, False):
+                            data = graph()
+                            if table:
+                                data.x = garner.tiered(data.x, device=options.get("place", "host"))
+                            if "generator" in how:
+                                how["generator"].manual_seed(7)
+                            loader = NeighborLoader(data, [4, 3], seeds, **{"batch_size": 20, **how, **options})
+                            if not ahead:
+                                loader._can_load_ahead = lambda: False
+                            torch.manual_seed(9)
+                            epochs = [[content(batch) for batch in loader] for _ in range(2)]
+                            self.assertEqual(loader.report is not None, ahead)
+                            told.append((epochs, torch.randint(1 << 40, (3,)).tolist(), how["generator"].get_state().tolist() if "generator" in how else 0))
+                        self.assertTrue(told[0] == told[1])  # lists too long to be told
+                        self.assertEqual(epochs[0] == epochs[1], how.get("shuffle") is False and options.get("temporal_strategy") == "last")
+                        self.assertTrue(epochs[0])
+
+    def test_ahead_where_it_can(self):
+        data = homogeneous()
+        mine = type("Mine", (NeighborLoader,), {"filter_fn": lambda self, out: NeighborLoader.filter_fn(self, out)})
+        for make, ahead in [(lambda **o: NeighborLoader(data, [3], batch_size=30, **o), True), (lambda **o: mine(data, [3], batch_size=30, **o), False)]:
+            for options in ({}, {"transform_sampler_output": lambda out: out}, {"num_workers": 1}, {"batch_sampler": [[1, 2], [3]]}):
+                if "batch_sampler" in options:
+                    loader = NeighborLoader(data, [3], **options)
+                else:
+                    loader = make(**options)
+                list(loader)
+                self.assertEqual(loader.report is not None, ahead and not options)
+        none = NeighborLoader(data, [0], batch_size=30)
+        self.assertEqual((len(list(none)), none.report), (4, None))
+
+    def test_ahead_of_two_and_of_what_changes(self):
+        data = homogeneous()
+        loader = NeighborLoader(data, [3], batch_size=30)
+        other = NeighborLoader(data, [3], batch_size=30, neighbor_sampler=loader.node_sampler)
+        torch.manual_seed(2)
+        want = [[content(b) for b in loader] for _ in range(4)]
+        torch.manual_seed(2)
+        both = [(content(a), content(b)) for a, b in zip(loader, loader)]  # two iterations at once
+        self.assertTrue([[a for a, _ in both], [b for _, b in both]] == want[:2])
+        both = [(content(a), content(b)) for a, b in zip(loader, other)]  # of one sampler
+        self.assertTrue([[a for a, _ in both], [b for _, b in both]] == want[2:])
+        kept = list(loader)
+        self.assertEqual([b.n_id.tolist() for b in kept], [b.x.tolist() for b in kept])
+        next(iter(loader))  # broken off
+        self.assertEqual(len(list(loader)), 4)
+        before = loader._kept_ahead[1]
+        data.x = data.x + 1000  # seen by the next epoch
+        for batch in loader:
+            self.assertTrue(torch.equal(batch.x, batch.n_id + 1000))
+        self.assertIsNot(loader._kept_ahead[1], before)
+        before = loader._kept_ahead[1]
+        data.x += 1
+        for batch in loader:
+            self.assertTrue(torch.equal(batch.x, batch.n_id + 1001))
+        self.assertIs(loader._kept_ahead[1], before)
+        again = pickle.loads(pickle.dumps(loader))
+        self.assertEqual(len(list(again)), 4)
+
     # --- refusals ---
     def test_refusals(self):
         data = homogeneous()

@@ -93,6 +93,32 @@ class Loader(unittest.TestCase):
                 losses.append(float(loss.detach()))
         self.assertLess(losses[-1], losses[0] / 3)
 
+    def test_ahead(self):
+        """garner.Loader yields what is sampled and gathered one after the other."""
+        for options in ({}, {"place": "simulated"}, {"drop_last": True}, {"disjoint": True, "edge_ids": True},
+                        {"temporal": "last", "times": np.arange(300), "seed_times": np.arange(90)}):
+            for seeds in (torch.arange(90), torch.tensor([4, 4, 9] * 30)):
+                with self.subTest(**options):
+                    x = garner.tiered(self.x, device=options.get("place", "host"))
+                    y = garner.tiered(self.y, device=options.get("place", "host"))
+                    loader = garner.torch.loader(self.g, [4, 3], seeds, x=x, y=y, batch_size=20, shuffle=True, seed=3, **options)
+                    ahead = [vars(b) for _ in range(2) for b in loader]
+                    self.assertEqual(loader.report["batches"], len(loader))
+                    loader._made_ahead, loader._ahead, loader.epoch = lambda: None, None, 0
+                    one = [vars(b) for _ in range(2) for b in loader]
+                    self.assertEqual(len(ahead), len(one))
+                    for a, b in zip(ahead, one):
+                        for key in a:
+                            if isinstance(a[key], torch.Tensor):
+                                self.assertTrue(torch.equal(a[key], b[key]), key)
+                            else:
+                                self.assertEqual(a[key], b[key])
+        loader = garner.torch.loader(self.g, [4], x=self.x, batch_size=64, seed=1)
+        both = [(a.n_id.tolist(), b.n_id.tolist()) for a, b in zip(loader, loader)]
+        loader.epoch = 0
+        self.assertEqual([[a for a, _ in both], [b for _, b in both]], [[b.n_id.tolist() for b in loader] for _ in range(2)])
+        self.assertIsNone(garner.torch.loader(self.g, [4], x=self.x.t().contiguous().t()).report)
+
     def test_refusals(self):
         for wrong, kind, words in [
                 (lambda: garner.torch.loader(3, [2]), TypeError, "no Graph"), (lambda: garner.torch.loader(self.g, [2], []), garner.UsageError, "none"),

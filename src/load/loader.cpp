@@ -137,7 +137,15 @@ struct loader::impl {
   std::vector<std::int64_t> times;
   executor x;  // of gathers
   buffer<std::int64_t> seeds;
-  std::uint64_t seed_count = 0, share = 0, a_epoch = 0, fingerprint = 0;
+  std::uint64_t seed_count = 0, fingerprint = 0;
+  std::uint64_t share = 0, a_epoch = 0;  // seeds and mini-batches of an epoch, as it was begun
+  // Of an epoch of the caller's own. Exchanged while there is no thread.
+  struct owned {
+    buffer<std::int64_t> seeds;
+    std::uint64_t draws = 0, fingerprint = 0;
+    std::vector<std::int64_t> times;
+  };
+  std::optional<owned> own;
   std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
   std::vector<buffer<std::uint64_t>> bad;
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
@@ -150,16 +158,14 @@ struct loader::impl {
        std::vector<std::int64_t> at_times)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
     check(from);
-    seed_count = from.size(), share = (seed_count + o.ranks - 1) / o.ranks;
-    a_epoch = o.drop_last ? share / o.batch : (share + o.batch - 1) / o.batch;
+    seed_count = from.size();
+    count_epoch();
     if (a_epoch == 0)
       fail(errc::input, "{} seeds a rank are no mini-batch of {}, and drop_last leaves smaller ones out; say a smaller batch", share,
            o.batch);
-    seeds = {x.near(), seed_count, x.device(), "seeds"};
-    x.copy(seeds.data(), from.data(), seeds.bytes());
-    x.wait();
+    seeds = near(from);
     fingerprint = s.inside().fingerprint;
-    auto const note = [&](std::uint64_t value) { fingerprint = mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1); };
+    auto const note = [&](std::uint64_t value) { fingerprint = with(fingerprint, value); };
     for (std::uint64_t const k : {o.batch, std::uint64_t{o.shuffle}, std::uint64_t{o.drop_last}, o.seed, std::uint64_t{o.seed_type},
                                   std::uint64_t{o.rank}, std::uint64_t{o.ranks}, seed_count})
       note(k);
@@ -179,6 +185,20 @@ struct loader::impl {
   }
   ~impl() { halt(); }
 
+  static std::uint64_t with(std::uint64_t fingerprint, std::uint64_t value) {
+    return mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1);
+  }
+  buffer<std::int64_t> near(std::vector<std::int64_t> const& from) {
+    buffer<std::int64_t> to(x.near(), from.size(), x.device(), "seeds");
+    x.copy(to.data(), from.data(), to.bytes());
+    x.wait();
+    return to;
+  }
+  void count_epoch() {
+    share = own ? own->seeds.size() : (seed_count + o.ranks - 1) / o.ranks;
+    a_epoch = o.drop_last ? share / o.batch : (share + o.batch - 1) / o.batch;
+  }
+
   double since_made() const { return ms_since(core->made); }
   batch_times::stage stage_of(event const& begin, event const& end, double began, double ms) const {
     if (!x.on_device()) return {began, began + ms};
@@ -190,6 +210,14 @@ struct loader::impl {
     if (!x.on_device()) return 1u << 30;  // simulated
     return std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 4;
   }
+  void check_ids(std::vector<std::int64_t> const& from) const {
+    std::uint64_t const n = sampler.vertices(o.seed_type);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (static_cast<std::uint64_t>(from[i]) >= n) fail_id("seed {} at position {}: there are {} vertices, counted from 0", from[i], i, n);
+  }
+  static void check_times(std::vector<std::int64_t> const& at, std::size_t count) {
+    if (!at.empty() && at.size() != count) fail(errc::input, "{} times for {} seeds; give each one", at.size(), count);
+  }
   void check(std::vector<std::int64_t> const& from) const {
     if (o.batch < 1 || o.batch > 1u << 24) fail(errc::usage, "mini-batches of {} seeds: say 1 to 16,777,216", o.batch);
     if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
@@ -197,12 +225,11 @@ struct loader::impl {
       fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
     if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
     if (from.empty()) fail(errc::input, "the training set is empty; name at least one vertex");
-    if (!times.empty() && times.size() != from.size()) fail(errc::input, "{} times for {} seeds; give each one", times.size(), from.size());
-    std::uint64_t const n = sampler.vertices(o.seed_type);
-    std::vector<bool> seen(n);
+    check_times(times, from.size());
+    check_ids(from);
+    std::vector<bool> seen(sampler.vertices(o.seed_type));
     for (std::size_t i = 0; i < from.size(); ++i) {
-      auto const v = static_cast<std::uint64_t>(from[i]);
-      if (v >= n) fail_id("seed {} at position {}: there are {} vertices, counted from 0", from[i], i, n);
+      auto const v = static_cast<std::size_t>(from[i]);
       if (seen[v]) fail(errc::input, "seed {} at position {} stands there twice; name each vertex once", from[i], i);
       seen[v] = true;
     }
@@ -271,13 +298,15 @@ struct loader::impl {
         // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
         // computes on.
         std::unique_lock hold(l.core->mutex);
-        auto const may = [&] { return begun < l.core->asked_epochs + (l.x.on_device() ? 1 : 0); };
+        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.on_device() ? 1 : 0)); };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
         if (l.core->stop || !may()) return g;
         hold.unlock();
         if (order) ++epoch, index = 0;
         ++begun;
-        order = std::make_shared<epoch_order const>(order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
+        order = std::make_shared<epoch_order const>(
+            l.own ? order_of_epoch(l.x, l.own->seeds.span(), false, l.o.seed, epoch, 0, 1)
+                  : order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
       }
       for (; g.size() < l.o.window && index < l.a_epoch; ++index) {
         std::uint64_t const first = index * l.o.batch;
@@ -341,15 +370,16 @@ struct loader::impl {
       }
       if (!j.drawn) j.drawn = std::make_unique<blocks>();
       std::vector<std::int64_t> at;
-      if (!times.empty()) {
+      std::vector<std::int64_t> const& all_times = own ? own->times : times;
+      if (!all_times.empty()) {
         at.resize(j.count);
         std::vector<std::int64_t> positions(j.count);
         x.copy(positions.data(), j.order->positions.data() + j.first, j.count * 8);
         x.wait();
-        for (std::uint64_t i = 0; i < j.count; ++i) at[i] = times[static_cast<std::size_t>(positions[i])];
+        for (std::uint64_t i = 0; i < j.count; ++i) at[i] = all_times[static_cast<std::size_t>(positions[i])];
       }
       typed_seeds const seeds{o.seed_type, {j.order->ids.data() + j.first, j.count}, at};
-      sampler.inside().prepare(j.drawn->inside(), j.order->epoch * a_epoch + j.index, {&seeds, 1}, at.empty());
+      sampler.inside().prepare(j.drawn->inside(), (own ? own->draws : j.order->epoch * a_epoch) + j.index, {&seeds, 1}, at.empty());
       together.push_back(&j.drawn->inside());
     }
     double const began = since_made();
@@ -515,6 +545,7 @@ struct loader::impl {
 
   // --- the caller ---
   std::optional<mini_batch> next(stream_ref stream) {
+    if (at_end && own) return {};
     if (std::exchange(at_end, false)) {
       ++epoch, next_index = 0;
       std::lock_guard const hold(core->mutex);
@@ -524,6 +555,10 @@ struct loader::impl {
     if (next_index == 0) {
       std::lock_guard const hold(core->mutex);
       core->begun = steady::now();
+    }
+    if (next_index == a_epoch && !thread.joinable()) {  // stopped behind its last, or there is none
+      at_end = true;
+      return {};
     }
     launch();
     std::shared_ptr<mini_batch::parts> r;
@@ -559,6 +594,16 @@ struct loader::impl {
     else r->ready.wait();
     return b;
   }
+  void begin(std::uint64_t e, own_epoch&& of) {
+    check_ids(of.seeds);
+    check_times(of.times, of.seeds.size());
+    halt();
+    owned made{near(of.seeds), of.draws, with(fingerprint, of.draws), std::move(of.times)};
+    for (std::int64_t const k : of.seeds) made.fingerprint = with(made.fingerprint, static_cast<std::uint64_t>(k));
+    own = std::move(made);
+    count_epoch();
+    begin(e, 0);
+  }
   void begin(std::uint64_t e, std::uint64_t index) {
     halt();
     epoch = e, next_index = index, at_end = false;
@@ -580,20 +625,31 @@ loader::~loader() = default;
 loader::loader(loader&&) noexcept = default;
 loader& loader::operator=(loader&&) noexcept = default;
 std::uint64_t loader::batches() const { return impl_->a_epoch; }
-void loader::begin(std::uint64_t epoch) { impl_->begin(epoch, 0); }
+void loader::begin(std::uint64_t epoch) {
+  impl_->halt();
+  impl_->own.reset();
+  impl_->count_epoch();
+  impl_->begin(epoch, 0);
+}
+void loader::begin(std::uint64_t epoch, own_epoch of) {
+  as_error([&] { impl_->begin(epoch, std::move(of)); });
+}
+void loader::stop() { impl_->halt(); }
 std::optional<mini_batch> loader::next(stream_ref stream) {
   return as_error([&] { return impl_->next(stream); });
 }
 load_state loader::state() const {
+  if (impl_->own) return {impl_->epoch, impl_->next_index, impl_->own->fingerprint};
   if (impl_->at_end) return {impl_->epoch + 1, 0, impl_->fingerprint};
   return {impl_->epoch, impl_->next_index, impl_->fingerprint};
 }
 void loader::resume(load_state const& s) {
-  if (s.fingerprint != impl_->fingerprint)
+  if (s.fingerprint != (impl_->own ? impl_->own->fingerprint : impl_->fingerprint))
     fail(errc::input,
          "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
   if (s.next > impl_->a_epoch) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, impl_->a_epoch);
-  impl_->begin(s.next == impl_->a_epoch ? s.epoch + 1 : s.epoch, s.next == impl_->a_epoch ? 0 : s.next);
+  bool const another = s.next == impl_->a_epoch && !impl_->own;
+  impl_->begin(another ? s.epoch + 1 : s.epoch, another ? 0 : s.next);
 }
 load_report loader::report() const {
   std::vector<std::shared_ptr<mini_batch::parts>> all;

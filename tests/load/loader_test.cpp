@@ -208,6 +208,66 @@ TEST_P(loader_at, resumes_at_the_very_mini_batch) {
   EXPECT_NE(error_of([&] { load_state::parse(mine + "x"); }).find("no state"), std::string::npos);
 }
 
+// Seeds in the caller's order, twice where they stand so; draws by the number that was said.
+TEST_P(loader_at, takes_an_epoch_of_the_callers_own) {
+  world w(where());
+  loader_options o;
+  o.batch = 50, o.rank = 1, o.ranks = 2;
+  loader l = w.load(600, o);
+  ASSERT_TRUE(l.next());
+  std::vector<std::int64_t> mine = seeds_of(130);
+  mine[7] = mine[3];
+  graph_handle const home = a_graph({});
+  block_sampler one({}, home, w.fanouts, w.options);
+  executor x(where()), here({});
+  std::vector<taken_batch> first;
+  for (std::uint64_t const draws : {1000ull, (1ull << 60) + 5}) {
+    l.begin(9, {mine, draws});
+    EXPECT_EQ(l.batches(), 3u);
+    std::vector<taken_batch> const epoch = epoch_of(l, where());
+    ASSERT_EQ(epoch.size(), 3u);
+    for (std::uint64_t b = 0; b < 3; ++b) {
+      std::vector<std::int64_t> const seeds(mine.begin() + static_cast<std::ptrdiff_t>(b * 50),
+                                            mine.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(130, b * 50 + 50)));
+      blocks const d = one.sample(draws + b, seeds);
+      EXPECT_EQ(epoch[b].epoch, 9u);
+      EXPECT_EQ(epoch[b].index, b);
+      EXPECT_EQ(epoch[b].ids, host_copy(here, d.of_type(0).ids, d.of_type(0).count));
+      EXPECT_EQ(epoch[b].row, host_copy(here, d.of_relation(0).row, d.of_relation(0).count));
+      for (std::size_t i = 0; i < seeds.size(); ++i) {
+        EXPECT_EQ(epoch[b].positions[i], static_cast<std::int64_t>(b * 50 + i));
+        EXPECT_EQ(epoch[b].labels[i], seeds[i] * 7);
+      }
+    }
+    EXPECT_FALSE(l.next());  // it has ended
+    EXPECT_FALSE(l.next());
+    if (first.empty()) first = epoch;
+    else EXPECT_NE(first[0].edge, epoch[0].edge);
+  }
+  // Stopped and gone on with; saved and resumed, of the same epoch alone.
+  l.begin(9, {mine, 1000});
+  EXPECT_TRUE(taken(x, *l.next()) == first[0]);
+  l.stop();
+  std::string const saved = l.state().text();
+  EXPECT_TRUE(taken(x, *l.next()) == first[1]);
+  EXPECT_TRUE(taken(x, *l.next()) == first[2]);
+  l.stop();
+  EXPECT_FALSE(l.next());
+  loader other = w.load(600, o);
+  EXPECT_NE(error_of([&] { other.resume(load_state::parse(saved)); }).find("another loader"), std::string::npos);
+  other.begin(9, {mine, 1000});
+  other.resume(load_state::parse(saved));
+  EXPECT_TRUE(taken(x, *other.next()) == first[1]);
+  l.begin(1, {{}, 0});
+  EXPECT_EQ(l.batches(), 0u);
+  EXPECT_FALSE(l.next());
+  EXPECT_NE(error_of([&] { l.begin(1, {{5, 3000}, 0}); }).find("seed 3000 at position 1"), std::string::npos);
+  EXPECT_NE(error_of([&] { l.begin(1, {{5, 6}, 0, {1}}); }).find("1 times for 2"), std::string::npos);
+  l.begin(2);  // and back to its own
+  EXPECT_EQ(l.batches(), 6u);
+  EXPECT_EQ(epoch_of(l, where()).size(), 6u);
+}
+
 TEST_P(loader_at, shares_the_seeds_among_ranks) {
   world w(where());
   loader_options o;

@@ -1,23 +1,27 @@
 """PyG's NeighborLoader and LinkNeighborLoader over Garner's sampler and tables."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 import torch.utils.data
+from torch.utils.data.distributed import DistributedSampler
 import torch_geometric.loader  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.loader.utils import filter_data, filter_hetero_data  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from .. import tables
-from .._garner import info
-from ..batches import drawn_seed, mixed
+from .._garner import Loader, info
+from ..batches import drawn_seed, loadable, mixed, most_seeds, own_rows
 from ..errors import IdError, UsageError
 from ..torch import unified
 from .sampler import NeighborSampler
-from .source import edge_attr_of
+from .source import _ints, edge_attr_of
 from .stores import FeatureStore
 
 
@@ -58,7 +62,7 @@ class _Numbered:
     def _numbered(self, seed: int) -> Iterator[_Positions]:
         for number, positions in enumerate(self.batches):
             numbered = _Positions(positions if hasattr(positions, "__iter__") else [positions])
-            numbered.draw = mixed(seed, number)
+            numbered.draw = mixed(seed, 0) + number
             yield numbered
 
 
@@ -106,12 +110,12 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         out = self._sampled(inputs, **known)
         return self.filter_fn(out) if self.filter_per_worker else out
 
-    def filter_fn(self, out: Any) -> Any:
-        """What was sampled, joined with its rows: Data or HeteroData."""
+    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
+        """What was sampled, joined with its rows: Data or HeteroData. `brought`: rows of the nodes that are there, by name; None: none."""
         if self.transform_sampler_output:
             out = self.transform_sampler_output(out)
         if isinstance(out, SamplerOutput):
-            data = self._homogeneous(out)
+            data = self._homogeneous(out, brought or {})
         elif isinstance(out, HeteroSamplerOutput):
             data = self._heterogeneous(out)
         else:
@@ -138,10 +142,12 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
             perm = there[edge_type]
         return perm[edge]
 
-    def _homogeneous(self, out: Any) -> Any:
+    def _homogeneous(self, out: Any, brought: dict[str, Any]) -> Any:
         edges = self._edges(out.edge)
         if isinstance(self.data, Data):
-            data = filter_data(self.data, out.node, out.row, out.col, edges)
+            data = filter_data(_without(self.data, brought) if brought else self.data, out.node, out.row, out.col, edges)
+            for name, rows in brought.items():
+                data[name] = rows
         else:
             data = Data() if self.custom_cls is None else self.custom_cls()
             data.edge_index = torch.stack([out.row, out.col])
@@ -215,6 +221,35 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         return found
 
 
+def _without(data: Any, names: Iterable[str]) -> Any:
+    """A copy whose rows of these names are of no bytes."""
+    copied = copy.copy(data)
+    for name in names:
+        copied[name] = torch.empty((data[name].shape[0], 0))
+    return copied
+
+
+# Whose order is a function of their generator alone, so that all of it can be asked for when an epoch begins.
+_orders = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.SubsetRandomSampler,
+           torch.utils.data.WeightedRandomSampler, DistributedSampler)
+
+
+class _Epoch:
+    """An iterator over an epoch that knows how long it is."""
+
+    def __init__(self, batches: Iterator[Any], length: int) -> None:
+        self._batches, self._length = batches, length
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+    def __len__(self) -> int:
+        return self._length
+
+
 def _place_of(data: Any, place: Any, kwargs: dict[str, Any]) -> Any:
     """The device on which the data or tables of theirs lie, for a loader without workers; else the host."""
     if place is not None or kwargs.get("num_workers", 0) or not info()["devices"]:
@@ -236,12 +271,16 @@ def _within(ids: torch.Tensor, vertices: int, name: str) -> None:
 class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.NeighborLoader over Garner: the same arguments, the same mini-batches.
 
+    A homogeneous graph is sampled ahead and its rows are gathered by garner.Loader, without workers and where nothing of the user's own comes
+    between; `report` then tells of the last epoch what garner.Loader.report tells.
     place, device_budget: as of garner.pyg.NeighborSampler; None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
     """
+
+    report: dict[str, Any] | None = None
 
     def __init__(self, data: Any, num_neighbors: Any, input_nodes: Any = None, input_time: Any = None, replace: bool = False,
                  subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform", time_attr: str | None = None,
@@ -268,11 +307,78 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
     def collate_fn(self, index: Any) -> Any:
         return self._collate(index)
 
-    def filter_fn(self, out: Any) -> Any:
-        return _Loader.filter_fn(self, out)
+    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
+        return _Loader.filter_fn(self, out, brought)
 
     def __call__(self, index: Any) -> Any:
         return _Loader.__call__(self, index)
+
+    def __iter__(self) -> Any:
+        before = super().__iter__()  # draws of torch's generator what each loader of torch does
+        return _Epoch(self._ahead(self._epoch[0]), len(self)) if self._can_load_ahead() else before
+
+    def _can_load_ahead(self) -> bool:
+        """Whether garner.Loader can sample, gather and hand over what this loader yields."""
+        sampler, batches = self.node_sampler, self.batch_sampler
+        if not isinstance(self.data, Data) or not self.input_data.node.numel() or self.num_workers or self.pin_memory or self.transform_sampler_output is not None \
+                or torch.utils.data.get_worker_info() is not None \
+                or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler \
+                or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds \
+                or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
+                       for name in ("collate_fn", "filter_fn", "__call__", "_collate", "_sampled", "_index_sampler")):
+            return False
+        timed = self.input_data.time is not None
+        if timed != sampler.is_temporal and (timed or sampler.node_time is None):
+            return False  # said where it is sampled
+        return sampler._engine()[0] is not None
+
+    def _ahead(self, seed: int) -> Iterator[Any]:
+        batches: Any = self.batch_sampler
+        times = self.input_data.time
+        positions = iter(batches.sampler)
+        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
+        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
+        kept = self._made_ahead(batches.batch_size)
+        _, loader, _, drawn, names = kept
+        try:
+            loader.begin(0, self.input_data.node[order].numpy(), mixed(seed, 0), None if times is None else _ints(times[order], "input_time").numpy())
+            while (batch := loader.next()) is not None:
+                at = batch.index * batches.batch_size
+                inputs = self.input_data[order[at:at + batches.batch_size]]
+                out = self.node_sampler._output(batch, drawn, {})
+                out.node = out.node.clone()  # who keeps these shall not keep the buffers of the rows
+                out.metadata = (inputs.input_id, inputs.time)
+                brought = {name: own_rows(batch, k) for k, name in enumerate(names)}
+                del batch
+                yield self.filter_fn(self.node_sampler._finished(out), brought)
+            for _ in positions:  # to its end, for what it draws there
+                pass
+        finally:
+            loader.stop()
+            self.report = loader.report()
+            self.__dict__["_kept_ahead"] = kept
+
+    def _made_ahead(self, batch_size: int) -> Any:
+        """What it was made for, a garner.Loader, its sampler, the relations that this draws from, names of the rows that come: those of the epoch
+        before, or others where somebody iterates over these or the data are no longer the same."""
+        sampler, drawn = self.node_sampler._engine()
+        rows = [value for value in self.data._store.values() if isinstance(value, (torch.Tensor, np.ndarray))]
+        key = [self.node_sampler._made[0], batch_size, len(rows)]
+        kept = self.__dict__.pop("_kept_ahead", None)
+        if kept is not None and kept[0][:3] == key and not kept[2].lent and all(a is b for a, b in zip(kept[0][3:], rows)):
+            return kept
+        del kept
+        found: dict[str, Any] = {}
+        store = self.data._store
+        for name, value in store.items():
+            if name != "num_nodes" and isinstance(value, (torch.Tensor, np.ndarray)) and store.is_node_attr(name) \
+                    and self.data.__cat_dim__(name, value, store) == 0 and (table := loadable(value, sampler.place)) is not None:
+                found[name] = table
+        loader = Loader(sampler, torch.unique(self.input_data.node).numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1)
+        return key + rows, loader, sampler, drawn, list(found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_kept_ahead"}
 
     def _sampler(self) -> Any:
         return self.node_sampler
@@ -316,8 +422,8 @@ class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  #
     def collate_fn(self, index: Any) -> Any:
         return self._collate(index)
 
-    def filter_fn(self, out: Any) -> Any:
-        return _Loader.filter_fn(self, out)
+    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
+        return _Loader.filter_fn(self, out, brought)
 
     def __call__(self, index: Any) -> Any:
         return _Loader.__call__(self, index)

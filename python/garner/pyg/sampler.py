@@ -70,6 +70,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self.place = "host" if place is None else place
         self.device_budget = device_budget
         self._made: tuple[Any, BlockSampler | None, list[Any]] | None = None
+        self._at: Any = None  # where the lists were brought
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
             raise UsageError("subgraph_type='induced' of disjoint or temporal trees is not defined; choose one of the two")
 
@@ -170,10 +171,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         induced = self.subgraph_type == SubgraphType.induced
         key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, induced, self.temporal_strategy,
                str(self.place), self.device_budget)
-        if self._made is None or self._made[0] != key:
+        if self._made is None or self._made[0] != key or (self._made[1] is not None and self._made[1].lent):
             drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
             self._made = made = None  # the one before lets go of the graphs
-            if drawn and _is_device(self.place):
+            at = (os.getpid(), str(self.place), self.device_budget)
+            if drawn and _is_device(self.place) and self._at != at:
+                self._at = at
                 for lists in s.lists.values():
                     if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
                         lists.graph.to(self.place, None if self.device_budget is None else "host")
@@ -198,7 +201,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return self._made[1], self._made[2]
 
     def _sample(self, seed: Any, seed_time: Any, number: int) -> Any:
-        s, back = self._source, self.sample_direction == "backward"
+        s = self._source
         seeds = {t: v.reshape(-1).to(torch.int64) for t, v in (seed if self.is_hetero else {None: seed}).items()}
         times: dict[Any, Any] = {}
         if seed_time is not None:
@@ -211,6 +214,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                     raise UsageError("temporal sampling from seeds " + ("" if t is None else f"of type '{t}' ") +
                                      "that have no times; give input_time= or edge_label_time=")
         sampler, drawn = self._engine()
+        blocks = None
+        if sampler is not None:
+            blocks = sampler.sample_types([(v.numpy(), s.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()],
+                                          number)
+        return self._output(blocks, drawn, seeds)
+
+    def _output(self, blocks: Any, drawn: list[Any], seeds: dict[Any, torch.Tensor]) -> Any:
+        """What was drawn of these relations, as PyG has it. `blocks`: None: nothing but the seeds."""
+        s, back = self._source, self.sample_direction == "backward"
         hops = self.num_neighbors.num_hops
         node: dict[Any, torch.Tensor] = {}
         batch: dict[Any, torch.Tensor] = {}
@@ -218,7 +230,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         empty = torch.empty(0, dtype=torch.int64)
         row, col, edge = ({t: empty for t in s.edge_types} for _ in range(3))
         edges: dict[Any, list[int]] = {t: [0] * hops for t in s.edge_types}
-        if sampler is None:
+        if blocks is None:
             trees = 0
             for t in s.node_types:
                 node[t] = seeds.get(t, empty)
@@ -226,8 +238,6 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 batch[t] = torch.arange(trees, trees + node[t].numel())
                 trees += node[t].numel()
         else:
-            blocks = sampler.sample_types([(v.numpy(), s.node_types.index(t), times[t].numpy() if t in times else None) for t, v in seeds.items()],
-                                          number)
             for k, t in enumerate(s.node_types):
                 found = blocks.of_type(k)
                 node[t], nodes[t] = tensor_of(found.ids), list(found.by_hop)
@@ -246,7 +256,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                              edges[None] if told else None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_made": None}  # made anew where it is used
+        return {**self.__dict__, "_made": None, "_at": None}  # made anew where it is used
 
 
 def _is_device(place: Any) -> bool:

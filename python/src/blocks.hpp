@@ -1,0 +1,74 @@
+// What samplers and mini-batches are to Python: arrays that are not copied, each of which keeps alive what it is of.
+#pragma once
+#include "garner/blocks.hpp"
+
+#include <memory>
+
+#include "graphs.hpp"
+
+namespace garner::python {
+
+using numbers = nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig>;
+
+// int64 where it lies, also on a device; other whole numbers of the host as a copy. Kept alive as long as this.
+struct int64s {
+  numbers kept;
+  std::span<std::int64_t const> seen;
+};
+int64s int64s_of(nb::handle from, char const* name, place where);
+
+// Buffers of mini-batches that nobody holds any more, for the next; at the host alone, as on a device work on them may be under way.
+struct spare_blocks {
+  static constexpr std::size_t most = 4;
+  std::vector<blocks> idle;  // touched under the interpreter's lock
+  blocks take() {
+    if (idle.empty()) return {};
+    blocks b = std::move(idle.back());
+    idle.pop_back();
+    return b;
+  }
+};
+
+struct py_sampler {
+  std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
+  std::vector<int64s> times;
+  std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
+  std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
+  std::optional<block_sampler> sampler;
+  void const* lent = nullptr;  // the Loader whose thread draws from it
+};
+
+// What one type or one relation drew; `of`, the Blocks or MiniBatch, stays alive with it.
+struct py_vertices {
+  nb::object of;
+  place at;
+  blocks::vertices const* seen;
+};
+struct py_edges {
+  nb::object of;
+  place at;
+  blocks::edges const* seen;
+  bool edge_ids;
+};
+
+// errc::usage for a number beyond those that there are.
+py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type);
+py_edges edges_of(nb::object of, blocks const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids);
+
+template <class T>
+nb::object array_of(nb::object const& of, place at, T const* data, std::vector<std::size_t> const& shape,
+                    std::vector<std::int64_t> const& strides) {
+  static T none{};
+  T* const there = data ? const_cast<T*>(data) : &none;  // of an empty array
+  std::size_t const n = shape.size();
+  if (at.kind != place_kind::device) return nb::cast(nb::ndarray<nb::numpy, T>(there, n, shape.data(), of, strides.data()));
+  return nb::cast(
+      nb::ndarray<nb::array_api, T>(there, n, shape.data(), of, strides.data(), nb::dtype<T>(), nb::device::cuda::value, at.index));
+}
+template <class T>
+nb::object array_of(nb::object const& of, place at, T const* data, std::uint64_t n) {
+  return array_of(of, at, data, {n}, {1});
+}
+
+}  // namespace garner::python

@@ -1,0 +1,28 @@
+// Tables as Python holds them: what they were made of, and the rows.
+#pragma once
+#include "garner/features.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+
+namespace garner::python {
+
+// A row is all of an array but its first dimension.
+struct host_table {
+  row_array rows;
+  std::vector<std::size_t> shape;
+  nb::dlpack::dtype type;
+  bool writable = false;
+};
+
+struct py_table {
+  host_table host;
+  tiered_tensor tensor;
+};
+
+std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows);
+
+}  // namespace garner::python

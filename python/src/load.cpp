@@ -1,0 +1,380 @@
+// The loader: mini-batches with their rows, handed over in time. Arrays are not copied: each keeps the MiniBatch that it is of, whose
+// buffers go back to the loader with the last of them.
+#include "garner/load.hpp"
+
+#include <nanobind/stl/map.h>
+#include <unistd.h>
+
+#include <memory>
+#include <set>
+
+#include "blocks.hpp"
+#include "features.hpp"
+
+namespace garner::python {
+
+namespace {
+
+// How the rows of a table look.
+struct row_face {
+  std::vector<std::size_t> shape;  // the first is to be set
+  nb::dlpack::dtype type;
+};
+
+struct py_loader;
+std::set<py_loader*>& all_loaders() {  // touched under the interpreter's lock
+  static auto* const all = new std::set<py_loader*>;
+  return *all;
+}
+
+struct py_loader {
+  nb::object sampler_object;
+  py_sampler& sampler;
+  std::vector<nb::object> kept;  // tables
+  std::shared_ptr<std::vector<row_face>> faces = std::make_shared<std::vector<row_face>>();
+  std::unique_ptr<loader> made;
+  bool entered = false, own = false;  // the epoch: by an iterator; of the caller's seeds
+  std::uint64_t turn = 0;             // of iterators: the last alone goes on
+  pid_t const process = ::getpid();
+
+  explicit py_loader(nb::object of) : sampler_object(std::move(of)), sampler(nb::cast<py_sampler&>(sampler_object)) {
+    all_loaders().insert(this);
+  }
+  py_loader(py_loader const&) = delete;
+  ~py_loader() {
+    all_loaders().erase(this);
+    if (process != ::getpid()) {  // its thread is the parent's
+      static_cast<void>(made.release());
+      return;
+    }
+    if (sampler.lent == this) sampler.lent = nullptr;
+    nb::gil_scoped_release unlocked;
+    made.reset();
+  }
+
+  loader& here() {
+    if (process != ::getpid()) refuse(errc::usage, "this Loader was made by another process; make one in each");
+    return *made;
+  }
+  loader& at_work() {
+    loader& l = here();
+    if (sampler.lent && sampler.lent != this)
+      refuse(errc::usage, "another Loader draws from this sampler; stop() that, or make another sampler");
+    sampler.lent = this;
+    return l;
+  }
+  void stop() {
+    if (process != ::getpid()) return;
+    released([&] {
+      made->stop();
+      return 0;
+    });
+    if (sampler.lent == this) sampler.lent = nullptr;
+  }
+};
+
+struct py_mini_batch {
+  mini_batch made;
+  std::shared_ptr<std::vector<row_face> const> faces;
+  std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
+  place where() const { return made.drawn().where(); }
+};
+
+// An iteration: what is left of one epoch.
+struct py_epoch {
+  nb::object of;
+  std::uint64_t turn;
+};
+
+// The stream that torch works on, where torch is there and sees the device; else 0: the caller waits.
+std::uint64_t stream_of_torch(place at) {
+  if (at.kind != place_kind::device) return 0;
+  nb::dict const modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
+  if (!modules.contains("torch")) return 0;
+  nb::object const cuda = nb::object(modules["torch"]).attr("cuda");
+  if (!nb::cast<bool>(cuda.attr("is_available")())) return 0;
+  std::uint64_t const stream = nb::cast<std::uint64_t>(cuda.attr("current_stream")(at.index).attr("cuda_stream"));
+  return stream ? stream : 1;  // the default stream by name
+}
+
+nb::object next_of(py_loader& l, std::optional<std::uint64_t> on) {
+  loader& from = l.at_work();
+  std::uint64_t const address = on ? *on : stream_of_torch(l.sampler.sampler->where());
+  stream_ref const stream = stream_ref::of_address(reinterpret_cast<void*>(address));
+  bool again = false;
+  std::optional<mini_batch> b = released([&] {
+    for (;;) try {
+        return from.next(stream);
+      } catch (error const& e) {
+        // The thread of the loader was stopped by a Ctrl-C that Python has been told of before: it begins where it stopped.
+        if (e.code() != errc::interrupted || std::exchange(again, true) || interrupted_now()) throw;
+      }
+  });
+  l.entered = b.has_value();
+  if (!b) return nb::none();
+  return nb::cast(py_mini_batch{std::move(*b), l.faces, l.sampler.types, l.sampler.relations, l.sampler.edge_ids});
+}
+
+// A table, one of garner.tiered, or what garner.tiered takes.
+py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept) {
+  nb::object found = nb::borrow(from);
+  if (!nb::isinstance<py_table>(found) && !nb::hasattr(found, "_table"))
+    found = nb::module_::import_("garner").attr("tiered")(found, nb::arg("device") = told(where));
+  if (!nb::isinstance<py_table>(found)) found = found.attr("_table");
+  kept.push_back(found);
+  return nb::cast<py_table&>(found);
+}
+
+nb::dlpack::dtype type_as(element e) {
+  using code = nb::dlpack::dtype_code;
+  return e == element::bf16 ? nb::dlpack::dtype{static_cast<std::uint8_t>(code::Bfloat), 16, 1}
+                            : nb::dlpack::dtype{static_cast<std::uint8_t>(code::Float), 32, 1};
+}
+
+void make(py_loader* self, nb::object sampler, nb::object seeds, nb::sequence tables, nb::sequence labels, nb::kwargs options) {
+  loader_options o;
+  std::string way = "automatic";
+  std::optional<std::uint32_t> rank, ranks;
+  nb::object times = nb::none();
+  std::optional<element> to;
+  static std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
+  keywords given("Loader", std::move(options));
+  given.take("batch", o.batch);
+  given.take("shuffle", o.shuffle);
+  given.take("drop_last", o.drop_last);
+  given.take("seed", o.seed);
+  given.take("seed_type", o.seed_type);
+  given.take("ahead", o.ahead);
+  given.take("window", o.window);
+  given.take("way", way);
+  o.way = parse_load_way(way);
+  given.take_bytes("window_bytes", o.window_bytes);
+  given.take("multiprocessors", o.multiprocessors);
+  given.take("rank", rank);
+  given.take("ranks", ranks);
+  given.take("times", times);
+  given.choose("dtype", to, conversions);
+  given.done();
+  if (!rank && !ranks) rank = from_environment("RANK"), ranks = from_environment("WORLD_SIZE");
+  if (rank.has_value() != ranks.has_value())
+    refuse(errc::usage, std::string(rank ? "rank is said and ranks" : "ranks is said and rank") + " is not; say both, or none of them");
+  o.rank = rank.value_or(0), o.ranks = ranks.value_or(1);
+
+  new (self) py_loader(std::move(sampler));
+  try {
+    place const where = self->sampler.sampler->where();
+    std::vector<loaded_table> all;
+    auto const add = [&](nb::handle one, bool seeds_only) {
+      loaded_table t;
+      nb::object table = nb::borrow(one);
+      if (!seeds_only && nb::isinstance<nb::tuple>(table)) {
+        if (nb::len(table) != 2) throw nb::type_error("Loader(): tables are tables, or pairs of a table and a type of vertices");
+        t.type = nb::cast<std::uint32_t>(nb::object(table[1]));
+        table = nb::object(table[0]);
+      }
+      py_table& found = table_from(table, where, self->kept);
+      t.table = &found.tensor, t.seeds_only = seeds_only;
+      if (!seeds_only) t.to = to;
+      self->faces->push_back({found.host.shape, t.to ? type_as(*t.to) : found.host.type});
+      all.push_back(t);
+    };
+    for (nb::handle one : tables) add(one, false);
+    for (nb::handle one : labels) add(one, true);
+    int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
+    std::vector<std::int64_t> const ids(from.seen.begin(), from.seen.end()), ages(at.seen.begin(), at.seen.end());
+    self->made = released([&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
+  } catch (...) {
+    self->~py_loader();
+    throw;
+  }
+}
+
+void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
+  int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
+  loader& made = l.at_work();
+  released([&] {
+    if (seeds.is_none()) made.begin(epoch);
+    else made.begin(epoch, {{from.seen.begin(), from.seen.end()}, draws, {at.seen.begin(), at.seen.end()}});
+    return 0;
+  });
+  l.entered = false, l.own = !seeds.is_none();
+}
+
+nb::dict told_of(load_report const& r) {
+  nb::dict d;
+  d["batches"] = r.batches, d["seeds"] = r.seeds;
+  d["vertices"] = r.vertices, d["edges"] = r.edges;
+  d["ms"] = r.ms, d["sample_ms"] = r.sample_ms, d["fetch_ms"] = r.fetch_ms, d["gather_ms"] = r.gather_ms;
+  d["loader_waited_ms"] = r.loader_waited_ms, d["caller_waited_ms"] = r.caller_waited_ms;
+  d["rows"] = by_tier(r.rows);
+  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes;
+  return d;
+}
+
+nb::object rows_of(nb::object self, std::size_t k) {
+  auto const& b = nb::cast<py_mini_batch const&>(self);
+  mini_batch::rows const& rows = b.made.of_table(k);
+  row_face face = (*b.faces)[k];
+  face.shape[0] = rows.count;
+  static std::uint64_t none = 0;
+  void* const data = rows.data && rows.count ? rows.data : &none;
+  place const at = b.where();
+  std::size_t const n = face.shape.size();
+  if (at.kind == place_kind::device)
+    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cuda::value, at.index));
+  if (face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat))  // which NumPy has no name for
+    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
+  return nb::cast(nb::ndarray<nb::numpy>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
+}
+
+}  // namespace
+
+void add_load(nb::module_& m) {
+  nb::class_<py_mini_batch>(m, "MiniBatch",
+                            "What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.")
+      .def_prop_ro("epoch", [](py_mini_batch const& b) { return b.made.epoch(); })
+      .def_prop_ro(
+          "index", [](py_mini_batch const& b) { return b.made.index(); }, "in its epoch")
+      .def_prop_ro(
+          "seeds", [](py_mini_batch const& b) { return b.made.seeds(); }, "how many; they are the first vertices of their type")
+      .def_prop_ro(
+          "positions",
+          [](nb::object self) {
+            auto const& b = nb::cast<py_mini_batch const&>(self);
+            return array_of(self, b.where(), b.made.positions(), b.made.seeds());
+          },
+          nb::sig("def positions(self) -> typing.Any"), "Of each seed among those that the loader, or the epoch, was given. int64.")
+      .def(
+          "of_type",
+          [](nb::object self, std::uint32_t type) {
+            auto const& b = nb::cast<py_mini_batch const&>(self);
+            return vertices_of(self, b.made.drawn(), b.types, type);
+          },
+          nb::arg("type"), nb::sig("def of_type(self, type: int) -> BlockVertices"))
+      .def(
+          "of_relation",
+          [](nb::object self, std::uint32_t relation) {
+            auto const& b = nb::cast<py_mini_batch const&>(self);
+            return edges_of(self, b.made.drawn(), b.relations, relation, b.edge_ids);
+          },
+          nb::arg("relation"), nb::sig("def of_relation(self, relation: int) -> BlockEdges"))
+      .def("rows", &rows_of, nb::arg("table"), nb::sig("def rows(self, table: int) -> typing.Any"),
+           "Of a table: of all vertices of its type, of one of the labels those of the seeds; labels count on behind tables. NumPy's, or "
+           "of\n"
+           "the device (DLPack).")
+      .def(
+          "use_on", [](py_mini_batch& b, std::uint64_t stream) { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); },
+          nb::arg("stream"),
+          "From here on a stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it: its buffers are reused when\n"
+          "the work on it has happened that was given before the last array went. Without: the stream that it was handed over to.")
+      .def_prop_ro(
+          "device", [](py_mini_batch const& b) { return b.where().kind == place_kind::device ? b.where().index : -1; },
+          "where its arrays lie; -1: the host")
+      .def("__repr__", [](py_mini_batch const& b) {
+        return "<garner.MiniBatch " + std::to_string(b.made.index()) + " of epoch " + std::to_string(b.made.epoch()) + ": " +
+               std::to_string(b.made.seeds()) + " seeds>";
+      });
+
+  nb::class_<py_epoch>(m, "LoaderEpoch", "What is left of an epoch of a garner.Loader.")
+      .def(
+          "__iter__", [](nb::object self) { return self; }, nb::sig("def __iter__(self) -> LoaderEpoch"))
+      .def(
+          "__next__",
+          [](py_epoch& e) {
+            auto& l = nb::cast<py_loader&>(e.of);
+            if (e.turn == 0) throw nb::stop_iteration();
+            if (e.turn != l.turn) refuse(errc::usage, "a later iteration over this Loader has begun; for two at a time make two loaders");
+            nb::object b = next_of(l, {});
+            if (!b.is_none()) return b;
+            e.turn = 0;
+            throw nb::stop_iteration();
+          },
+          nb::sig("def __next__(self) -> MiniBatch"));
+
+  nb::class_<py_loader>(
+      m, "Loader",
+      "Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their\n"
+      "rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.\n"
+      "While it works nobody else can draw from its sampler.")
+      .def(
+          "__init__", &make, nb::arg("sampler"), nb::arg("seeds"), nb::arg("tables") = nb::make_tuple(),
+          nb::arg("labels") = nb::make_tuple(), nb::arg("options"),
+          nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
+                  "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
+                  "1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, "
+                  "multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = "
+                  "None) -> None"),
+          "seeds: positions of vertices of type seed_type, each once. tables: one row a vertex: of garner.tiered, gathered where the "
+          "sampler\n"
+          "samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the\n"
+          "seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.\n"
+          "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
+          "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in\n"
+          "window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.\n"
+          "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.\n"
+          "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
+          "WORLD_SIZE), else 0 of 1.\n"
+          "Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.")
+      .def_prop_ro(
+          "batches", [](py_loader& l) { return l.here().batches(); }, "an epoch")
+      .def("__len__", [](py_loader& l) { return l.here().batches(); })
+      .def("begin", &begin, nb::arg("epoch"), nb::arg("seeds") = nb::none(), nb::arg("draws") = 0, nb::arg("times") = nb::none(),
+           nb::sig("def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None"),
+           "The next mini-batch is the first of that epoch; what was under way is dropped.\n"
+           "seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the "
+           "sampler\n"
+           "draws of number draws + k. With its last mini-batch it has ended.")
+      .def(
+          "next", [](py_loader& l, std::optional<std::uint64_t> stream) { return next_of(l, stream); }, nb::arg("stream") = nb::none(),
+          nb::sig("def next(self, stream: int | None = None) -> MiniBatch | None"),
+          "The next mini-batch of the epoch, or None at its end, after which the next epoch begins.\n"
+          "stream: on a device: its rows are there when this stream (an address) has come so far; 0: when this returns; None: the stream\n"
+          "that torch works on.")
+      .def(
+          "__iter__",
+          [](nb::object self) {
+            auto& l = nb::cast<py_loader&>(self);
+            if (l.entered && !l.own) {  // the one before was broken off
+              std::uint64_t const epoch = l.here().state().epoch;
+              begin(l, epoch + 1, nb::none(), 0, nb::none());
+            }
+            return py_epoch{self, ++l.turn};
+          },
+          nb::sig("def __iter__(self) -> LoaderEpoch"))
+      .def(
+          "state", [](py_loader& l) { return l.here().state().text(); },
+          "Where it is, in one line for a file: resume() of a loader over the same graph, seeds and options goes on there.")
+      .def(
+          "resume",
+          [](py_loader& l, std::string const& state) {
+            load_state const s = load_state::parse(state);
+            loader& made = l.at_work();
+            released([&] {
+              made.resume(s);
+              return 0;
+            });
+            l.entered = false;
+          },
+          nb::arg("state"), "Goes on at the very mini-batch. InputError where the state is of another loader.")
+      .def("stop", &py_loader::stop, "Ends its thread and frees its sampler; next() goes on where it stopped.")
+      .def(
+          "report", [](py_loader& l) { return told_of(released([&] { return l.here().report(); })); },
+          nb::sig("def report(self) -> dict[str, typing.Any]"),
+          "Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who "
+          "waited\n"
+          "for whom, rows by tier, those of the window, bytes that crossed the link.")
+      .def_prop_ro(
+          "nbytes", [](py_loader& l) { return l.here().bytes(); }, "near memory, now, with what the sampler takes")
+      .def("__repr__", [](py_loader& l) {
+        return "<garner.Loader of " + std::to_string(l.here().batches()) + " mini-batches, " + l.here().state().text() + ">";
+      });
+
+  // No thread is left when the interpreter ends, whoever still holds its loader.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    for (py_loader* l : all_loaders())
+      if (l->made) l->stop();
+  }));
+}
+
+}  // namespace garner::python

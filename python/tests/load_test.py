@@ -1,0 +1,244 @@
+"""garner.Loader: mini-batches handed over in time, against "sample, then index"; resumed, broken off, interrupted, in ranks."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import pathlib
+import textwrap
+import threading
+import time
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class Loaders(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.g = garner.generate("kron", 10)
+        cls.rows = np.random.default_rng(1).random((1024, 6), np.float32)
+        cls.labels = np.arange(1024) * 7
+        cls.seeds = np.arange(1000)[::-1].copy()
+
+    def loader(self, seeds=None, place="host", fanouts=(4, 3), **options):
+        sampler = garner.BlockSampler(self.g, fanouts, edge_ids=True, place=place)
+        return garner.Loader(sampler, self.seeds if seeds is None else seeds, [self.rows], [self.labels], **{"batch": 128, **options})
+
+    def said(self, batches):
+        return [(b.epoch, b.index, b.positions.tolist(), b.of_type(0).ids.tolist(), b.of_relation(0).edge_index.tolist(), b.of_relation(0).edge.tolist(),
+                 b.rows(0).tolist(), b.rows(1).tolist()) for b in batches]
+
+    def test_what_is_sampled_then_indexed(self):
+        for place in ("host", "simulated"):
+            for options in ({}, {"shuffle": False, "drop_last": True}, {"way": "staged", "ahead": 5}):
+                with self.subTest(place=place, **options):
+                    loader, one = self.loader(place=place, **options), garner.BlockSampler(self.g, [4, 3], edge_ids=True)
+                    self.assertEqual((loader.batches, len(loader)), (7 + (not options.get("drop_last")),) * 2)
+                    for epoch in range(2):
+                        seen = []
+                        for b in loader:
+                            ids, edges = b.of_type(0).ids, b.of_relation(0)
+                            mine = self.seeds[b.positions]
+                            self.assertEqual((b.epoch, b.device, b.seeds), (epoch, -1, len(mine)))
+                            np.testing.assert_array_equal(ids[:b.seeds], mine)
+                            np.testing.assert_array_equal(b.rows(0), self.rows[ids])
+                            np.testing.assert_array_equal(b.rows(1), self.labels[mine])
+                            want = one.sample(mine, epoch * loader.batches + b.index)
+                            np.testing.assert_array_equal(ids, want.of_type(0).ids)
+                            np.testing.assert_array_equal(edges.edge_index, want.of_relation(0).edge_index)
+                            np.testing.assert_array_equal(edges.edge, want.of_relation(0).edge)
+                            seen += b.positions.tolist()
+                        self.assertEqual(sorted(seen), list(range(1000)) if len(seen) == 1000 else list(range(896)))
+                        self.assertEqual(seen == sorted(seen), options.get("shuffle") is False)
+                    report = loader.report()
+                    self.assertEqual((report["batches"], report["seeds"]), (2 * loader.batches, 2 * len(seen)))
+                    self.assertEqual(sum(report["rows"].values()), report["vertices"])
+
+    def test_arrays_keep_their_mini_batch(self):
+        loader = self.loader(shuffle=False)
+        kept = [b.rows(0) for b in loader]
+        ids = [b.of_type(0).ids for b in self.loader(shuffle=False)]
+        loader.begin(0)
+        again = [b.rows(0) for b in loader]
+        for rows, more, which in zip(kept, again, ids):
+            np.testing.assert_array_equal(rows, self.rows[which])
+            np.testing.assert_array_equal(more, self.rows[which])
+        for k, b in enumerate(loader):  # and what went back is used again
+            pass
+        taken = loader.nbytes
+        del kept, again, rows, more, b
+        for _ in range(3):
+            for b in loader:
+                pass
+        self.assertLess(loader.nbytes, 1.2 * taken)
+        last = b.rows(0)
+        want = last.copy()
+        del loader, b
+        gc.collect()
+        np.testing.assert_array_equal(last, want)  # longer than the loader
+
+    def test_one_epoch_an_iteration(self):
+        loader = self.loader()
+        self.assertEqual([b.index for b in loader], list(range(8)))
+        next(iter(loader))
+        self.assertEqual([(b.epoch, b.index) for b in loader], [(2, k) for k in range(8)])
+        first = iter(loader)
+        next(first)
+        second = iter(loader)
+        next(second)
+        with self.assertRaisesRegex(garner.UsageError, "two loaders"):
+            next(first)
+        self.assertEqual(len(list(second)), 7)
+        self.assertRaises(StopIteration, next, second)
+        self.assertEqual([loader.next().index for _ in range(8)] + [loader.next()], [*range(8), None])
+
+    def test_it_resumes(self):
+        whole = self.said(list(self.loader()))
+        for stop in (0, 3, 8):
+            loader = self.loader()
+            for _ in range(stop):
+                loader.next()
+            state = loader.state()
+            other = self.loader()
+            other.resume(state)
+            self.assertEqual(self.said(other), whole[stop:] if stop < 8 else self.said(loader))
+        with self.assertRaisesRegex(garner.InputError, "another loader"):
+            self.loader(batch=64).resume(state)
+        with self.assertRaisesRegex(garner.InputError, "no state"):
+            self.loader().resume("here")
+
+    def test_epochs_of_ones_own(self):
+        loader, one = self.loader(), garner.BlockSampler(self.g, [4, 3])
+        mine = np.array([5, 9, 5, 7] * 50)
+        loader.begin(3, mine, 1 << 60)
+        self.assertEqual(len(loader), 2)
+        for b in loader:
+            np.testing.assert_array_equal(b.of_type(0).ids, one.sample(mine[b.index * 128:b.index * 128 + 128], (1 << 60) + b.index).of_type(0).ids)
+        self.assertEqual([*loader], [])
+        loader.begin(0)
+        self.assertEqual(len(list(loader)), 8)
+
+    def test_the_sampler_is_the_loaders(self):
+        loader = self.loader()
+        sampler = garner.BlockSampler(self.g, [2])
+        first, second = (garner.Loader(sampler, [1, 2, 3], batch=1) for _ in range(2))
+        first.next()
+        self.assertTrue(sampler.lent)
+        for wrong in (lambda: sampler.sample([1]), second.next, lambda: second.begin(1)):
+            with self.assertRaisesRegex(garner.UsageError, "draws from this sampler"):
+                wrong()
+        first.stop()
+        self.assertEqual(sampler.sample([1]).seeds, 1)
+        second.next()
+        del second
+        gc.collect()
+        self.assertFalse(sampler.lent)
+        self.assertEqual(first.next().index, 1)
+        loader.stop()
+
+    def test_tables(self):
+        half, bits = self.rows.astype(np.float16), np.arange(1024) % 3 == 0
+        sampler = garner.BlockSampler(self.g, [3])
+        loader = garner.Loader(sampler, self.seeds, [garner.tiered(half, device="host")], batch=100, dtype="f32")
+        b = loader.next()
+        self.assertEqual(b.rows(0).dtype, np.float32)
+        np.testing.assert_array_equal(b.rows(0), half[b.of_type(0).ids].astype(np.float32))
+        loader.stop()
+        b = garner.Loader(sampler, self.seeds, [bits, self.rows.reshape(1024, 2, 3)], batch=100).next()
+        np.testing.assert_array_equal(b.rows(0), bits[b.of_type(0).ids])
+        self.assertEqual(b.rows(1).shape[1:], (2, 3))
+        with self.assertRaisesRegex(garner.UsageError, "table 2 of"):
+            b.rows(2)
+
+    def test_refusals(self):
+        for wrong, kind, words in [
+                (dict(seeds=[]), garner.InputError, "empty"), (dict(seeds=[1, 2, 1]), garner.InputError, "position 2 stands there twice"),
+                (dict(seeds=[1024]), garner.IdError, "1024 at position 0"), (dict(batch=0), garner.UsageError, "mini-batches of 0"),
+                (dict(way="quick"), garner.UsageError, "say automatic"), (dict(ahead=65), garner.UsageError, "ahead"),
+                (dict(rank=1), garner.UsageError, "ranks is not"), (dict(rank=2, ranks=2), garner.UsageError, "rank 2 of 2"),
+                (dict(workers=2), TypeError, "no option 'workers'"), (dict(times=[1]), garner.InputError, "1 times for 1000")]:
+            with self.assertRaisesRegex(kind, words):
+                self.loader(**wrong)
+        with self.assertRaisesRegex(garner.InputError, "table 0 has 10 rows"):
+            garner.Loader(garner.BlockSampler(self.g, [2]), [1], [self.rows[:10]])
+        loader = self.loader()
+        with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
+            loader.begin(0, [1, 2000])
+
+    # --- processes and signals ---
+    def test_ctrl_c(self):
+        g = garner.generate("kron", 14)
+        loader = garner.Loader(garner.BlockSampler(g, [-1, -1, -1]), np.arange(len(g)), batch=1000)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        started = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            while time.monotonic() - started < 60:
+                for _ in loader:
+                    pass
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assertIsNotNone(loader.next())  # and it goes on
+        loader.stop()
+
+    def test_a_program_ends_with_a_loader_at_work(self):
+        program = textwrap.dedent("""
+            import os, garner, numpy
+            g = garner.generate("kron", 12)
+            loader = garner.Loader(garner.BlockSampler(g, [10, 10]), numpy.arange(len(g)), batch=64)
+            kept = [loader, loader.next()]
+            kept.append(kept)  # a cycle, so that nobody frees it
+            if os.fork() == 0:
+                try:
+                    loader.next()
+                except garner.UsageError as e:
+                    print(e, flush=True)
+                del loader, kept
+                raise SystemExit(3)
+            print(os.waitstatus_to_exitcode(os.wait()[1]), loader.next().index)
+        """)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr, done.returncode),
+                         ("this Loader was made by another process; make one in each\n3 1\n", "", 0))
+
+    def test_ranks_of_the_environment(self):
+        with mock.patch.dict(os.environ, {"RANK": "1", "WORLD_SIZE": "3"}):
+            loader, said = self.loader(), self.loader(rank=0, ranks=1)
+        self.assertEqual((len(loader), len(said)), (3, 8))
+        with mock.patch.dict(os.environ, {"RANK": "one", "WORLD_SIZE": "3"}), self.assertRaisesRegex(garner.UsageError, "RANK='one'"):
+            self.loader()
+
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_torchrun(self):
+        """Two processes at the host: each seed is one's, and each mini-batch has the rows that it says."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "train.py").write_text(textwrap.dedent("""
+                import os, sys, garner, numpy as np
+                g, rows = garner.generate("kron", 10), np.arange(2048, dtype=np.float32).reshape(1024, 2)
+                loader = garner.Loader(garner.BlockSampler(g, [3, 3]), np.arange(999), [rows], batch=100)
+                seen = []
+                for b in loader:
+                    assert (b.rows(0) == rows[b.of_type(0).ids]).all()
+                    seen += b.positions.tolist()
+                open(os.path.join(sys.argv[1], os.environ["RANK"]), "w").write(" ".join(map(str, seen)))
+            """))
+            done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0", "train.py", folder],
+                                  cwd=folder, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            shares = [[int(k) for k in (pathlib.Path(folder) / rank).read_text().split()] for rank in "01"]
+        self.assertEqual([len(share) for share in shares], [500, 500])
+        self.assertEqual(set(shares[0]) | set(shares[1]), set(range(999)))
+        self.assertLessEqual(len(set(shares[0]) & set(shares[1])), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
