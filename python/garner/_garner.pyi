@@ -1131,7 +1131,7 @@ class Loader:
 
     def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
-        seeds: positions of vertices of type seed_type, each once. tables: one row a vertex: of garner.tiered, gathered where the sampler
+        seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
         samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
         seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.
         batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.

@@ -132,7 +132,7 @@ nb::dlpack::dtype type_as(element e) {
                             : nb::dlpack::dtype{static_cast<std::uint8_t>(code::Float), 32, 1};
 }
 
-void make(py_loader* self, nb::object sampler, nb::object seeds, nb::sequence tables, nb::sequence labels, nb::kwargs options) {
+void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tables, nb::object labels, nb::kwargs options) {
   loader_options o;
   std::string way = "automatic";
   std::optional<std::uint32_t> rank, ranks;
@@ -161,6 +161,9 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::sequence ta
     refuse(errc::usage, std::string(rank ? "rank is said and ranks" : "ranks is said and rank") + " is not; say both, or none of them");
   o.rank = rank.value_or(0), o.ranks = ranks.value_or(1);
 
+  if (!nb::isinstance<py_sampler>(sampler))
+    throw nb::type_error(
+        (std::string("Loader(): sampler=") + nb::repr(sampler).c_str() + " is no BlockSampler; make one with garner.BlockSampler").c_str());
   new (self) py_loader(std::move(sampler));
   try {
     place const where = self->sampler.sampler->where();
@@ -179,8 +182,14 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::sequence ta
       self->faces->push_back({found.host.shape, t.to ? type_as(*t.to) : found.host.type});
       all.push_back(t);
     };
-    for (nb::handle one : tables) add(one, false);
-    for (nb::handle one : labels) add(one, true);
+    auto const each = [&](nb::object const& some, char const* name, bool seeds_only) {  // a list of tables, or one
+      if (nb::hasattr(some, "shape")) return add(some, seeds_only);
+      if (!PySequence_Check(some.ptr()))
+        throw nb::type_error((std::string("Loader(): ") + name + "=" + nb::repr(some).c_str() + " is no list of tables").c_str());
+      for (nb::handle one : some) add(one, seeds_only);
+    };
+    each(tables, "tables", false);
+    each(labels, "labels", true);
     int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
     std::vector<std::int64_t> const ids(from.seen.begin(), from.seen.end()), ages(at.seen.begin(), at.seen.end());
     self->made = released([&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
@@ -192,12 +201,18 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::sequence ta
 
 void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
   int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
+  bool const worked = l.sampler.lent == &l;
   loader& made = l.at_work();
-  released([&] {
-    if (seeds.is_none()) made.begin(epoch);
-    else made.begin(epoch, {{from.seen.begin(), from.seen.end()}, draws, {at.seen.begin(), at.seen.end()}});
-    return 0;
-  });
+  try {
+    released([&] {
+      if (seeds.is_none()) made.begin(epoch);
+      else made.begin(epoch, {{from.seen.begin(), from.seen.end()}, draws, {at.seen.begin(), at.seen.end()}});
+      return 0;
+    });
+  } catch (...) {
+    if (!worked) l.sampler.lent = nullptr;
+    throw;
+  }
   l.entered = false, l.own = !seeds.is_none();
 }
 
@@ -305,7 +320,8 @@ void add_load(nb::module_& m) {
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, "
                   "multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = "
                   "None) -> None"),
-          "seeds: positions of vertices of type seed_type, each once. tables: one row a vertex: of garner.tiered, gathered where the "
+          "seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered "
+          "where the "
           "sampler\n"
           "samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the\n"
           "seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.\n"

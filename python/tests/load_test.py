@@ -154,6 +154,8 @@ class Loaders(unittest.TestCase):
         self.assertEqual(b.rows(0).dtype, np.float32)
         np.testing.assert_array_equal(b.rows(0), half[b.of_type(0).ids].astype(np.float32))
         loader.stop()
+        b = garner.Loader(sampler, self.seeds, self.rows, batch=100).next()  # one table
+        np.testing.assert_array_equal(b.rows(0), self.rows[b.of_type(0).ids])
         b = garner.Loader(sampler, self.seeds, [bits, self.rows.reshape(1024, 2, 3)], batch=100).next()
         np.testing.assert_array_equal(b.rows(0), bits[b.of_type(0).ids])
         self.assertEqual(b.rows(1).shape[1:], (2, 3))
@@ -171,6 +173,14 @@ class Loaders(unittest.TestCase):
                 self.loader(**wrong)
         with self.assertRaisesRegex(garner.InputError, "table 0 has 10 rows"):
             garner.Loader(garner.BlockSampler(self.g, [2]), [1], [self.rows[:10]])
+        sampler = garner.BlockSampler(self.g, [2])
+        for wrong, words in ((lambda: garner.Loader(self.g, [1]), "is no BlockSampler"), (lambda: garner.Loader(sampler, [1], 3), "tables=3 is no list"),
+                             (lambda: garner.Loader(sampler, [1], [None]), "None is no table")):
+            with self.assertRaisesRegex(TypeError, words):
+                wrong()
+        loader = garner.Loader(sampler, [1])
+        self.assertRaises(garner.IdError, loader.begin, 0, [2000])
+        self.assertFalse(sampler.lent)
         loader = self.loader()
         with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
             loader.begin(0, [1, 2000])
