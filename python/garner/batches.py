@@ -213,5 +213,6 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         place = "host"
         if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
             place = str(x.device)
+            graph.to(place)  # where the rows are gathered; no change where it can be read there
     hops = list(fanouts)
     return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times)

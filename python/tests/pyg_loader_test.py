@@ -454,7 +454,7 @@ class Loader(unittest.TestCase):
                 data.x = x
                 for workers in (0, 2):
                     for batch in NeighborLoader(data, [5, 5], batch_size=25, num_workers=workers):
-                        self.assertTrue(torch.equal(batch.x, torch.from_numpy(rows)[batch.n_id]))
+                        self.assertTrue(torch.equal(batch.x.cpu(), torch.from_numpy(rows)[batch.n_id.cpu()]))
 
     def test_places(self):
         gpu = bool(garner.info()["devices"]) and torch.cuda.is_available()

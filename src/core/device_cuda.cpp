@@ -186,6 +186,7 @@ void* allocate(int index, std::size_t bytes) {
   return p;
 }
 void release(int index, void* pointer) noexcept {
+  if (begun_by_parent) return;
   cudaSetDevice(index);
   cudaFree(pointer);
 }
@@ -221,10 +222,12 @@ void* allocate_ordered(int index, void* stream, std::size_t bytes) {
   return p;
 }
 void release_ordered(int index, void* stream, void* pointer) noexcept {
+  if (begun_by_parent) return;
   cudaSetDevice(index);
   cudaFreeAsync(pointer, as_stream(stream));
 }
 void trim(int index) noexcept {
+  if (begun_by_parent) return;
   cudaMemPool_t pool = nullptr;
   if (cudaDeviceGetDefaultMemPool(&pool, index) != cudaSuccess || cudaMemPoolTrimTo(pool, 0) != cudaSuccess) cudaGetLastError();
 }
@@ -274,6 +277,7 @@ void map_host(void* pointer, std::size_t bytes) {
        bytes, cudaGetErrorString(status));
 }
 void unmap_host(void* pointer) noexcept {
+  if (begun_by_parent) return;
   if (cudaHostUnregister(pointer) != cudaSuccess) cudaGetLastError();
 }
 
@@ -402,6 +406,7 @@ void* make_stream(int index, bool urgent) {
   return s;
 }
 void free_stream(int index, void* stream) noexcept {
+  if (begun_by_parent) return;
   cudaSetDevice(index);
   cudaStreamDestroy(as_stream(stream));
 }
@@ -412,6 +417,7 @@ void* make_event(int index) {
   return e;
 }
 void free_event(int index, void* event) noexcept {
+  if (begun_by_parent) return;
   cudaSetDevice(index);
   cudaEventDestroy(as_event(event));
 }
@@ -419,7 +425,10 @@ void record(int index, void* stream, void* event) {
   use(index);
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
-void wait_event(void* event) { GARNER_CALL(cudaEventSynchronize(as_event(event))); }
+void wait_event(void* event) {
+  if (begun_by_parent) fail(errc::device, "{}", forked);
+  GARNER_CALL(cudaEventSynchronize(as_event(event)));
+}
 void order_after(int index, void* stream, void* event) {
   use(index);
   GARNER_CALL(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
@@ -493,6 +502,7 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
 kernel_loader::~kernel_loader() = default;
 
 void wait_all(int index) noexcept {
+  if (begun_by_parent) return;
   if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
 }
 

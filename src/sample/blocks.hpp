@@ -53,7 +53,12 @@ struct blocks::parts {
 
   parts() = default;
   parts(parts const&) = delete;
-  ~parts() { done.wait(); }
+  ~parts() {
+    try {
+      done.wait();
+    } catch (...) {  // of a device that is gone, or a process that was forked
+    }
+  }
 };
 
 // Whose lists are drawn from, inside.
