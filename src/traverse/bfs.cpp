@@ -528,9 +528,8 @@ struct bfs_job::impl::over : bfs_job::impl {
   double top_down_ms(frontier_size const& size) const {
     traffic asked = frontier<Id>::in_closed_form(size);
     if (!x.on_device()) asked.requests[3] = size.edges * sizeof(Id) / 128, asked.requests[0] = size.vertices;  // what a device would say
-    return walking * std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
+    return std::max(predicted_ms(asked, rates), pages_ms(static_cast<double>(size.vertices), list_bytes()));
   }
-  static constexpr double walking = 1.19;  // levels of 72 to 147 M arcs took so much longer than what they ask for on the link
   struct foreseen {
     traffic asked;  // to know it
     double ms;
@@ -559,10 +558,8 @@ struct bfs_job::impl::over : bfs_job::impl {
     for (auto& requests : all.requests) requests *= part;
     double const rest = static_cast<double>(unexplored) / std::max(1.0, static_cast<double>(info.edges));
     double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + rest) / (names_hubs() ? 4 : 1);
-    // What is near goes on beside what is far: a level of 188 M arcs took 10.2 ms where both in turn were told.
-    return {x.on_device() ? asked : traffic{}, beside * (near + std::max(predicted_ms(all, rates), pages_ms(lists, list_bytes())))};
+    return {x.on_device() ? asked : traffic{}, near + std::max(predicted_ms(all, rates), pages_ms(lists, list_bytes()))};
   }
-  static constexpr double beside = 0.8;
   static constexpr std::uint64_t words_to_try = 4096;
   void clear_counts() {
     x.fill(counts.data(), 0, counts.bytes());
