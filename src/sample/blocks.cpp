@@ -506,8 +506,7 @@ struct end_hop : hop_of_relation {
   }
 };
 
-// --- all edges among what was drawn
-// --------------------------------------------------------------------------------------------------------
+// --- all edges among what was drawn ---------------------------------------------------------------
 struct is_known {  // no lambda: nvcc 13.0 ends with an internal error
   std::uint32_t const* place;
   GARNER_HD std::uint64_t operator()(std::uint64_t u) const { return place[u] != none ? 1 : 0; }
@@ -558,15 +557,15 @@ struct copy_values {
   }
 };
 
-// --- the end
-// ---------------------------------------------------------------------------------------------------------------------------------
+// --- the end --------------------------------------------------------------------------------------
 struct forget {
   std::int64_t const* ids;
   std::uint32_t const* batch;  // null: one
   place_table places;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    places.place[(batch ? batch[i] : 0) * places.vertices + static_cast<std::uint64_t>(ids[i])] = none;
+    // A seed that stands twice is forgotten twice.
+    atomic_store(places.place + (batch ? batch[i] : 0) * places.vertices + static_cast<std::uint64_t>(ids[i]), none);
   }
 };
 struct name_by_position {
@@ -582,8 +581,7 @@ struct name_by_position {
 
 }  // namespace
 
-// --- the sampler
-// ---------------------------------------------------------------------------------------------------------------------------
+// --- the sampler ----------------------------------------------------------------------------------
 struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
