@@ -45,8 +45,8 @@ struct loader_options {
   std::uint32_t ahead = 2;   // mini-batches that are ready before they are asked for, 1 to 64
   std::uint32_t window = 8;  // mini-batches whose far rows are fetched together, 1 to 64
   load_way way = load_way::automatic;
-  std::optional<std::uint64_t> window_bytes;  // of a table, at the most; unset: a quarter of what is free on the device
-  std::uint32_t multiprocessors = 16;         // of the device, for far rows; 0: all
+  std::optional<std::uint64_t> window_bytes = {};  // of a table, at the most; unset: a quarter of what is free on the device
+  std::uint32_t multiprocessors = 16;              // of the device, for far rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
   std::uint32_t rank = 0, ranks = 1;
   std::uint64_t keep_times = 0;  // of so many mini-batches when each stage ran, into load_report::times
