@@ -126,13 +126,20 @@ std::vector<generator> generators_of(std::vector<std::string> const& names) {
   return kinds;
 }
 
-void measure_tiering(bench_arguments const& a, place where) {
-  bench::tiering_options o;
+// Which graphs, and where.
+template <class Options>
+Options of_graphs(bench_arguments const& a, place where) {
+  Options o;
   o.where = where;
   if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   o.scale = a.how.scale;
   o.edge_factor = a.how.edge_factor;
+  return o;
+}
+
+void measure_tiering(bench_arguments const& a, place where) {
+  auto o = of_graphs<bench::tiering_options>(a, where);
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
@@ -154,12 +161,7 @@ void say_load(bench::load_file const& f, bench::load_row const& r) {
 }
 
 void measure_loads(bench_arguments const& a, place where) {
-  bench::load_bench_options o;
-  o.where = where;
-  if (!a.kinds.empty()) o.kinds = generators_of(a.kinds);
-  for (std::string const& file : a.files) o.files.emplace_back(file);
-  o.scale = a.how.scale;
-  o.edge_factor = a.how.edge_factor;
+  auto o = of_graphs<bench::load_bench_options>(a, where);
   sample_options const s = a.tiering.training.sampling();
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.rule = s.rule, o.batch = s.batch, o.seed = a.how.seed;

@@ -7,10 +7,10 @@
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "graph/handle.hpp"
-#include "load/order.hpp"
 #include "loading.hpp"
 #include "memory/budget.hpp"
 #include "plan_load.hpp"
+#include "sample/order.hpp"
 #include "verbs.hpp"
 
 namespace garner {

@@ -10,6 +10,18 @@
 
 namespace garner::python {
 
+open_options open_options_of(char const* function, nb::kwargs const& options) {
+  open_options o;
+  keywords given(function, options);
+  given.take("place", o.where);
+  given.take("edges", o.edges);
+  given.take("weights", o.weights);
+  given.take("in_lists", o.in_lists);
+  given.take("check", o.check);
+  given.done();
+  return o;
+}
+
 namespace {
 
 std::map<std::string, vertex_order> const orders{{"natural", vertex_order::natural},
@@ -63,14 +75,7 @@ build_options build_options_of(keywords& given) {
 
 py_graph open(nb::object file, nb::kwargs options) {
   std::string const path = path_of(file);
-  open_options o;
-  keywords given("open", options);
-  given.take("place", o.where);
-  given.take("edges", o.edges);
-  given.take("weights", o.weights);
-  given.take("in_lists", o.in_lists);
-  given.take("check", o.check);
-  given.done();
+  open_options const o = open_options_of("open", options);
   return py_graph(released([&] { return open_graph(path, o); }));
 }
 

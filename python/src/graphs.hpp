@@ -23,5 +23,7 @@ class py_graph {
 };
 
 std::string path_of(nb::handle file);  // str, bytes or PathLike
+// The keywords of garner.open and garner.open_hetero.
+open_options open_options_of(char const* function, nb::kwargs const& options);
 
 }  // namespace garner::python

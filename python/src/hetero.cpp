@@ -44,14 +44,7 @@ struct py_hetero {
 
 py_hetero open(nb::object file, nb::kwargs options) {
   std::string const path = path_of(file);
-  open_options o;
-  keywords given("open_hetero", options);
-  given.take("place", o.where);
-  given.take("edges", o.edges);
-  given.take("weights", o.weights);
-  given.take("in_lists", o.in_lists);
-  given.take("check", o.check);
-  given.done();
+  open_options const o = open_options_of("open_hetero", options);
   return {released([&] { return std::make_shared<hetero_graph>(hetero_graph::open(path, o)); })};
 }
 

@@ -104,18 +104,23 @@ void row_window::make_room(std::uint64_t ids) {
   x_.wait();
   if (x_.on_device()) device::wait_all(x_.device());  // who is handed rows of the window that goes
   std::uint64_t const places = std::min(most, wanted + wanted / 4);
-  x_.fill(window_of_.data(), 0xff, window_of_.bytes());
+  view_.window_rows = 0, view_.window = nullptr;  // memory may not be had
   rows_.reset();
   rows_ = memory_block(x_.near(), places * view_.row_bytes, x_.device(), "the prefetch window");
   used_ = {x_.near(), places, x_.device(), "the prefetch window"}, numbers_ = {x_.near(), places, x_.device(), "the prefetch window"};
   free_ = {x_.near(), places, x_.device(), "the prefetch window"}, owner_ = {x_.near(), places, x_.device(), "the prefetch window"};
   unused_ = {x_.near(), places, x_.device(), "the prefetch window"};
-  x_.fill(used_.data(), 0, used_.bytes());
-  x_.fill(owner_.data(), 0xff, owner_.bytes());
   for_each_item<1>(x_, places, number_all{numbers_.data()});
+  forget();
   x_.wait();
   view_.window_rows = static_cast<std::uint32_t>(places);
   view_.window = static_cast<char const*>(rows_.data());
+}
+// As if nothing were here.
+void row_window::forget() {
+  x_.fill(window_of_.data(), 0xff, window_of_.bytes());
+  x_.fill(used_.data(), 0, used_.bytes());
+  x_.fill(owner_.data(), 0xff, owner_.bytes());
   group_ = 1;
 }
 
@@ -128,20 +133,20 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   std::uint64_t const n = run.ids = list.total();
   full_ = false;
   if (n == 0 || view_.row_bytes == 0) return run;
+  bool const dirty = std::exchange(torn_, true);
   make_room(n);
+  if (group_ + 2 == none || dirty) forget();
   ++group_;
-  if (group_ == none) {  // numbers start again, as if nothing were here
-    x_.fill(window_of_.data(), 0xff, window_of_.bytes()), x_.fill(used_.data(), 0, used_.bytes()),
-        x_.fill(owner_.data(), 0xff, owner_.bytes());
-    group_ = 2;
-  }
   for_each_item<1>(
       x_, n,
       find_missing{list, view_, window_of_.data(), used_.data(), group_, view_.window_rows, ids_.data(), fresh_.data(), far_.data()});
   scan(x_, far_.data(), far_before_.data(), n);
   std::uint64_t const missing = select(x_, ids_.data(), fresh_.data(), fresh_ids_.data(), n);
   run.far = x_.read(far_before_.data() + n);
-  if (missing == 0) return run;
+  if (missing == 0) {
+    torn_ = false;
+    return run;
+  }
   std::span<std::uint64_t> const sorted =
       sort(x_, fresh_ids_.span().first(missing), spare_ids_.span().first(missing), static_cast<int>(std::bit_width(view_.rows)));
   for_each_item<1>(x_, view_.window_rows, find_free{used_.data(), group_, unused_.data()});
@@ -158,6 +163,7 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
   gather_rows(x_, far, rows, order, how);
+  torn_ = false;
   return run;
 }
 

@@ -46,6 +46,7 @@ class row_window {
 
  private:
   void make_room(std::uint64_t ids);
+  void forget();
 
   executor x_;
   element kind_;
@@ -57,6 +58,7 @@ class row_window {
   buffer<std::uint8_t> fresh_, unused_;
   std::uint32_t group_ = 1;
   bool full_ = false;
+  bool torn_ = false;  // a fetch ended in an error: what is named may not have come
 };
 
 // Rows of checked ids from wherever they are, one after the other to `out`; asynchronous.

@@ -8,7 +8,6 @@
 #include "garner/load.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -25,9 +24,9 @@
 #include "core/stats.hpp"
 #include "features/window.hpp"
 #include "graph/handle.hpp"
-#include "load/order.hpp"
 #include "memory/budget.hpp"
 #include "sample/blocks.hpp"
+#include "sample/order.hpp"
 
 namespace garner {
 
@@ -147,7 +146,6 @@ struct loader::impl {
   };
   std::optional<owned> own;
   std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
-  std::vector<buffer<std::uint64_t>> bad;
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
   std::jthread thread;
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
@@ -173,9 +171,9 @@ struct loader::impl {
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
       bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only;
-      bool const wants = o.way == load_way::window || (o.way == load_way::automatic && far);
-      windows.push_back(wants && far ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
-                                     : nullptr);
+      windows.push_back(far && (o.way == load_way::window || o.way == load_way::automatic)
+                            ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
+                            : nullptr);
     }
     if (std::none_of(windows.begin(), windows.end(), [](auto const& w) { return w != nullptr; }))
       o.window = std::min<std::uint32_t>(o.window, 2);

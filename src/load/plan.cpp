@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "sample/blocks.hpp"
+
 namespace garner {
 
 std::vector<degree_class> degree_classes(std::uint64_t const* offsets, std::uint64_t vertices) {
@@ -103,8 +105,8 @@ load_plan plan_load(load_question const& q) {
   double const together = q.rule == hop_rule::last && !q.disjoint ? group : 1;  // mini-batches that are drawn in one pass
   double const items = room * widest * together, all_vertices = room * p.vertices * together;
   double const entries = n * together * 4, slots = static_cast<double>(std::bit_ceil(whole(2 * (all_vertices + items)) + 2)) * 12;
-  double const caches = q.where.kind == place_kind::device ? 256 << 20 : 32 << 20;
-  take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > caches) ? slots : entries);
+  auto const beyond = static_cast<double>(places_beyond(q.where.kind == place_kind::device, q.near_limit));
+  take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > beyond) ? slots : entries);
   take("sampler: work of a window", items * (36 + (q.lists_far && q.where.kind == place_kind::device ? 16 : 0)) + all_vertices * 24);
   take("mini-batches drawn, of three windows and ahead",
        (3 * group + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));

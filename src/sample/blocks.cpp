@@ -1,17 +1,9 @@
-// A hop over a relation is a handful of loops: how many each vertex draws, where (a scan tells at which edge each begins), which neighbours
-// stand there (the only far reads), who was drawn first (another scan), and the local numbers of all.
-// Invariant: place[v] is the local number of v, or none; while a hop runs, of a vertex that has none yet: base + the first edge that drew
-// it, base being larger than any number so far. So the smallest wins whichever thread comes first. Drawing: Floyd's sampling without
-// replacement (Bentley, CACM 30(9) 1987): the k-th draw is uniform in [0, d - f + k]; what was drawn already becomes d - f + k itself. Each
-// set of f positions is equally likely. f^2 / 2 comparisons, no table. By weights: the f smallest of -log(u) / w, u a random number an edge
-// (Efraimidis and Spirakis, IPL 97(5) 2006). Temporal: the f smallest of a random number, or of the age, among those that are no later than
-// the seed.
+// What puts the loops of drawing.hpp in order, and makes room for them.
 #include "sample/blocks.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cstring>
 
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
@@ -21,567 +13,13 @@
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
 #include "memory/budget.hpp"
+#include "sample/drawing.hpp"
 #include "sample/lists.hpp"
 
 namespace garner {
 
-namespace {
+using namespace drawing;
 
-constexpr std::uint64_t nothing = ~std::uint64_t{0};
-constexpr std::uint32_t none = ~0u;
-
-// So many mini-batches are drawn together at the most: what a kernel is told of each is passed to it.
-constexpr std::uint32_t most_together = 64;
-
-// Where each counter stands: some of all mini-batches that are drawn together, then a part for each. All are zero at first, but for `bad`.
-struct counter_map {
-  std::uint32_t types = 0, relations = 0, hops = 0;
-  // over: 0, or room ran out: 1 of edges, 2 + hop * relations + relation: of vertices, there
-  static constexpr std::uint32_t over = 0, items = 1, looked_at = 2, need_items = 3, first_type = 4;
-  GARNER_HD std::uint32_t total(std::uint32_t t) const { return first_type + t; }            // vertices so far
-  GARNER_HD std::uint32_t begin(std::uint32_t t) const { return first_type + types + t; }    // the first that this hop draws for
-  GARNER_HD std::uint32_t end(std::uint32_t t) const { return first_type + 2 * types + t; }  // behind the last
-  GARNER_HD std::uint32_t drawing(std::uint32_t t) const { return first_type + 3 * types + t; }
-  GARNER_HD std::uint32_t shared() const { return first_type + 4 * types; }
-
-  // Of a mini-batch, from part(b) on.
-  static constexpr std::uint32_t bad = 0, was_over = 1, drawn = 2, needs_items = 3, first_item = 4, first_rank = 5, of_types = 6;
-  GARNER_HD std::uint32_t count(std::uint32_t t) const { return of_types + t; }
-  // Whom this hop draws for: the first of them among all, and its local number; and whom the next one will.
-  GARNER_HD std::uint32_t segment(std::uint32_t t) const { return of_types + types + t; }
-  GARNER_HD std::uint32_t local(std::uint32_t t) const { return of_types + 2 * types + t; }
-  GARNER_HD std::uint32_t next_segment(std::uint32_t t) const { return of_types + 3 * types + t; }
-  GARNER_HD std::uint32_t next_local(std::uint32_t t) const { return of_types + 4 * types + t; }
-  GARNER_HD std::uint32_t need_vertices(std::uint32_t t) const { return of_types + 5 * types + t; }
-  GARNER_HD std::uint32_t edges(std::uint32_t r) const { return of_types + 6 * types + r; }
-  GARNER_HD std::uint32_t need_edges(std::uint32_t r) const { return of_types + 6 * types + relations + r; }
-  // When hop h begins (and behind the last): vertices of each type, then edges of each relation.
-  GARNER_HD std::uint32_t history(std::uint32_t hop) const { return of_types + 6 * types + 2 * relations + hop * (types + relations); }
-  GARNER_HD std::uint32_t own() const { return history(hops + 1); }
-  GARNER_HD std::uint32_t part(std::uint64_t b) const { return shared() + static_cast<std::uint32_t>(b) * own(); }
-};
-
-// Which local number a vertex has: an entry a vertex and mini-batch, or, of disjoint trees and where these would be too many, a hash table
-// of (vertex, tree, mini-batch) with open addressing.
-struct place_table {
-  std::uint32_t* place = nullptr;
-  std::uint64_t* keys = nullptr;  // null: by vertex
-  std::uint64_t mask = 0, trees = 1, vertices = 0, batches = 1;
-
-  GARNER_HD std::uint64_t insert(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
-    if (!keys) return batch * vertices + v;
-    std::uint64_t const key = (v * trees + tree) * batches + batch;
-    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask) {
-      std::uint64_t there = atomic_load(keys + at);
-      if (there == nothing) there = atomic_cas(keys + at, nothing, key);
-      if (there == nothing || there == key) return at;
-    }
-  }
-  GARNER_HD std::uint64_t find(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {  // what was inserted
-    if (!keys) return batch * vertices + v;
-    std::uint64_t const key = (v * trees + tree) * batches + batch;
-    for (std::uint64_t at = mix(key) & mask;; at = (at + 1) & mask)
-      if (atomic_load(keys + at) == key) return at;
-  }
-};
-
-// Where what a mini-batch drew goes.
-struct outputs {
-  std::int64_t *ids, *row, *col, *edge;  // null: not kept
-};
-
-// What the loops of one hop over one relation share. Of mini-batches that are drawn together, vertices stand in the order of hops, then of
-// mini-batches; so do edges of a hop.
-struct hop_of_relation {
-  std::uint64_t* c;
-  counter_map map;
-  std::uint32_t from, to, relation, hop, batches;
-  bool all;  // who draws: all so far
-  std::uint64_t const* offsets;
-  std::int64_t *from_ids, *to_ids;
-  std::uint32_t *from_tree, *to_tree;    // null: one tree
-  std::uint32_t *from_batch, *to_batch;  // null: one mini-batch
-  place_table places;
-  std::uint32_t* drawn;
-  std::uint64_t* at;
-  std::int64_t *row, *col, *edge;  // by edge of the hop: neighbour, who drew it (a place in to_ids), where it stands in the lists
-  std::uint32_t* first;
-  std::uint64_t* rank;
-  std::uint64_t room_items, room_edges, room_vertices;
-  std::int64_t fanout;
-  std::uint64_t seed, stream;
-  bool replace;
-
-  GARNER_HD std::uint64_t first_drawing() const { return all ? 0 : c[map.begin(to)]; }
-  GARNER_HD std::uint64_t* of(std::uint64_t batch) const { return c + map.part(batch); }
-  GARNER_HD std::uint64_t tree_of(std::uint64_t target) const { return to_tree ? to_tree[target] : 0; }
-  GARNER_HD std::uint64_t batch_of(std::uint64_t target) const { return to_batch ? to_batch[target] : 0; }
-  GARNER_HD std::uint64_t key_of(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
-    return random_bits(seed, stream + 8 * batch, tree ? v ^ mix(tree) : v);
-  }
-  // Of edge i: whose it is, and the entry of its neighbour.
-  GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
-  GARNER_HD std::uint64_t entry_of(std::uint64_t i) const {
-    auto const target = static_cast<std::uint64_t>(col[i]);
-    return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
-  }
-  GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
-};
-
-// --- seeds -----------------------------------------------------------------------------------------------------------------------------
-struct begin_batch {
-  std::uint64_t* c;
-  counter_map map;
-  std::uint32_t batches;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t k) const {
-    bool const is_bad = k >= map.shared() && (k - map.shared()) % map.own() == map.bad;
-    c[k] = is_bad ? nothing : 0;
-  }
-};
-// Those of one type of a mini-batch. `first`: how many of other types stand before them; `before`: of other mini-batches.
-struct take_seeds {
-  std::uint64_t* c;
-  counter_map map;
-  std::uint32_t type;
-  std::uint64_t first, before, batch, count;
-  std::int64_t const *seeds, *times, *times_of_type;
-  std::uint64_t vertices;
-  void const* inside;  // by position, the internal id; null: the same
-  std::uint32_t id_bytes;
-  place_table places;
-  std::int64_t *all_ids, *ids;
-  std::uint32_t *tree, *of_batch;
-  std::int64_t* tree_time;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    std::uint64_t* const mine = c + map.part(batch);
-    if (i == 0) {
-      mine[map.count(type)] = count, mine[map.next_segment(type)] = before;
-      c[map.total(type)] = before + count;
-    }
-    auto v = static_cast<std::uint64_t>(seeds[i]);
-    if (v >= vertices) {
-      atomic_min(mine + map.bad, first + i);
-      v = 0;
-    }
-    if (tree_time) tree_time[first + i] = times ? times[i] : times_of_type[v];
-    if (inside) v = id_bytes == 8 ? static_cast<std::uint64_t const*>(inside)[v] : static_cast<std::uint32_t const*>(inside)[v];
-    all_ids[before + i] = ids[i] = static_cast<std::int64_t>(v);
-    if (tree) tree[i] = static_cast<std::uint32_t>(first + i);
-    if (of_batch) of_batch[before + i] = static_cast<std::uint32_t>(batch);
-    atomic_min(places.place + places.insert(v, tree ? first + i : 0, batch), static_cast<std::uint32_t>(i));
-  }
-};
-// Of several mini-batches one without seeds: it begins and ends where the next one does.
-struct no_seeds {
-  std::uint64_t* c;
-  counter_map map;
-  std::uint64_t batch, before;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    c[map.part(batch) + map.next_segment(0)] = before;
-  }
-};
-// Hop `hop` draws for those that the hop before reached, or for all; `hops`: nothing is drawn any more. An item a mini-batch.
-struct begin_hop {
-  std::uint64_t* c;
-  counter_map map;
-  std::uint32_t hop;
-  bool all;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t b) const {
-    std::uint64_t* const mine = c + map.part(b);
-    for (std::uint32_t t = 0; t < map.types; ++t) {
-      if (b == 0) {
-        std::uint64_t const begin = c[map.end(t)], end = c[map.total(t)];
-        c[map.begin(t)] = begin, c[map.end(t)] = end;
-        c[map.drawing(t)] = c[map.over] ? 0 : all ? end : end - begin;
-      }
-      mine[map.segment(t)] = all ? 0 : mine[map.next_segment(t)];
-      mine[map.local(t)] = all ? 0 : mine[map.next_local(t)];
-      // Whom the relations of this hop reach stands behind what there is.
-      mine[map.next_segment(t)] = c[map.total(t)], mine[map.next_local(t)] = mine[map.count(t)];
-      mine[map.history(hop) + t] = mine[map.count(t)];
-    }
-    for (std::uint32_t r = 0; r < map.relations; ++r) mine[map.history(hop) + map.types + r] = mine[map.edges(r)];
-    mine[map.was_over] = c[map.over], mine[map.needs_items] = c[map.need_items];
-  }
-};
-// --- how many, and where -----------------------------------------------------------------------------------------------------------------
-struct tally : hop_of_relation {
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    constexpr std::uint64_t ahead = 16;
-    if (std::is_same_v<Team, team<lanes::host>> && i + ahead < c[map.drawing(to)]) ask_soon(offsets + to_ids[first_drawing() + i + ahead]);
-    auto const v = static_cast<std::uint64_t>(to_ids[first_drawing() + i]);
-    std::uint64_t const degree = offsets[v + 1] - offsets[v];
-    drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(fanout < 0    ? degree
-                                                                 : degree == 0 ? 0
-                                                                 : replace     ? static_cast<std::uint64_t>(fanout)
-                                                                               : smaller<std::uint64_t>(degree, fanout),
-                                                                 none));
-  }
-};
-// The hop has so many edges, if there is room. An item a mini-batch.
-struct open_edges : hop_of_relation {
-  bool looks, last;  // edges are looked at and some left out; nothing is left out any more
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t b) const {
-    if (c[map.over]) return;  // items are none: no hop begins after that
-    std::uint64_t const drawing = c[map.drawing(to)];
-    bool const sifted = looks && last;
-    auto const edges_until = [&](std::uint64_t target) { return sifted ? rank[at[target]] : at[target]; };
-    std::uint64_t const items = edges_until(drawing);
-    std::uint64_t* const mine = of(b);
-    bool too_many = items > room_items || base() + items >= none;
-    if (last) {
-      std::uint64_t const begin = mine[map.segment(to)] - first_drawing();
-      std::uint64_t const end = b + 1 < batches ? of(b + 1)[map.segment(to)] - first_drawing() : drawing;
-      std::uint64_t const first_of_mine = edges_until(begin), edges_then = mine[map.edges(relation)] + edges_until(end) - first_of_mine;
-      mine[map.first_item] = first_of_mine;
-      mine[map.need_edges(relation)] = larger(mine[map.need_edges(relation)], edges_then);
-      too_many |= edges_then > room_edges;
-    }
-    if (b == 0) {
-      c[map.need_items] = larger(c[map.need_items], items);
-      c[map.items] = items;
-      if (!last) c[map.looked_at] = items;
-    }
-    if (too_many) atomic_store(c + map.over, std::uint64_t{1});
-  }
-};
-struct draw : hop_of_relation {
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (c[map.over]) return;
-    std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
-    auto const v = static_cast<std::uint64_t>(to_ids[target]);
-    std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
-    std::int64_t* const mine = edge + at[i];
-    std::int64_t* const who = col + at[i];
-    for (std::uint64_t k = 0; k < n; ++k) who[k] = static_cast<std::int64_t>(target);
-    if (n == degree && !replace) {
-      for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + k);
-      return;
-    }
-    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
-    for (std::uint64_t k = 0; k < n; ++k) {
-      std::uint64_t const last = replace ? degree - 1 : degree - n + k;
-      auto pick = static_cast<std::int64_t>(begin + upper_product(mix(key + 0x9e3779b97f4a7c15ull * (k + 1)), last + 1));
-      for (std::uint64_t j = 0; j < k && !replace; ++j)
-        if (mine[j] == pick) pick = static_cast<std::int64_t>(begin + last);
-      mine[k] = pick;
-    }
-  }
-};
-
-// --- draws that look at every edge -------------------------------------------------------------------------------------------------------
-// What an edge is chosen by: the smallest keys are drawn, candidate::none never is.
-struct by_weight {
-  using element = std::uint32_t;
-  arc_array<std::uint32_t> weights;
-  bool real;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return weights.part(begin, end); }
-  GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t) const {
-    double w = bits;
-    if (real) {
-      float value;
-      std::memcpy(&value, &bits, sizeof value);
-      w = static_cast<double>(value);
-    }
-    if (!(w > 0)) return candidate::none;
-    double const age = static_cast<double>(minus_log2(random)) / w;  // positive, so its bits ascend with it
-    std::uint64_t key = 0;
-    std::memcpy(&key, &age, sizeof key);
-    return key;
-  }
-};
-struct in_time {
-  bool latest;
-  GARNER_HD std::uint64_t key_of(std::int64_t time, std::uint64_t random, std::int64_t limit) const {
-    if (time > limit) return candidate::none;
-    if (!latest) return (random >> 1) + 1;  // never 0, which comes before all
-    std::uint64_t const age = static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(time);
-    return smaller(age, candidate::none - 2) + 1;
-  }
-};
-template <class Id>
-struct by_time_of_vertex : in_time {
-  using element = Id;
-  arc_array<Id> targets;
-  std::int64_t const* times;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return targets.part(begin, end); }
-  GARNER_HD std::uint64_t key(element u, std::uint64_t random, std::int64_t limit) const { return key_of(times[u], random, limit); }
-};
-struct by_time_of_edge : in_time {
-  using element = std::int64_t;
-  std::int64_t const* times;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return {times, begin, end}; }
-  GARNER_HD std::uint64_t key(element time, std::uint64_t random, std::int64_t limit) const { return key_of(time, random, limit); }
-};
-
-// Into first[]: 1 an edge is drawn, 0 none stands here, 2 allowed() will tell.
-template <class By>
-struct draw_by : hop_of_relation {
-  By by;
-  std::int64_t const* tree_time;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (c[map.over]) return;
-    std::uint64_t const target = first_drawing() + i, n = at[i + 1] - at[i];
-    auto const v = static_cast<std::uint64_t>(to_ids[target]);
-    std::uint64_t const begin = offsets[v], degree = offsets[v + 1] - begin;
-    std::int64_t* const mine = edge + at[i];
-    std::int64_t* const who = col + at[i];
-    std::uint32_t* const state = first + at[i];
-    t.each(indices{0, n}, [&](std::uint64_t k) { who[k] = static_cast<std::int64_t>(target); });
-    if (n == degree && !replace) {
-      t.each(indices{0, n}, [&](std::uint64_t k) { mine[k] = static_cast<std::int64_t>(begin + k), state[k] = 2; });
-      return;
-    }
-    std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
-    std::uint64_t const key = key_of(v, tree_of(target), batch_of(target));
-    candidate after{0, candidate::none};
-    auto const each = static_cast<std::uint32_t>(replace ? 1 : lanes::most_smallest);
-    for (std::uint64_t k = 0; k < n;) {
-      std::uint64_t const stream_of_draw = replace ? mix(key + k + 1) : key;
-      auto const some = static_cast<std::uint32_t>(smaller<std::uint64_t>(each, n - k));
-      smallest_found const found = t.smallest(
-          by.part(begin, begin + degree), some, after,
-          [&](typename By::element e, std::uint64_t j) {
-            return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit);
-          },
-          [&](std::uint32_t j, std::uint64_t j_at) { mine[k + j] = static_cast<std::int64_t>(j_at), state[k + j] = 1; });
-      k += found.count;
-      if (found.count < some) {
-        t.each(indices{k, n}, [&](std::uint64_t j) { state[j] = 0; });
-        return;
-      }
-      if (!replace) after = found.last;
-    }
-  }
-};
-template <class By>
-struct allowed : hop_of_relation {
-  By by;
-  std::int64_t const* tree_time;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (c[map.over] || first[i] != 2) return;
-    auto const e = static_cast<std::uint64_t>(edge[i]);
-    std::int64_t const limit = tree_time ? tree_time[tree_of(static_cast<std::uint64_t>(col[i]))] : 0;
-    t.each(by.part(e, e + 1), [&](typename By::element x) { first[i] = by.key(x, 0, limit) != candidate::none; });
-  }
-};
-// What was drawn, one behind the other.
-struct sift : hop_of_relation {
-  std::int64_t const *from_col, *from_edge;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (c[map.over] || !first[i]) return;
-    col[rank[i]] = from_col[i];
-    edge[rank[i]] = from_edge[i];
-  }
-};
-
-// --- which neighbours, and their numbers -------------------------------------------------------------------------------------------------
-// Edges by where they stand in the lists, so that reads share translations: page, and above it the edge of the hop.
-struct page_of_edge : hop_of_relation {
-  std::uint64_t* keys;
-  std::uint32_t shift;
-  std::uint64_t pages;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    keys[i] = i << 32 | (i < c[map.items] && !c[map.over] ? static_cast<std::uint64_t>(edge[i]) >> shift : pages);
-  }
-};
-template <class Id, bool Packed>
-struct fetch : hop_of_relation {
-  using full_blocks = void;  // far reads take a share of the device, and leave the rest to who gathers and computes meanwhile
-  csr_view<Id> lists;
-  std::uint64_t const* order;  // of the first `ordered`; null: as they come
-  std::uint64_t ordered;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    if (c[map.over]) return;
-    if constexpr (std::is_same_v<Team, team<lanes::host>>) look_ahead(k);
-    std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
-    auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
-    auto const mine = static_cast<std::uint32_t>(base() + i);
-    std::uint64_t const tree = tree_of(target), batch = batch_of(target);
-    t.each(known<Packed>(lists.arcs({e, e + 1})), [&](Id u) {
-      row[i] = static_cast<std::int64_t>(u);
-      atomic_min(places.place + places.insert(u, tree, batch), mine);
-    });
-  }
-  // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
-  // thousands under way.
-  void look_ahead(std::uint64_t k) const {
-    constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
-    if (lists.targets.packed || places.keys) return;
-    std::uint64_t const items = c[map.items];
-    if (k + lists_ahead < items) ask_soon(lists.targets.data + edge[k + lists_ahead]);
-    if (k + places_ahead >= items) return;
-    std::uint64_t const i = k + places_ahead;
-    ask_soon(places.place + places.find(lists.targets.data[edge[i]], 0, batch_of_edge(i)));
-  }
-};
-struct mark_first : hop_of_relation {
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    first[i] = !c[map.over] && places.place[entry_of(i)] == static_cast<std::uint32_t>(base() + i);
-  }
-};
-// An item a mini-batch.
-struct open_vertices : hop_of_relation {
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t b) const {
-    if (c[map.over]) return;
-    std::uint64_t* const mine = of(b);
-    std::uint64_t const items = c[map.items], begin = mine[map.first_item], end = b + 1 < batches ? of(b + 1)[map.first_item] : items;
-    std::uint64_t const all_of_them = mine[map.count(from)] + rank[end] - rank[begin];
-    mine[map.first_rank] = rank[begin];
-    mine[map.need_vertices(from)] = larger(mine[map.need_vertices(from)], all_of_them);
-    // Who looks at `over` next finds the same, whoever set it first.
-    if (all_of_them > room_vertices) atomic_store(c + map.over, std::uint64_t{2} + hop * map.relations + relation);
-  }
-};
-struct take_place : hop_of_relation {
-  outputs to_batches[most_together];
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (std::uint64_t const over = c[map.over]) {  // there is no room for them: as if they had not been drawn
-      if (places.keys || over != 2 + hop * map.relations + relation) return;
-      std::uint32_t* const entry = places.place + entry_of(i);
-      if (atomic_load(entry) >= base()) atomic_store(entry, none);
-      return;
-    }
-    if (!first[i]) return;
-    std::uint64_t const batch = batch_of_edge(i), number = base() + rank[i];
-    std::uint64_t const* const mine = of(batch);
-    std::uint64_t const local = mine[map.count(from)] + rank[i] - mine[map.first_rank];
-    from_ids[number] = row[i];
-    if (from_batch) from_batch[number] = static_cast<std::uint32_t>(batch), to_batches[batch].ids[local] = row[i];
-    if (from_tree) from_tree[number] = static_cast<std::uint32_t>(tree_of(static_cast<std::uint64_t>(col[i])));
-    places.place[entry_of(i)] = static_cast<std::uint32_t>(local);
-  }
-};
-struct number_edges : hop_of_relation {
-  outputs to_batches[most_together];
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (c[map.over]) return;
-    std::uint64_t const batch = batch_of_edge(i);
-    outputs const& out = to_batches[batch];
-    std::uint64_t const* const mine = of(batch);
-    std::uint64_t const k = mine[map.edges(relation)] + i - mine[map.first_item];
-    if (out.row) {
-      out.row[k] = places.place[entry_of(i)];
-      out.col[k] = col[i] - static_cast<std::int64_t>(mine[map.segment(to)]) + static_cast<std::int64_t>(mine[map.local(to)]);
-    }
-    if (out.edge) out.edge[k] = edge[i];
-  }
-};
-// An item a mini-batch.
-struct end_relation : hop_of_relation {
-  bool counts_vertices, drops_edges;  // the induced subgraph keeps none of those that were drawn
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t b) const {
-    if (c[map.over]) return;
-    std::uint64_t* const mine = of(b);
-    std::uint64_t const items = c[map.items], end = b + 1 < batches ? of(b + 1)[map.first_item] : items;
-    std::uint64_t const n = end - mine[map.first_item];
-    if (!drops_edges) mine[map.edges(relation)] += n;
-    mine[map.drawn] += n;
-    if (!counts_vertices) return;
-    mine[map.count(from)] += rank[end] - rank[mine[map.first_item]];
-    if (batches > 1) mine[map.next_segment(from)] = base() + mine[map.first_rank];
-  }
-};
-struct end_hop : hop_of_relation {
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    if (!c[map.over]) c[map.total(from)] += rank[c[map.items]];
-  }
-};
-
-// --- all edges among what was drawn ---------------------------------------------------------------
-struct is_known {  // no lambda: nvcc 13.0 ends with an internal error
-  std::uint32_t const* place;
-  GARNER_HD std::uint64_t operator()(std::uint64_t u) const { return place[u] != none ? 1 : 0; }
-};
-template <class Id, bool Packed>
-struct tally_induced : hop_of_relation {
-  csr_view<Id> lists;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    auto const v = static_cast<std::uint64_t>(to_ids[i]);
-    std::uint64_t const n = t.sum(known<Packed>(lists.list(v)), is_known{places.place});
-    t.once([&] { drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(n, none)); });
-  }
-};
-// As they come; the order follows. A key: target, and above it nothing; below it how far in the list.
-template <class Id, bool Packed>
-struct list_induced : hop_of_relation {
-  csr_view<Id> lists;
-  std::uint64_t* keys;
-  std::uint64_t* cursor;  // at[i], counted up
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (c[map.over]) return;
-    auto const v = static_cast<std::uint64_t>(to_ids[i]);
-    std::uint64_t const begin = offsets[v];
-    span<Id> const list = known<Packed>(lists.list(v));
-    t.each(list, [&](Id u, std::uint64_t e) {
-      if (places.place[u] != none) keys[atomic_add(cursor + i, std::uint64_t{1})] = i << 32 | (e - begin);
-    });
-  }
-};
-struct take_induced : hop_of_relation {
-  std::uint64_t const* keys;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t k) const {
-    if (c[map.over]) return;
-    std::uint64_t const target = keys[k] >> 32;
-    col[k] = static_cast<std::int64_t>(target);
-    edge[k] = static_cast<std::int64_t>(offsets[static_cast<std::uint64_t>(to_ids[target])] + (keys[k] & 0xffffffffu));
-  }
-};
-struct copy_values {
-  std::uint64_t const* from;
-  std::uint64_t* to;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    to[i] = from[i];
-  }
-};
-
-// --- the end --------------------------------------------------------------------------------------
-struct forget {
-  std::int64_t const* ids;
-  std::uint32_t const* batch;  // null: one
-  place_table places;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    // A seed that stands twice is forgotten twice.
-    atomic_store(places.place + (batch ? batch[i] : 0) * places.vertices + static_cast<std::uint64_t>(ids[i]), none);
-  }
-};
-struct name_by_position {
-  std::int64_t* ids;
-  void const* ranks;
-  bool wide;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    ids[i] = wide ? static_cast<std::int64_t>(static_cast<std::uint64_t const*>(ranks)[ids[i]])
-                  : static_cast<std::int64_t>(static_cast<std::uint32_t const*>(ranks)[ids[i]]);
-  }
-};
-
-}  // namespace
-
-// --- the sampler ----------------------------------------------------------------------------------
 struct block_sampler::parts::impl {
   struct type_parts {
     std::uint64_t vertices = 0;
@@ -622,13 +60,15 @@ struct block_sampler::parts::impl {
   buffer<std::int64_t> all_ids;
   buffer<std::uint32_t> all_batches;
   std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
-  bool sized = false, sized_for_several = false;
+  bool sized = false, sized_for_several = false, torn = false;
   std::uint64_t hash_beyond;  // bytes of entries
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
-      : model(options.access), x(where, &model), o(options), hash_beyond(32u << 20) {
-    // A table by vertex is the faster one (0.14 ms a mini-batch near, hashed 0.20), and takes what a card has.
-    if (x.on_device()) hash_beyond = std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 32;
+      : model(options.access),
+        x(where, &model),
+        o(options),
+        hash_beyond(places_beyond(x.on_device(),
+                                  x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 0)) {
     map.types = static_cast<std::uint32_t>(of_types.size());
     map.relations = static_cast<std::uint32_t>(of_relations.size());
     map.hops = static_cast<std::uint32_t>(of_relations.empty() ? 0 : of_relations.front().fanouts.size());
@@ -811,13 +251,16 @@ struct block_sampler::parts::impl {
   // Of several: together() allows so many, and their numbers follow each other.
   void give(some_batches batches) {
     check_interrupted();
+    bool const dirty = std::exchange(torn, true);  // what was interrupted left its local numbers behind
     make_rooms(batches);
+    if (dirty)
+      for (type_parts const& t : types) x.fill(t.place.data(), 0xff, t.place.bytes());
     std::uint64_t* const c = counters.data();
     auto const n = static_cast<std::uint32_t>(batches.size());
     bool const all = o.rule == hop_rule::all, several = n > 1;
     auto const clock = std::chrono::steady_clock::now();
     for (blocks::parts* b : batches) b->begun.record(x);
-    for_each_item<1>(x, map.part(n), begin_batch{c, map, n});
+    for_each_item<1>(x, map.part(n), begin_batch{c, map});
     bool const by_hash = hashes(n);
     if (by_hash)
       for (type_parts const& t : types) {
@@ -868,6 +311,7 @@ struct block_sampler::parts::impl {
       batches[k]->done.record(x);
       batches[k]->together = n;
     }
+    torn = false;
     if (x.on_device()) return;
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
     for (blocks::parts* b : batches) b->ms = ms / n;
@@ -1029,6 +473,8 @@ block_sampler::parts::~parts() {
   } catch (...) {  // nobody is left to be told
   }
 }
+std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_device ? free / 32 : 32u << 20; }
+
 executor& block_sampler::parts::at() { return impl_->x; }
 void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond = bytes; }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }

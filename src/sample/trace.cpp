@@ -12,28 +12,17 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/publish.hpp"
-#include "core/random.hpp"
 #include "core/stats.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/ranks.hpp"
 #include "sample/lists.hpp"
 #include "sample/neighbour.hpp"
+#include "sample/order.hpp"
 #include "sample/score.hpp"
 
 namespace garner {
 
 namespace {
-
-constexpr std::uint64_t shuffles = std::uint64_t{1} << 62;  // streams beyond those of mini-batches
-
-std::vector<std::uint64_t> shuffled(std::vector<std::uint64_t> const& train, std::uint64_t seed, std::uint64_t epoch) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> keyed(train.size());
-  for (std::size_t i = 0; i < train.size(); ++i) keyed[i] = {random_bits(seed, shuffles + epoch, train[i]), train[i]};
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<std::uint64_t> order(train.size());
-  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].second;
-  return order;
-}
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -54,11 +43,12 @@ void sample_epochs(neighbour_sampler& sampler, sample_options const& o, std::vec
                    std::function<void(std::uint64_t rows)> const& each) {
   std::uint64_t const an_epoch = (train.size() + o.batch - 1) / o.batch;
   progress bar("sampling", an_epoch * epochs);
+  buffer<std::int64_t> const seeds = near_values(sampler.at(), std::vector<std::int64_t>(train.begin(), train.end()), "training set");
   for (std::uint64_t e = 0; e < epochs; ++e) {
-    buffer<std::uint64_t> const order = near_values(sampler.at(), shuffled(train, o.seed, e), "training set");
+    epoch_order const order = order_of_epoch(sampler.at(), seeds.span(), true, o.seed, e, 0, 1);
     for (std::uint64_t b = 0; b < an_epoch; ++b) {
       std::uint64_t const first = b * o.batch, size = std::min(o.batch, train.size() - first);
-      each(sampler.sample(e * an_epoch + b, order.data() + first, size));
+      each(sampler.sample(e * an_epoch + b, reinterpret_cast<std::uint64_t const*>(order.ids.data()) + first, size));
       bar.advance(1);
     }
   }

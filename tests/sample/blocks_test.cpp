@@ -5,7 +5,9 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
+#include "core/progress.hpp"
 #include "core/random.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
@@ -559,6 +561,33 @@ TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
       }
     }
   }
+}
+
+// An interrupt in the middle of a mini-batch leaves nothing behind.
+TEST_P(blocks_at, are_right_again_after_an_interrupt) {
+  if (where().kind == place_kind::device) GTEST_SKIP() << "what was given to a device happens";
+  graph_handle const g = brought(random_graph(true), where());
+  block_sampler clean(where(), g, {8, 8, 8}), s(where(), g, {8, 8, 8});
+  std::uint64_t interrupted = 0;
+  for (std::uint64_t b = 0; b < 200; ++b) {
+    auto const seeds = some_seeds(60, 1003, b);
+    std::thread other([&] {
+      for (auto const until = std::chrono::steady_clock::now() + std::chrono::microseconds(5 * b);
+           std::chrono::steady_clock::now() < until;) {
+      }
+      request_interrupt();
+    });
+    try {
+      s.sample(b, seeds);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::interrupted) << e.what();
+      ++interrupted;
+    }
+    other.join();
+    clear_interrupt();
+    ASSERT_TRUE(taken(s, s.sample(b, seeds)) == taken(clean, clean.sample(b, seeds))) << b;
+  }
+  EXPECT_GT(interrupted, 10u);
 }
 
 TEST_P(blocks_at, without_edges_or_seeds_are_still_right) {

@@ -67,14 +67,10 @@ class _Numbered:
 
 
 class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
-    """What both loaders have of their own: they number mini-batches, sample and join rows."""
+    """What stands behind PyG's loaders: torch's, with numbered mini-batches."""
 
     data: Any
-    filter_per_worker: bool
     custom_cls: Any
-    input_data: Any
-    transform: Callable[[Any], Any] | None
-    transform_sampler_output: Callable[[Any], Any] | None
     _epoch: list[int]
 
     def __init__(self, dataset: Any, *given: Any, **kwargs: Any) -> None:
@@ -91,6 +87,17 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
         self._epoch[0] = drawn_seed(self.generator)
         return super().__iter__()
 
+
+class _Joins:
+    """What stands before them: mini-batches are sampled, and joined with their rows."""
+
+    data: Any
+    custom_cls: Any
+    filter_per_worker: bool
+    input_data: Any
+    transform: Callable[[Any], Any] | None
+    transform_sampler_output: Callable[[Any], Any] | None
+
     def __call__(self, index: Any) -> Any:
         out = self.collate_fn(index)
         return out if self.filter_per_worker else self.filter_fn(out)
@@ -104,7 +111,7 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[type-arg]
     def _label(self, data: Any, out: Any) -> None:
         raise NotImplementedError
 
-    def _collate(self, index: Any) -> Any:
+    def collate_fn(self, index: Any) -> Any:
         inputs = self.input_data[torch.as_tensor(index, dtype=torch.int64).reshape(-1)]
         known = {"draw": getattr(index, "draw", None)} if isinstance(self._sampler(), NeighborSampler) else {}
         out = self._sampled(inputs, **known)
@@ -268,7 +275,7 @@ def _within(ids: torch.Tensor, vertices: int, name: str) -> None:
         raise IdError(f"{name}: {int(ids.reshape(-1)[at])} at position {at} does not exist; there are {vertices} nodes of its type")
 
 
-class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
+class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.NeighborLoader over Garner: the same arguments, the same mini-batches.
 
     A homogeneous graph is sampled ahead and its rows are gathered by garner.Loader, without workers and where nothing of the user's own comes
@@ -304,15 +311,6 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
         if input_time is not None and input_time.numel() != seeds:
             raise UsageError(f"input_time: {input_time.numel()} times for {seeds} input nodes; give each one")
 
-    def collate_fn(self, index: Any) -> Any:
-        return self._collate(index)
-
-    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
-        return _Loader.filter_fn(self, out, brought)
-
-    def __call__(self, index: Any) -> Any:
-        return _Loader.__call__(self, index)
-
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
         return _Epoch(self._ahead(self._epoch[0]), len(self)) if self._can_load_ahead() else before
@@ -325,7 +323,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
                 or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler \
                 or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds \
                 or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
-                       for name in ("collate_fn", "filter_fn", "__call__", "_collate", "_sampled", "_index_sampler")):
+                       for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")):
             return False
         timed = self.input_data.time is not None
         if timed != sampler.is_temporal and (timed or sampler.node_time is None):
@@ -393,7 +391,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader, _Loader):  # type: i
         store.batch_size = out.metadata[0].size(0)
 
 
-class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  # type: ignore[misc]
+class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.LinkNeighborLoader over Garner: the same arguments, the same mini-batches. Else as NeighborLoader."""
 
     def __init__(self, data: Any, num_neighbors: Any, edge_label_index: Any = None, edge_label: Any = None, edge_label_time: Any = None,
@@ -418,15 +416,6 @@ class LinkNeighborLoader(torch_geometric.loader.LinkNeighborLoader, _Loader):  #
             for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):
                 nodes = neighbor_sampler.num_nodes
                 _within(ids, nodes if kind is None else nodes[kind[end]], name)
-
-    def collate_fn(self, index: Any) -> Any:
-        return self._collate(index)
-
-    def filter_fn(self, out: Any, brought: dict[str, Any] | None = None) -> Any:
-        return _Loader.filter_fn(self, out, brought)
-
-    def __call__(self, index: Any) -> Any:
-        return _Loader.__call__(self, index)
 
     def _sampler(self) -> Any:
         return self.link_sampler

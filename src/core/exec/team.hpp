@@ -13,6 +13,8 @@ template <class Lanes>
 class team {
  public:
   static constexpr int width = Lanes::width;
+  // A thread of the host has few reads under way, a device thousands: its bodies ask memory for what they touch soon.
+  static constexpr bool asks_ahead = std::is_same_v<Lanes, lanes::host>;
   GARNER_HD explicit team(Lanes l) : lanes_(l) {}
 
   // Calls f(element) or f(element, index) for each element of the span.

@@ -1,5 +1,5 @@
 // See order.hpp. Cost: a sort of 12 bytes a seed an epoch.
-#include "load/order.hpp"
+#include "sample/order.hpp"
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -13,13 +13,14 @@ namespace {
 constexpr std::uint64_t shuffles = std::uint64_t{1} << 62;  // streams beyond those of mini-batches
 
 struct draw_keys {
+  std::int64_t const* seeds;
   std::uint64_t* keys;
   std::uint32_t* positions;
   std::uint64_t seed, stream;
   bool shuffle;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    keys[i] = shuffle ? random_bits(seed, stream, i) : i;
+    keys[i] = shuffle ? random_bits(seed, stream, static_cast<std::uint64_t>(seeds[i])) : i;
     positions[i] = static_cast<std::uint32_t>(i);
   }
 };
@@ -51,7 +52,7 @@ epoch_order order_of_epoch(executor& x, std::span<std::int64_t const> seeds, boo
   buffer<std::uint64_t> keys(x.near(), n, x.device(), "the order of an epoch"), spare(x.near(), n, x.device(), "the order of an epoch");
   buffer<std::uint32_t> order(x.near(), n, x.device(), "the order of an epoch"),
       spare_order(x.near(), n, x.device(), "the order of an epoch");
-  for_each_item<1>(x, n, draw_keys{keys.data(), order.data(), seed, shuffles + epoch, shuffle});
+  for_each_item<1>(x, n, draw_keys{seeds.data(), keys.data(), order.data(), seed, shuffles + epoch, shuffle});
   std::span<std::uint32_t> sorted = order.span();
   if (shuffle) sort_by_key(x, keys.span(), spare.span(), sorted, spare_order.span());
   for_each_item<1>(x, share, take_share{seeds.data(), sorted.data(), n, rank, ranks, made.ids.data(), made.positions.data()});

@@ -1,4 +1,4 @@
-// The order of an epoch: seeds sorted by random numbers, and a rank's share of them. The same at every place.
+// The order of an epoch: seeds sorted by random numbers of their own, and a rank's share of them. The same at every place.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,0 +1,137 @@
+// The prefetch window at every place: rows are the table's whatever was asked for before, also after an error in the middle of a fetch.
+#include "features/window.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+constexpr std::uint64_t rows = 3000, width = 6;
+
+struct table {
+  place where;
+  std::vector<float> values = std::vector<float>(rows * width);
+  tiered_tensor tensor;
+  static tiered_options kept(place p) {
+    tiered_options o;
+    o.where = p;
+    if (p.kind != place_kind::host) o.device_budget = 100 * width * 4;
+    return o;
+  }
+  explicit table(place p) : where(p), tensor((fill(), row_array{values.data(), rows, width, element::f32, {}}), kept(p)) {}
+  void fill() {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  }
+  row_window window(std::uint64_t most_rows) { return {where, tensor_access::view(tensor), element::f32, most_rows * width * 4, 0}; }
+};
+
+using batches = std::vector<std::vector<std::int64_t>>;
+batches some_batches(std::uint64_t group, std::uint64_t each = 200) {
+  batches all(4);
+  for (std::uint64_t b = 0; b < all.size(); ++b)
+    for (std::uint64_t i = 0; i < each; ++i) all[b].push_back(static_cast<std::int64_t>(random_bits(3, group * 4 + b, i) % rows));
+  return all;
+}
+row_window::group_run fetch(row_window& w, batches const& of, std::vector<buffer<std::int64_t>>& near) {
+  near.clear();
+  std::vector<id_span> ids;
+  for (auto const& b : of) near.push_back(near_copy(w.at(), b)), ids.push_back({near.back().data(), b.size(), 8});
+  return w.fetch(ids);
+}
+void expect_rows(row_window& w, batches const& of, std::vector<buffer<std::int64_t>> const& near) {
+  w.at().wait();
+  for (std::size_t b = 0; b < of.size(); ++b) {
+    buffer<float> out(w.at().near(), of[b].size() * width, w.at().device(), "a test");
+    gather_how how;
+    how.way = gather_way::aligned;
+    gather_from(w.at(), w.view(), {near[b].data(), of[b].size(), 8}, out.data(), how);
+    w.at().wait();
+    std::vector<float> const got = host_copy(w.at(), out.data(), out.size());
+    for (std::size_t i = 0; i < of[b].size(); ++i)
+      for (std::size_t k = 0; k < width; ++k)
+        ASSERT_EQ(got[i * width + k], static_cast<float>(static_cast<std::uint64_t>(of[b][i]) * width + k)) << b << " " << i;
+  }
+}
+
+class window_at : public at_place {};
+GARNER_AT_EVERY_PLACE(window_at);
+
+TEST_P(window_at, gives_the_rows_of_the_table_and_reads_each_far_one_once) {
+  table t(where());
+  for (std::uint64_t const most : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{500}, rows}) {
+    row_window w = t.window(most);
+    std::vector<buffer<std::int64_t>> near;
+    for (std::uint64_t g = 0; g < 6; ++g) {
+      batches const of = some_batches(g / 2);  // each twice in a row
+      row_window::group_run const run = fetch(w, of, near);
+      EXPECT_EQ(run.ids, 800u);
+      EXPECT_LE(run.fetched + run.left_far, run.far);
+      EXPECT_EQ(w.full(), run.left_far > 0);
+      EXPECT_TRUE(most < rows || g % 2 == 0 || run.fetched == 0) << g;
+      expect_rows(w, of, near);
+    }
+  }
+}
+
+TEST_P(window_at, is_whole_again_after_memory_ran_out) {
+  if (where().kind == place_kind::device) GTEST_SKIP() << "the budget of the host is what runs out here";
+  table t(where());
+  row_window w = t.window(rows);
+  std::vector<buffer<std::int64_t>> near;
+  fetch(w, some_batches(0, 10), near);
+  batches const larger = some_batches(1, 400);
+  std::uint64_t const before = host_budget().limit();
+  std::uint64_t refused = 0;
+  for (std::uint64_t room = 0; room < 200000; room += 5000) {
+    host_budget().set_limit(host_budget().used() + 20000 + room);
+    try {
+      fetch(w, larger, near);
+      host_budget().set_limit(before);
+      break;
+    } catch (error const& e) {
+      ASSERT_EQ(e.code(), errc::memory) << e.what();
+      ++refused;
+    }
+    host_budget().set_limit(before);
+  }
+  EXPECT_GT(refused, 3u);
+  fetch(w, larger, near);
+  expect_rows(w, larger, near);
+}
+
+TEST_P(window_at, is_whole_again_after_an_interrupt) {
+  if (where().kind == place_kind::device) GTEST_SKIP() << "what was given to a device happens";
+  table t(where());
+  row_window w = t.window(rows);
+  std::uint64_t interrupted = 0;
+  for (std::uint64_t g = 0; g < 300; ++g) {
+    batches const of = some_batches(g, 60);
+    std::vector<buffer<std::int64_t>> near;
+    std::thread other([&] {
+      for (auto const until = std::chrono::steady_clock::now() + std::chrono::microseconds(g); std::chrono::steady_clock::now() < until;) {
+      }
+      request_interrupt();
+    });
+    try {
+      fetch(w, of, near);
+    } catch (error const& e) {
+      ASSERT_EQ(e.code(), errc::interrupted) << e.what();
+      ++interrupted;
+    }
+    other.join();
+    clear_interrupt();
+    fetch(w, of, near);
+    expect_rows(w, of, near);
+  }
+  EXPECT_GT(interrupted, 10u);
+}
+
+}  // namespace
+}  // namespace garner
