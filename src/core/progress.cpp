@@ -12,6 +12,7 @@ std::mutex listener_mutex;
 progress_listener listener;
 std::atomic<bool> listening{false};
 std::atomic<bool> interrupted{false};
+std::atomic<std::int64_t> checks_left{-1};  // until one is as if requested; negative: none will be
 
 std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -50,8 +51,15 @@ void progress::tell(bool last) {
 }
 
 void request_interrupt() noexcept { interrupted.store(true, std::memory_order_relaxed); }
-void clear_interrupt() noexcept { interrupted.store(false, std::memory_order_relaxed); }
-bool interrupt_requested() noexcept { return interrupted.load(std::memory_order_relaxed); }
+void request_interrupt_after(std::uint64_t checks) noexcept { checks_left.store(static_cast<std::int64_t>(checks)); }
+void clear_interrupt() noexcept {
+  checks_left.store(-1);
+  interrupted.store(false, std::memory_order_relaxed);
+}
+bool interrupt_requested() noexcept {
+  if (checks_left.load(std::memory_order_relaxed) >= 0 && checks_left.fetch_sub(1) == 0) request_interrupt();
+  return interrupted.load(std::memory_order_relaxed);
+}
 void check_interrupted() {
   if (interrupt_requested()) fail(errc::interrupted, "interrupted; nothing was left half-written");
 }

@@ -30,6 +30,7 @@ class progress {
 
 // Ctrl-C: the handler sets the flag (async-signal-safe), long work calls check_interrupted() now and then.
 void request_interrupt() noexcept;
+void request_interrupt_after(std::uint64_t checks) noexcept;  // for tests: so many checks find none, the next does
 void clear_interrupt() noexcept;
 bool interrupt_requested() noexcept;
 void check_interrupted();  // throws errc::interrupted
