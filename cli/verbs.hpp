@@ -17,6 +17,8 @@ void add_score(cli::program& p);
 void add_trace(cli::program& p);
 void add_sample(cli::program& p);
 void add_load(cli::program& p);
+void add_train(cli::program& p);
+void add_predict(cli::program& p);
 void add_plan(cli::program& p);
 void add_traffic(cli::program& p);
 void add_bench(cli::program& p);

@@ -5,6 +5,7 @@
 #include "garner/components.hpp"  // components_options, components_run
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered
+#include "garner/gnn.hpp"         // gnn_model, training, infer: GCN, GraphSAGE and GIN, trained and inferred exactly
 #include "garner/graph.hpp"       // graph_info, build_options, build_report, generate_options, weight_kind
 #include "garner/handle.hpp"      // graph_handle; open_graph, build_graph, generate_graph, reorder_graph, save_graph, convert_graph
 #include "garner/hetero.hpp"      // hetero_graph: several types of vertices and edges; convert_hetero: of data sets

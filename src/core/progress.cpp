@@ -60,8 +60,14 @@ bool interrupt_requested() noexcept {
   if (checks_left.load(std::memory_order_relaxed) >= 0 && checks_left.fetch_sub(1) == 0) request_interrupt();
   return interrupted.load(std::memory_order_relaxed);
 }
+namespace {
+thread_local int held = 0;
+}
+interrupts_held::interrupts_held() noexcept { ++held; }
+interrupts_held::~interrupts_held() { --held; }
+bool interrupts_held::here() noexcept { return held > 0; }
 void check_interrupted() {
-  if (interrupt_requested()) fail(errc::interrupted, "interrupted; nothing was left half-written");
+  if (!held && interrupt_requested()) fail(errc::interrupted, "interrupted; nothing was left half-written");
 }
 
 }  // namespace garner

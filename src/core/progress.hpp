@@ -34,5 +34,14 @@ void request_interrupt_after(std::uint64_t checks) noexcept;  // for tests: so m
 void clear_interrupt() noexcept;
 bool interrupt_requested() noexcept;
 void check_interrupted();  // throws errc::interrupted
+// While one is there, this thread, and what the thread pool does for it, hears of no interrupt: for work that is done whole or not at all.
+class interrupts_held {
+ public:
+  interrupts_held() noexcept;
+  ~interrupts_held();
+  interrupts_held(interrupts_held const&) = delete;
+  interrupts_held& operator=(interrupts_held const&) = delete;
+  static bool here() noexcept;
+};
 
 }  // namespace garner

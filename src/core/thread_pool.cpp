@@ -44,13 +44,14 @@ struct thread_pool::state {
   chunk_fn const* chunk = nullptr;
   std::atomic<std::uint64_t> next{0};
   std::exception_ptr failure;
+  bool held = false;  // interrupts, by who runs it
 
   std::vector<std::jthread> members;
 
   void work() {
     try {
       for (std::uint64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < n;) {
-        check_interrupted();
+        if (!held) check_interrupted();
         (*chunk)(begin, std::min(n, begin + grain));
       }
     } catch (...) {
@@ -113,6 +114,7 @@ void thread_pool::run(std::uint64_t n, std::uint64_t grain, std::function<void(s
     s.chunk = &chunk;
     s.next.store(0, std::memory_order_relaxed);
     s.failure = nullptr;
+    s.held = interrupts_held::here();
     s.working = static_cast<unsigned>(s.members.size());
     ++s.round;
   }

@@ -169,5 +169,26 @@ inline void both_ahead(span<T> const& r, span<U> const& beside, F f, Look look) 
   }
 }
 
+// team::add_rows by one thread: so many columns at a time that their sums stay in registers or next to them.
+template <class V, class From>
+inline void add_rows_in_turn(indices r, std::uint64_t columns, From const& from) {
+  constexpr std::uint64_t most = 64, soon = 4;
+  for (std::uint64_t c = 0; c < columns; c += most) {
+    V sums[most];
+    std::uint64_t const n = smaller(most, columns - c);
+    for (std::uint64_t j = 0; j < n; ++j) sums[j] = from.start(c + j);
+    for (std::uint64_t k = r.begin; k < r.end; ++k) {
+      if (k + soon < r.end) ask_soon(from.row(k + soon) + c);
+      V const* const row = from.row(k) + c;
+      V const scale = from.scale(k);
+      if (n == most)
+        for (std::uint64_t j = 0; j < most; ++j) sums[j] += scale * row[j];
+      else
+        for (std::uint64_t j = 0; j < n; ++j) sums[j] += scale * row[j];
+    }
+    for (std::uint64_t j = 0; j < n; ++j) from.done(c + j, sums[j]);
+  }
+}
+
 }  // namespace lanes
 }  // namespace garner

@@ -410,6 +410,43 @@ struct device {
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
+  // `each` columns a lane next to each other, four rows under way.
+  template <class V, int Each, class From>
+  __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
+    struct alignas(Each * sizeof(V)) part {
+      V v[Each];
+    };
+    for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
+      V sums[Each];
+#pragma unroll
+      for (int j = 0; j < Each; ++j) sums[j] = from.start(c + j);
+      std::uint64_t k = r.begin;
+      for (; k + 4 <= r.end; k += 4) {
+        part rows[4];
+        V scales[4];
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+          rows[u] = *reinterpret_cast<part const*>(from.row(k + u) + c), scales[u] = from.scale(k + u);
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+#pragma unroll
+          for (int j = 0; j < Each; ++j) sums[j] += scales[u] * rows[u].v[j];
+      }
+      for (; k < r.end; ++k) {
+        part const row = *reinterpret_cast<part const*>(from.row(k) + c);
+        V const scale = from.scale(k);
+#pragma unroll
+        for (int j = 0; j < Each; ++j) sums[j] += scale * row.v[j];
+      }
+#pragma unroll
+      for (int j = 0; j < Each; ++j) from.done(c + j, sums[j]);
+    }
+  }
+  template <class V, class From>
+  __device__ void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
+    if (wide) add_columns<V, 16 / sizeof(V)>(r, columns, from);
+    else add_columns<V, 1>(r, columns, from);
+  }
   template <class V, class Op>
   __device__ V reduce(V v, Op op) const {
     if constexpr (Width > 1) {

@@ -38,6 +38,10 @@ struct host {
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
   }
+  template <class V, class From>
+  void add_rows(indices r, std::uint64_t columns, bool, From const& from) const {
+    add_rows_in_turn<V>(r, columns, from);
+  }
   template <class V, class Op>
   V reduce(V v, Op) const {
     return v;

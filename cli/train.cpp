@@ -1,0 +1,333 @@
+// garner train: seeds in, a trained model out. garner predict: what such a model says of every vertex.
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "core/npy_head.hpp"
+#include "core/progress.hpp"
+#include "core/publish.hpp"
+#include "garner/gnn.hpp"
+#include "graph/handle.hpp"
+#include "load_options.hpp"
+#include "plan_load.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped;
+using json = nlohmann::ordered_json;
+
+struct train_arguments : cli::load_arguments {
+  std::string model = "sage", split, scaling = "none", norm = "none", math = "tf32", out, checkpoint, resume;
+  bool full = false, residual = false;
+  std::optional<std::uint32_t> layers, classes;
+  std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
+  double dropout = 0.5, rate = 0.01, decay = 5e-4;
+  std::optional<double> input_dropout;
+
+  std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
+  std::uint32_t depth() const {
+    std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());
+    if (layers && !full && *layers != hops_or_two)
+      fail(errc::usage, "--layers {} and --fanout {}: say a fanout for each layer", *layers, fanout);
+    return layers.value_or(hops_or_two);
+  }
+};
+
+json of_part(evaluation::part const& p) {
+  return {{"vertices", p.vertices}, {"accuracy", p.accuracy}, {"loss", p.loss}, {"auc", p.auc ? json(*p.auc) : json(nullptr)}};
+}
+double told(evaluation::part const& p) { return p.auc.value_or(p.accuracy); }
+
+void train_file(train_arguments& a) {
+  if (a.full) a.fanout = "1";  // nothing is drawn
+  a.width.reset();
+  if (a.features.empty()) fail(errc::usage, "which rows? Name a table with --features FILE.npy");
+  a.check();
+  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  model_options m;
+  m.kind = parse_model_kind(a.model);
+  m.layers = a.depth(), m.hidden = a.hidden;
+  m.layer_norm = a.norm == "layer", m.residual = a.residual;
+  m.scaling = parse_row_scaling(a.scaling);
+  m.seed = a.seed;
+  training_options t;
+  t.fanouts = a.hops();
+  t.side = a.lists();
+  t.weighted = a.weighted;
+  t.batch = a.batch;
+  t.rate = a.rate, t.decay = a.decay, t.dropout = a.dropout, t.input_dropout = a.input_dropout;
+  t.math = parse_dense_math(a.math);
+  t.seed = a.seed;
+  t.evaluate_every = a.evaluate_every, t.patience = a.patience;
+  t.load = a.loader();
+  if (a.patience && !a.evaluate_every) fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
+  place const where = a.where();
+  bool const on_device = where.kind == place_kind::device;
+  a.budgets.apply(where);
+
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices;
+  cli::table_size const rows = cli::size_of(a.features);
+  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
+  known_vertices known;
+  known.labels = read_labels(a.labels);
+  std::vector<std::uint8_t> const split = read_split(a.split);
+  known.split = split;
+  m.labels = known.labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
+  m.classes = known.labels.width;
+  if (m.labels == label_kind::one_class) {
+    std::int64_t highest = 0;
+    for (std::uint64_t v = 0; v < known.labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(known.labels.data)[v]);
+    m.classes = a.classes.value_or(static_cast<std::uint32_t>(highest + 1));
+  } else if (a.classes && *a.classes != m.classes) {
+    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *a.classes, a.labels, m.classes);
+  }
+
+  std::optional<tier> edges;
+  bool const in_lists = a.lists() == list_side::in;
+  if (in_lists) from.want_in_lists();
+  std::uint64_t const needs =
+      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
+  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes);
+  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  m.inputs = table.width;
+  std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
+  tiered_options tiers;
+  tiers.where = where;
+  if (where.kind != place_kind::host) tiers.device_budget = kept;
+  tiered_tensor features(table, tiers);
+
+  gnn_model model(where, m);
+  training run(model, g, features, known, t);
+  if (!a.resume.empty()) {
+    try {
+      run.resume(a.resume);
+    } catch (error const& e) {
+      fail(e.code(), "--resume {}: {}", a.resume, e.what());
+    }
+  }
+  std::uint64_t parts[4] = {};
+  for (std::uint64_t v = 0; v < n; ++v) ++parts[split[v]];
+  bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
+  char const* const measure = of_auc ? "ROC AUC" : "accuracy";
+  json out{{"file", a.file},
+           {"vertices", n},
+           {"edges", from.info().edges},
+           {"place", to_string(where)},
+           {"tier", to_string(*edges)},
+           {"rows", features.about()},
+           {"model", a.model},
+           {"layers", m.layers},
+           {"hidden", m.hidden},
+           {"inputs", m.inputs},
+           {"classes", m.classes},
+           {"parameters", model.parameters()},
+           {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
+           {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
+           {"batch", a.full ? json(nullptr) : json(a.batch)},
+           {"rate", a.rate},
+           {"decay", a.decay},
+           {"dropout", a.dropout},
+           {"seed", a.seed},
+           {"training_vertices", parts[1]},
+           {"validation_vertices", parts[2]},
+           {"test_vertices", parts[3]},
+           {"epochs", json::array()}};
+  if (!a.json) {
+    cli::say("graph   {}: {}\n", a.file, cli::describe(from.info()));
+    cli::say("place   {}; lists in tier {}\n", to_string(where), to_string(*edges));
+    cli::say("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about());
+    cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
+             grouped(model.parameters()));
+    cli::say("seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
+             a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
+    if (run.epochs() || run.step()) cli::say("goes on after epoch {}, step {}\n", run.epochs(), run.step());
+    cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of rows");
+    cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss", "right",
+             "train", "validation", "test", "ms", "caller", "loader", "near", "on peers", "far");
+    cli::flush_out();
+  }
+  auto const keep = [&] {
+    if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+  };
+  double const row_gb = static_cast<double>(features.row_bytes()) / 1e9;
+  try {
+    while (run.epochs() < a.epochs && !run.over()) {
+      epoch_report const e = run.next();
+      json row{{"epoch", e.epoch}, {"steps", e.steps}, {"loss", e.loss}, {"accuracy", e.accuracy}};
+      json const none(nullptr);
+      row["train_accuracy"] = e.exact ? json(e.exact->train.accuracy) : none;
+      row["validation_accuracy"] = e.exact ? json(e.exact->validation.accuracy) : none;
+      row["test_accuracy"] = e.exact ? json(e.exact->test.accuracy) : none;
+      row["validation_auc"] = e.exact && e.exact->validation.auc ? json(*e.exact->validation.auc) : none;
+      row["test_auc"] = e.exact && e.exact->test.auc ? json(*e.exact->test.auc) : none;
+      row["ms"] = e.ms;
+      row["evaluation_ms"] = e.exact ? json(e.exact->ms) : none;
+      row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
+      row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
+      row["near_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
+      row["peer_rows"] = e.load.rows[tier::peer];
+      row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
+      row["far_bytes"] = e.load.far_bytes;
+      row["best"] = e.best;
+      if (!a.json) {
+        auto const share = [&](evaluation::part const* p) { return p && p->vertices ? fmt::format("{:.2f} %", 100 * told(*p)) : "-"; };
+        auto const gb = [&](char const* key) { return fmt::format("{:.2f}", row[key].get<double>() * row_gb); };
+        evaluation const* const x = e.exact ? &*e.exact : nullptr;
+        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}\n", e.epoch,
+                 grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
+                 share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("near_rows"), gb("peer_rows"),
+                 gb("far_rows"), e.best ? " *" : "");
+        cli::flush_out();
+      }
+      out["epochs"].push_back(std::move(row));
+      keep();
+    }
+  } catch (error const& e) {
+    if (e.code() == errc::interrupted) {
+      clear_interrupt();  // which would stop the writing too
+      keep();
+      if (!a.checkpoint.empty())
+        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1, run.step(),
+             a.checkpoint, a.checkpoint);
+    }
+    throw;
+  }
+  std::optional<std::uint64_t> const best = run.best_epoch();
+  run.take_best();
+  evaluation const last = run.evaluate();
+  if (!a.out.empty()) model.write(a.out);
+  out["stopped_early"] = run.over();
+  out["best_epoch"] = best ? json(*best) : json(nullptr);
+  out["train"] = of_part(last.train), out["validation"] = of_part(last.validation), out["test"] = of_part(last.test);
+  out["validation_accuracy"] = last.validation.accuracy;
+  out["test_accuracy"] = last.test.accuracy;
+  out["test_auc"] = last.test.auc ? json(*last.test.auc) : json(nullptr);
+  out["near_bytes"] = run.bytes();
+  out["model_file"] = a.out.empty() ? json(nullptr) : json(a.out);
+  if (a.json) {
+    cli::say("{}\n", out.dump(2));
+    return;
+  }
+  cli::say("{}{}: {} of train {:.2f} %, validation {:.2f} %, test {:.2f} % (all neighbours, no draw)\n",
+           run.over() ? fmt::format("no better validation in {} evaluations; ", a.patience) : "",
+           best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
+           100 * told(last.test));
+  if (!a.out.empty()) cli::say("{}: the model; garner predict {} --features {} --model {} -o scores.npy\n", a.out, a.file, a.features, a.out);
+}
+
+struct predict_arguments : cli::sample_arguments {
+  std::string features, model, out, side = "in", math = "tf32", budget;
+  bool weighted = false, classes = false;
+};
+
+void predict_file(predict_arguments& a) {
+  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
+  list_side const side = a.side == "in" ? list_side::in : list_side::out;
+  cli::check_outputs(a.file, {{"--out", a.out}});
+  place const where = a.where();
+  a.budgets.apply(where);
+  gnn_model model = gnn_model::read(a.model, where);
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
+  if (a.weighted && from.info().weights == weight_kind::none)
+    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
+  if (side == list_side::in) from.want_in_lists();
+  std::optional<tier> edges;
+  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
+  row_array const table = where.kind == place_kind::device ? read_rows(a.features) : map_rows(a.features);
+  tiered_options tiers;
+  tiers.where = where;
+  tiered_tensor features(table, tiers);
+  std::vector<float> scores(n * classes);
+  inference_options o;
+  o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
+  infer(model, g, features, scores, o);
+  bool const one = model.options().labels == label_kind::one_class;
+  std::vector<std::int64_t> found(one ? n : 0);
+  std::vector<std::uint64_t> count(one ? classes : 0);
+  for (std::uint64_t v = 0; v < found.size(); ++v) {
+    auto const row = scores.begin() + static_cast<std::ptrdiff_t>(v * classes);
+    found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
+    ++count[static_cast<std::size_t>(found[v])];
+  }
+  if (a.classes && !one) fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
+  pending_file file(a.out);
+  file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
+  if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
+  else file.write(scores.data(), scores.size() * sizeof(float));
+  file.commit();
+  if (a.json) {
+    cli::say("{}\n", json{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}}.dump(2));
+    return;
+  }
+  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes), grouped(n));
+  for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
+}
+
+}  // namespace
+
+void add_train(cli::program& p) {
+  auto const a = std::make_shared<train_arguments>();
+  a->fanout = "15,10", a->epochs = 10;
+  cli::verb& v = p.add("train", "a model trained by mini-batches or on the whole graph, and evaluated exactly");
+  a->add_file(v);
+  v.add("--features", a->features).required();
+  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class").required();
+  v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none").required();
+  v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
+  v.add("--full", a->full).not_with("--fanout");
+  v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
+  v.add("--batch", a->batch);
+  v.add("--epochs", a->epochs, "steps of the whole graph, or the training set so many times");
+  v.add("--layers", a->layers);
+  v.add("--hidden", a->hidden);
+  v.add("--dropout", a->dropout);
+  v.add("--input-dropout", a->input_dropout);
+  v.add("--lr", a->rate);
+  v.add("--weight-decay", a->decay);
+  v.add("--norm", a->norm);
+  v.add("--residual", a->residual);
+  v.add("--scaling", a->scaling);
+  v.add("--classes", a->classes);
+  v.add("--weighted", a->weighted, "edges count by their weights");
+  v.add("--side", a->side);
+  v.add("--seed", a->seed, "of parameters, order, samples and dropout");
+  v.add("--evaluate-every", a->evaluate_every);
+  v.add("--patience", a->patience);
+  v.add("-o,--out", a->out, "file to write the model to (safetensors)");
+  v.add("--checkpoint", a->checkpoint);
+  v.add("--resume", a->resume, "go on from this checkpoint, bit for bit");
+  v.add("--budget", a->budget);
+  v.add("--math", a->math);
+  a->add_loader(v);
+  a->add_place(v);
+  a->add_rest(v);
+  v.ends_with("Example: garner train g.gnr --features x.npy --labels y.npy --split s.npy --model sage --fanout 15,10 -o model.safetensors");
+  v.runs([a] { train_file(*a); });
+}
+
+void add_predict(cli::program& p) {
+  auto const a = std::make_shared<predict_arguments>();
+  cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
+  a->add_file(v);
+  v.add("--features", a->features).required();
+  v.add("--model", a->model, "model file that garner train wrote").required();
+  v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
+  v.add("--classes-only", a->classes);
+  v.add("--weighted", a->weighted, "edges count by their weights");
+  v.add("--side", a->side);
+  v.add("--math", a->math);
+  a->add_place(v);
+  a->add_rest(v);
+  v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");
+  v.runs([a] { predict_file(*a); });
+}
+
+}  // namespace garner

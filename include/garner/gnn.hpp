@@ -1,0 +1,173 @@
+// Models over graphs (GCN, GraphSAGE, GIN), trained by mini-batches or on the whole graph, and inferred exactly, whatever tier rows lie in.
+// Sources: Kipf and Welling, ICLR 2017 (GCN); Hamilton et al., NeurIPS 2017 (GraphSAGE); Xu et al., ICLR 2019 (GIN); Kingma and Ba, ICLR
+// 2015 (Adam).
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garner/blocks.hpp"
+#include "garner/features.hpp"
+#include "garner/handle.hpp"
+#include "garner/load.hpp"
+#include "garner/place.hpp"
+
+namespace garner {
+
+// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has f32.
+enum class dense_math : std::uint8_t { f32, tf32, bf16 };
+std::string_view to_string(dense_math math);
+dense_math parse_dense_math(std::string_view text);  // errc::usage with the choices otherwise
+
+// How a vertex takes up what its neighbours hold: added up, their mean (weighted: by the weights), or GCN's symmetric normalisation, of which
+// the vertex itself is one.
+enum class aggregation : std::uint8_t { sum, mean, gcn };
+std::string_view to_string(aggregation how);
+aggregation parse_aggregation(std::string_view text);
+
+enum class model_kind : std::uint8_t { gcn, sage, gin };
+std::string_view to_string(model_kind kind);
+model_kind parse_model_kind(std::string_view text);
+
+// What a label says.
+enum class label_kind : std::uint8_t {
+  one_class,  // a whole number a vertex, below 0: none (softmax)
+  yes_or_no,  // a row of 0 and 1 a vertex, one a class (sigmoid)
+};
+// What is done to a row before the model has it.
+enum class row_scaling : std::uint8_t {
+  none,
+  sum,  // divided by the sum of its sizes, as GCN's data are
+};
+std::string_view to_string(row_scaling how);
+row_scaling parse_row_scaling(std::string_view text);
+
+struct model_options {
+  model_kind kind = model_kind::sage;
+  std::uint64_t inputs = 0, classes = 0;  // elements a row, and what is told apart
+  std::uint32_t layers = 2, hidden = 64;
+  bool layer_norm = false, residual = false;
+  label_kind labels = label_kind::one_class;
+  row_scaling scaling = row_scaling::none;
+  std::uint64_t seed = 1;  // of the parameters' first values
+};
+
+// Rows of vertices in, scores of classes out. Its parameters lie near its place.
+class gnn_model {
+ public:
+  gnn_model(place where, model_options const& options);
+  // A model file, which is safetensors with the names that PyG's models have (convs.0.lin_l.weight ...), its options in the metadata.
+  static gnn_model read(std::filesystem::path const& file, place where);
+  void write(std::filesystem::path const& file) const;
+  ~gnn_model();
+  gnn_model(gnn_model&&) noexcept;
+  gnn_model& operator=(gnn_model&&) noexcept;
+
+  model_options const& options() const;
+  place where() const;
+  struct tensor {
+    std::string name;
+    std::vector<std::uint64_t> shape;  // a matrix: outputs x inputs
+    std::vector<float> values;
+  };
+  std::vector<tensor> tensors() const;  // copies
+  std::uint64_t parameters() const;     // numbers in all
+
+  struct parts;
+  parts& inside() const { return *parts_; }
+
+ private:
+  explicit gnn_model(std::unique_ptr<parts> made);
+  std::unique_ptr<parts> parts_;
+};
+
+// --- training ---
+enum class split_part : std::uint8_t { none = 0, train = 1, validation = 2, test = 3 };
+// What is known of the vertices, a row each in the order of graph_handle::ids(). Read where they lie, by the constructors alone.
+struct known_vertices {
+  row_array labels;                         // i64 of width 1 (one_class), or u8 or f32 of one a class (yes_or_no)
+  std::span<std::uint8_t const> split = {};  // a split_part each
+};
+
+// Labels of an .npy file: whole numbers of any width, or floats that are whole (NaN: none), one a vertex, as i64; or of two dimensions 0 and 1
+// (bool, whole numbers, floats), a row a vertex, as u8. errc::input names what is neither.
+row_array read_labels(std::filesystem::path const& file);
+// A split of an .npy file: one whole number a vertex, a split_part each.
+std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
+
+struct training_options {
+  std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
+  list_side side = list_side::in;
+  bool weighted = false;  // edges count by their weights
+  std::uint64_t batch = 1024;
+  double rate = 0.01;  // of Adam
+  double decay = 5e-4;
+  double dropout = 0.5;
+  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn, none else
+  dense_math math = dense_math::tf32;
+  std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
+  std::uint32_t evaluate_every = 1;  // epochs; 0: never
+  std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
+  loader_options load = {};          // ahead, window, way, window_bytes, multiprocessors
+};
+
+// Of exact scores: of the whole neighbourhood of each vertex, without a draw.
+struct evaluation {
+  struct part {
+    std::uint64_t vertices = 0;  // with a label
+    double accuracy = 0, loss = 0;
+    std::optional<double> auc;  // two classes: the area under the ROC curve, of the second
+  };
+  part train, validation, test;
+  double ms = 0;
+};
+
+struct epoch_report {
+  std::uint64_t epoch = 0, steps = 0;  // counted from 1
+  double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
+  double ms = 0;                       // without evaluation
+  std::optional<evaluation> exact;
+  bool best = false;  // no validation was better before
+  load_report load;   // of mini-batches
+};
+
+class training {
+ public:
+  // Graph, features and model must outlive it. errc::input where labels are missing, not below the number of classes, or nothing is to be
+  // trained; errc::usage for options out of range.
+  training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
+  ~training();
+  training(training&&) noexcept;
+
+  bool over() const;  // by patience
+  // One epoch, or what is left of one. errc::input names a row or parameter that is no number, and the model is what it was before that
+  // step. Interrupted, it stands between two steps and may be kept.
+  epoch_report next();
+  evaluation evaluate();
+  void keep(std::filesystem::path const& file) const;    // a checkpoint: everything that decides what comes
+  void resume(std::filesystem::path const& file);        // bit for bit; errc::input for another graph, model, options, or a damaged file
+  std::uint64_t epochs() const, step() const;            // done so far
+  std::optional<std::uint64_t> best_epoch() const;
+  void take_best();                                      // the model's parameters are those of that epoch
+  std::uint64_t bytes() const;                           // near memory, with the loader's
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+// --- inference ---
+// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer.
+struct inference_options {
+  list_side side = list_side::in;
+  bool weighted = false;
+  dense_math math = dense_math::tf32;
+};
+void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options = {});
+
+}  // namespace garner

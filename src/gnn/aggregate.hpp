@@ -1,0 +1,90 @@
+// Aggregation: every target adds up rows of its neighbours, and backward every source those of its targets.
+//   out[v] = own[v] * sum over edges (u, v) of weight * factor[u] * in[u], and a row of v's own (GCN's loop, a tree's root)
+// A sum, a mean, and GCN's normalisation differ in the factors alone. Forward and backward are one body, over lists and their transpose.
+// Invariant: a vertex adds in the order of its list, whatever the place and the number of threads; edges of a block ascend by target, so a
+// layer that has the first targets alone has a prefix of them. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a
+// block's edges round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "core/executor.hpp"
+#include "garner/blocks.hpp"
+#include "garner/gnn.hpp"
+#include "graph/graph.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner {
+
+// Memory that grows and is used anew; what it held is gone when it has grown.
+template <class T>
+T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
+  if (in.size() < n) {
+    in = {};
+    in = buffer<T>(x.near(), n + n / 4, x.device(), what);
+  }
+  return in.data();
+}
+
+// Lists as a kernel reads them.
+template <class Real>
+struct list_view {
+  std::uint64_t const* offsets = nullptr;
+  std::uint32_t const* ends = nullptr;  // the other ends, ascending within a list where it is cut
+  Real const* weights = nullptr;        // one an edge; null: 1
+};
+
+// Rows of numbers, near.
+template <class Real>
+struct row_block {
+  Real* data = nullptr;
+  std::uint64_t stride = 0;
+  Real* row(std::uint64_t i) const { return data + i * stride; }
+};
+
+// What a relation of a mini-batch, or of a whole graph, is to its layers.
+template <class Real>
+class relation_edges {
+ public:
+  // Of a block that `rule` last drew. `weights`: of the lists that were drawn from, by the ids of edges; empty: all 1. `backward`: how many
+  // of the edges will be turned round.
+  void take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
+            arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none);
+  // Of a whole graph, whose lists and their transpose are given in host memory, 4 bytes an id. They stay the caller's at the host, and are
+  // copied to a device.
+  struct host_lists {
+    std::uint64_t const* offsets;
+    std::uint32_t const* ends;
+    float const* weights;  // null: 1
+  };
+  void take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices);
+
+  // The factors. `degrees`: by position, the number of neighbours (weighted: their weights' sum); `ids`: positions of the sources, null:
+  // they are numbered so. Of targets that drew fewer neighbours than they have, each counts for those that were left out.
+  void normalise(executor& x, aggregation how, float const* degrees, float const* counts, std::int64_t const* ids);
+
+  std::uint64_t targets() const { return targets_; }
+  std::uint64_t sources() const { return sources_; }
+  std::uint64_t edges() const { return edges_; }
+  std::uint64_t bytes() const;
+
+  // out[v] for v < targets, `columns` of each. `self`: rows that are added as they are (GCN takes its own from `in`, by its factor).
+  void forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t columns,
+               row_block<Real const> self = {}) const;
+  // out[u] for u < sources; added to what is there, if `add`. `self`: a row for each target besides, as it is; else what GCN gives back to
+  // its own row.
+  void backward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t sources,
+                std::uint64_t columns, row_block<Real const> self, bool add) const;
+
+ private:
+  void turn_round(executor& x, std::uint64_t edges);
+  aggregation how_ = aggregation::mean;
+  std::uint64_t targets_ = 0, sources_ = 0, edges_ = 0;
+  list_view<Real> lists_, turned_;
+  buffer<std::uint64_t> offsets_, turned_offsets_, keys_, spare_keys_;
+  buffer<std::uint32_t> ends_, turned_ends_, order_, spare_order_;
+  buffer<Real> weights_, turned_weights_;
+  buffer<Real> of_source_, of_target_, of_self_;  // factors; of_self_: GCN's loops
+};
+
+}  // namespace garner

@@ -1,0 +1,161 @@
+#include "gnn/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "garner/handle.hpp"
+
+namespace garner {
+
+labelled_parts::labelled_parts(known_vertices const& known, graph_handle const& g, model_options const& o)
+    : vertices_(g.info().vertices), width_(o.labels == label_kind::one_class ? 1 : o.classes) {
+  row_array const& labels = known.labels;
+  if (labels.rows < vertices_)
+    fail(errc::input, "{} labels, and {} has {} vertices; give each vertex one, -1 where none is known", labels.rows, g.name(), vertices_);
+  if (known.split.size() < vertices_)
+    fail(errc::input, "a split of {}, and {} has {} vertices; give each vertex a part: 1 train, 2 validation, 3 test, 0 none",
+         known.split.size(), g.name(), vertices_);
+  bool const one = o.labels == label_kind::one_class;
+  if (one && (labels.kind != element::i64 || labels.width != 1))
+    fail(errc::usage, "labels of {} x {}: a class each is one i64 a vertex", labels.width, to_string(labels.kind));
+  if (!one && ((labels.kind != element::u8 && labels.kind != element::f32) || labels.width != o.classes))
+    fail(errc::usage, "labels of {} x {}: answers are {} u8 or f32 a vertex, one a class", labels.width, to_string(labels.kind), o.classes);
+  for (std::uint64_t v = 0; v < vertices_; ++v) {
+    std::uint8_t const which = known.split[v];
+    if (which > 3) fail(errc::input, "part {} at position {} of the split: say 1 train, 2 validation, 3 test, 0 none", which, v);
+    if (which == 0) continue;
+    part& p = parts_[which];
+    if (one) {
+      std::int64_t const label = static_cast<std::int64_t const*>(labels.data)[v];
+      if (label < 0 && which == 1)
+        fail(errc::input, "vertex at position {} is to train with and has the label {}: no class; take it out of the split", v, label);
+      if (label < 0) continue;
+      if (static_cast<std::uint64_t>(label) >= o.classes)
+        fail(errc::input, "label {} at position {}, and the model tells {} classes apart, counted from 0; say more classes", label, v,
+             o.classes);
+      p.positions.push_back(static_cast<std::int64_t>(v)), p.classes.push_back(label);
+      continue;
+    }
+    p.positions.push_back(static_cast<std::int64_t>(v));
+    for (std::uint64_t c = 0; c < o.classes; ++c) {
+      std::uint64_t const at = v * o.classes + c;
+      float const answer = labels.kind == element::u8 ? static_cast<std::uint8_t const*>(labels.data)[at]
+                                                      : static_cast<float const*>(labels.data)[at];
+      if (answer != 0 && answer != 1)
+        fail(errc::input, "answer {} of class {} at position {}: say 0 or 1", answer, c, v);
+      p.answers.push_back(answer);
+    }
+  }
+}
+
+namespace {
+template <class T>
+buffer<T> bring(executor& x, std::vector<T> const& from) {
+  buffer<T> to(x.near(), from.size(), x.device(), "labels");
+  x.copy(to.data(), from.data(), to.bytes());
+  x.wait();
+  return to;
+}
+}  // namespace
+
+near_labels labelled_parts::near_of(executor& x, split_part p) const { return {bring(x, of(p).classes), bring(x, of(p).answers)}; }
+near_labels labelled_parts::near_of_all(executor& x, split_part p) const {
+  part const& from = of(p);
+  if (from.answers.empty()) {
+    std::vector<std::int64_t> all(vertices_, -1);
+    for (std::size_t i = 0; i < from.positions.size(); ++i) all[static_cast<std::size_t>(from.positions[i])] = from.classes[i];
+    return {bring(x, all), {}};
+  }
+  std::vector<float> all(vertices_ * width_, -1);
+  for (std::size_t i = 0; i < from.positions.size(); ++i)
+    std::copy_n(from.answers.begin() + static_cast<std::ptrdiff_t>(i * width_), width_,
+                all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(from.positions[i]) * width_));
+  return {{}, bring(x, all)};
+}
+
+void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
+                 near_labels& to) {
+  if (o.labels == label_kind::one_class) pick(x, positions, count, from.classes.data(), room(x, to.classes, count, "labels"));
+  else pick(x, positions, count, from.answers.data(), o.classes, room(x, to.answers, count * o.classes, "labels"));
+}
+
+void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals) {
+  auto const mean = 1 / static_cast<double>(counted);
+  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data(), rows, o.classes, mean, gradient, totals);
+  else with.sigmoid(x, scores, of.answers.data(), rows, o.classes, mean / static_cast<double>(o.classes), gradient, totals);
+}
+
+evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {
+  for (split_part const p : {split_part::train, split_part::validation, split_part::test}) {
+    side s{p, bring(x, parts.of(p).positions), parts.near_of(x, p), buffer<loss_totals>(x.near(), 1, x.device(), "totals"), 0, {}};
+    loss_totals const none;
+    x.copy(s.totals.data(), &none, sizeof none);
+    x.wait();
+    sides_.push_back(std::move(s));
+  }
+}
+
+void evaluator::take(std::uint64_t first, std::uint64_t count, row_block<float const> scores) {
+  bool const two = o_.labels == label_kind::one_class ? o_.classes == 2 : o_.classes == 1;
+  for (side& s : sides_) {
+    auto const& positions = parts_.of(s.which).positions;
+    auto const end = std::lower_bound(positions.begin() + static_cast<std::ptrdiff_t>(s.seen), positions.end(),
+                                      static_cast<std::int64_t>(first + count));
+    auto const n = static_cast<std::uint64_t>(end - positions.begin()) - s.seen;
+    if (n == 0) continue;
+    float* const rows = room(x_, picked_, n * o_.classes, "scores");
+    pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
+    row_block<float const> const picked{rows, o_.classes};
+    if (o_.labels == label_kind::one_class)
+      losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data());
+    else
+      losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
+    if (two && s.which != split_part::train) {
+      std::vector<float> here(n * o_.classes);
+      x_.copy(here.data(), rows, here.size() * sizeof(float));
+      x_.wait();
+      for (std::uint64_t i = 0; i < n; ++i) s.margins.push_back(o_.classes == 1 ? here[i] : here[2 * i + 1] - here[2 * i]);
+    }
+    s.seen += n;
+  }
+}
+
+evaluation evaluator::result() {
+  evaluation e;
+  evaluation::part* const parts[] = {&e.train, &e.validation, &e.test};
+  for (std::size_t k = 0; k < sides_.size(); ++k) {
+    side& s = sides_[k];
+    loss_totals const t = x_.read(s.totals.data());
+    auto const counted = static_cast<double>(std::max<std::uint64_t>(t.counted, 1));
+    auto const& known = parts_.of(s.which);
+    *parts[k] = {known.positions.size(), static_cast<double>(t.correct) / counted, t.loss / counted, std::nullopt};
+    if (s.margins.empty()) continue;
+    std::vector<bool> second;
+    for (std::size_t i = 0; i < s.margins.size(); ++i)
+      second.push_back(known.answers.empty() ? known.classes[i] == 1 : known.answers[i] == 1);
+    parts[k]->auc = area_under_roc(s.margins, second);
+  }
+  return e;
+}
+
+std::optional<double> area_under_roc(std::vector<float> const& margins, std::vector<bool> const& second) {
+  std::vector<std::size_t> order(margins.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return margins[a] < margins[b]; });
+  double pairs = 0, below = 0, of_second = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    double first_here = 0, second_here = 0;
+    std::size_t k = i;
+    for (; k < order.size() && !(margins[order[i]] < margins[order[k]]); ++k) (second[order[k]] ? second_here : first_here) += 1;
+    pairs += second_here * (below + first_here / 2);
+    below += first_here, of_second += second_here;
+    i = k;
+  }
+  if (below == 0 || of_second == 0) return std::nullopt;
+  return pairs / (below * of_second);
+}
+
+}  // namespace garner

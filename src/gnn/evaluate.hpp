@@ -1,0 +1,69 @@
+// Labels by part of the split, near the place that learns from them, and what scores are worth against them.
+// Invariant: positions ascend within a part. Cost: 8 bytes a labelled vertex (of several answers 4 a class), at the host and near.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "gnn/pointwise.hpp"
+#include "garner/gnn.hpp"
+
+namespace garner {
+
+// Near: a class each, or answers of as many classes.
+struct near_labels {
+  buffer<std::int64_t> classes;
+  buffer<float> answers;
+};
+
+class labelled_parts {
+ public:
+  // errc::input where there are fewer labels or parts than vertices, a label that is not below the number of classes, an answer that is
+  // neither 0 nor 1, or a part that is none.
+  labelled_parts(known_vertices const& known, graph_handle const& g, model_options const& o);
+  struct part {
+    std::vector<std::int64_t> positions, classes;
+    std::vector<float> answers;
+  };
+  part const& of(split_part p) const { return parts_[static_cast<std::size_t>(p)]; }
+  near_labels near_of(executor& x, split_part p) const;      // in the order of its positions
+  near_labels near_of_all(executor& x, split_part p) const;  // of all vertices, -1 where they are of another part
+
+ private:
+  std::uint64_t vertices_, width_;
+  std::array<part, 4> parts_;
+};
+
+void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
+                 near_labels& to);
+// `counted`: of these rows the loss is the mean.
+void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals);
+
+class evaluator {
+ public:
+  evaluator(executor& x, model_options const& o, labelled_parts const& parts);
+  void take(std::uint64_t first, std::uint64_t count, row_block<float const> scores);  // in ascending order of vertices
+  evaluation result();
+
+ private:
+  struct side {
+    split_part which;
+    buffer<std::int64_t> positions;
+    near_labels labels;
+    buffer<loss_totals> totals;
+    std::uint64_t seen = 0;
+    std::vector<float> margins;
+  };
+  executor& x_;
+  model_options const& o_;
+  labelled_parts const& parts_;
+  losses<float> losses_;
+  std::vector<side> sides_;
+  buffer<float> picked_;
+};
+
+// The area under the ROC curve: how often a vertex of the second class has the higher margin than one of the first; equal ones count half.
+// None where a class has no vertex.
+std::optional<double> area_under_roc(std::vector<float> const& margins, std::vector<bool> const& second);
+
+}  // namespace garner

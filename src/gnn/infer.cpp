@@ -1,0 +1,80 @@
+#include "gnn/infer.hpp"
+
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "graph/handle.hpp"
+
+namespace garner {
+
+void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to) {
+  constexpr std::uint64_t most = 1u << 20;
+  buffer<std::int64_t> ids(x.near(), std::min(count, most), x.device(), "ids of rows");
+  std::vector<std::int64_t> here(ids.size());
+  gather_options o;
+  if (features.kind() != element::f32) o.to = element::f32;
+  std::uint64_t const width = features.width();
+  for (std::uint64_t at = 0; at < count; at += most) {
+    std::uint64_t const n = std::min(most, count - at);
+    std::iota(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(n), static_cast<std::int64_t>(first + at));
+    x.copy(ids.data(), here.data(), n * sizeof(std::int64_t));
+    x.wait();
+    features.gather({ids.data(), n, 8}, {to + at * width, n * width * sizeof(float)}, o);
+  }
+  if (std::uint64_t const bad = first_bad(x, to, count * width); bad != ~std::uint64_t{0})
+    fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
+         first + bad / width);
+  if (scaling == row_scaling::sum) scale_rows(x, row_block<float>{to, width}, count, width);
+}
+
+exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how) : x_(x), vertices_(g.vertices()), edges_(1) {
+  edges_[0].take(x, g.pulled(), g.given(), vertices_);
+  if (how == aggregation::gcn) {
+    std::vector<float> const counts = g.counts(), degrees = g.degrees();
+    counts_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
+    degrees_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
+    x.copy(counts_.data(), counts.data(), counts_.bytes());
+    x.copy(degrees_.data(), degrees.data(), degrees_.bytes());
+    x.wait();
+  }
+  edges_[0].normalise(x, how, degrees_.data(), counts_.data(), nullptr);
+}
+
+row_block<float const> exact_inference::rows(row_scaling scaling, tiered_tensor& features) {
+  if (!have_rows_) {
+    rows_ = buffer<float>(x_.near(), vertices_ * features.width(), x_.device(), "rows of a whole graph");
+    take_rows(x_, features, scaling, 0, vertices_, rows_.data());
+    have_rows_ = true;
+  }
+  return {rows_.data(), features.width()};
+}
+
+void exact_inference::run(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products, taker const& take) {
+  network<float>::pass p;
+  p.products = &products, p.edges = &edges_;
+  p.rows.assign(net.shape().layers + 1, {vertices_});
+  p.inputs = {rows(scaling, features)};
+  row_block<float> const scores = net.forward(x_, p);
+  take(0, vertices_, {scores.data, scores.stride});
+}
+
+void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options) {
+  as_error([&] {
+    auto& [x, o, net] = model.inside();
+    std::uint64_t const n = g.info().vertices;
+    if (features.rows() < n)
+      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
+    if (features.width() != o.inputs)
+      fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(), o.inputs);
+    if (scores.size() < n * o.classes)
+      fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
+    blas products(x, options.math);
+    exact_inference all(x, whole_graph(g, options.side, options.weighted), aggregation_of(o.kind));
+    all.run(net, o.scaling, features, products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
+      x.copy(scores.data() + first * o.classes, found.data, count * o.classes * sizeof(float));
+      x.wait();
+    });
+  });
+}
+
+}  // namespace garner

@@ -1,0 +1,35 @@
+// Exact inference: scores of all vertices, each from its whole neighbourhood, layer by layer over all of them.
+// Invariant: no draw; the same scores as a whole graph in one piece gives, to rounding.
+#pragma once
+#include <functional>
+
+#include "gnn/model.hpp"
+#include "gnn/whole_graph.hpp"
+#include "garner/features.hpp"
+
+namespace garner {
+
+class exact_inference {
+ public:
+  exact_inference(executor& x, whole_graph const& g, aggregation how);
+
+  // Scores of vertices [first, first + count), in order, near.
+  using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
+  void run(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products, taker const& take);
+
+  // Of the whole graph in one piece: what whole-graph training runs on.
+  std::vector<relation_edges<float>>& edges() { return edges_; }
+  row_block<float const> rows(row_scaling scaling, tiered_tensor& features);  // all of them, near; gathered once
+
+ private:
+  executor& x_;
+  std::uint64_t vertices_;
+  std::vector<relation_edges<float>> edges_;
+  buffer<float> degrees_, counts_, rows_;
+  bool have_rows_ = false;
+};
+
+// Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
+void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to);
+
+}  // namespace garner

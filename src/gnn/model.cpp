@@ -1,0 +1,135 @@
+// Models of the contract, and their files: safetensors, the options in the metadata.
+#include "gnn/model.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "core/fail.hpp"
+#include "gnn/checkpoint.hpp"
+
+namespace garner {
+
+std::string_view to_string(row_scaling how) { return how == row_scaling::sum ? "sum" : "none"; }
+row_scaling parse_row_scaling(std::string_view text) {
+  if (text == "none") return row_scaling::none;
+  if (text == "sum") return row_scaling::sum;
+  fail(errc::usage, "unknown scaling of rows '{}': say none or sum", text);
+}
+
+aggregation aggregation_of(model_kind kind) {
+  return kind == model_kind::gcn ? aggregation::gcn : kind == model_kind::sage ? aggregation::mean : aggregation::sum;
+}
+
+network_shape shape_of(model_options const& o) {
+  network_shape s;
+  s.kind = o.kind;
+  s.inputs = {o.inputs};
+  s.relations = {{0, 0, "to"}};
+  s.hidden = o.hidden, s.classes = o.classes, s.layers = o.layers;
+  s.layer_norm = o.layer_norm, s.residual = o.residual;
+  return s;
+}
+
+std::string to_text(model_options const& o) {
+  return fmt::format("{} of {} layers, {} -> {} -> {}{}{}, labels {}, rows by {}", to_string(o.kind), o.layers, o.inputs, o.hidden, o.classes,
+                     o.layer_norm ? ", layer norm" : "", o.residual ? ", residual" : "",
+                     o.labels == label_kind::one_class ? "one class" : "yes or no", to_string(o.scaling));
+}
+
+namespace {
+model_options const& checked(model_options const& o) {
+  auto const range = [](char const* what, std::uint64_t value, std::uint64_t most) {
+    if (value < 1 || value > most) fail(errc::usage, "a model of {} {}: say 1 to {}", value, what, most);
+  };
+  range("elements a row", o.inputs, 1u << 24);
+  range("classes", o.classes, 1u << 24);
+  range("layers", o.layers, 64);
+  range("hidden elements", o.hidden, 1u << 20);
+  return o;
+}
+}  // namespace
+
+gnn_model::parts::parts(place where, model_options const& o) : x(where), options(checked(o)), net(x, shape_of(o), o.seed) {}
+
+gnn_model::gnn_model(place where, model_options const& options) : parts_(std::make_unique<parts>(where, options)) {}
+gnn_model::gnn_model(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
+gnn_model::~gnn_model() = default;
+gnn_model::gnn_model(gnn_model&&) noexcept = default;
+gnn_model& gnn_model::operator=(gnn_model&&) noexcept = default;
+model_options const& gnn_model::options() const { return parts_->options; }
+place gnn_model::where() const { return parts_->x.where(); }
+
+std::vector<gnn_model::tensor> gnn_model::tensors() const {
+  auto& [x, o, net] = *parts_;
+  std::vector<float> all(net.count());
+  x.copy(all.data(), net.values(), all.size() * sizeof(float));
+  x.wait();
+  std::vector<tensor> tensors;
+  for (parameter const& p : net.parameters()) {
+    tensor t{p.name, p.shape, {}};
+    for (std::uint64_t r = 0; r < p.rows; ++r) {
+      auto const from = all.begin() + static_cast<std::ptrdiff_t>(p.offset + r * p.stride);
+      t.values.insert(t.values.end(), from, from + static_cast<std::ptrdiff_t>(p.columns));
+    }
+    tensors.push_back(std::move(t));
+  }
+  return tensors;
+}
+std::uint64_t gnn_model::parameters() const {
+  std::uint64_t n = 0;
+  for (parameter const& p : parts_->net.parameters()) n += p.rows * p.columns;
+  return n;
+}
+
+void gnn_model::write(std::filesystem::path const& file) const {
+  checkpoint c;
+  c.is = checkpoint::kind::model;
+  model_options const& o = parts_->options;
+  c.facts = {{"kind", std::string(to_string(o.kind))},
+             {"inputs", std::to_string(o.inputs)},
+             {"hidden", std::to_string(o.hidden)},
+             {"classes", std::to_string(o.classes)},
+             {"layers", std::to_string(o.layers)},
+             {"layer_norm", o.layer_norm ? "1" : "0"},
+             {"residual", o.residual ? "1" : "0"},
+             {"labels", o.labels == label_kind::one_class ? "one_class" : "yes_or_no"},
+             {"scaling", std::string(to_string(o.scaling))}};
+  for (tensor& t : tensors()) c.arrays.push_back({std::move(t.name), std::move(t.shape), std::move(t.values)});
+  c.write(file);
+}
+
+gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
+  checkpoint const c = checkpoint::read(path, checkpoint::kind::model);
+  auto const number = [&](char const* key) {
+    std::string const& from = c.fact(key);
+    std::uint64_t value = 0;
+    auto const [end, wrong] = std::from_chars(from.data(), from.data() + from.size(), value);
+    if (wrong != std::errc() || end != from.data() + from.size() || value > UINT32_MAX)
+      fail(errc::input, "{}: its {} is '{}', and should be a number; the file is damaged", c.file, key, from);
+    return value;
+  };
+  model_options o;
+  o.kind = parse_model_kind(c.fact("kind"));
+  o.inputs = number("inputs"), o.classes = number("classes");
+  o.hidden = static_cast<std::uint32_t>(number("hidden")), o.layers = static_cast<std::uint32_t>(number("layers"));
+  o.layer_norm = number("layer_norm") != 0, o.residual = number("residual") != 0;
+  o.labels = c.fact("labels") == "one_class" ? label_kind::one_class : label_kind::yes_or_no;
+  o.scaling = parse_row_scaling(c.fact("scaling"));
+  gnn_model m(where, o);
+  network<float>& net = m.parts_->net;
+  std::vector<float> all(net.count(), 0);
+  for (parameter const& p : net.parameters()) {
+    std::vector<float> const& values = c.values<float>(p.name, p.shape);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]))
+        fail(errc::input, "{}: element {} of '{}' in layer {} is no finite number; train anew", c.file, i, p.name, p.layer + 1);
+    for (std::uint64_t r = 0; r < p.rows; ++r)
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(r * p.columns), p.columns,
+                  all.begin() + static_cast<std::ptrdiff_t>(p.offset + r * p.stride));
+  }
+  m.parts_->x.copy(net.values(), all.data(), all.size() * sizeof(float));
+  m.parts_->x.wait();
+  return m;
+}
+
+}  // namespace garner

@@ -1,0 +1,20 @@
+// The inside of the contract's gnn_model: a network at a place, and what its rows and labels are.
+#pragma once
+#include "core/executor.hpp"
+#include "gnn/network.hpp"
+#include "garner/gnn.hpp"
+
+namespace garner {
+
+struct gnn_model::parts {
+  executor x;
+  model_options options;
+  network<float> net;
+  parts(place where, model_options const& o);
+};
+
+network_shape shape_of(model_options const& o);
+aggregation aggregation_of(model_kind kind);
+std::string to_text(model_options const& o);  // one line, as checkpoints and messages compare it
+
+}  // namespace garner

@@ -1,0 +1,499 @@
+#include "gnn/pointwise.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/exec.hpp"
+#include "core/random.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t slice_rows = 256;
+
+// A factor of each number: 0, or what makes up for those.
+template <class Real>
+struct keeper {
+  std::uint64_t seed, stream;
+  std::uint32_t threshold;  // of 2^16: below it is left out
+  Real factor;
+  explicit keeper(dropped const& d)
+      : seed(d.seed), stream(d.stream), threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
+        factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
+  GARNER_HD bool any() const { return threshold > 0; }
+  // Four numbers share 64 bits.
+  GARNER_HD Real of(std::uint64_t i) const {
+    auto const bits = static_cast<std::uint32_t>(random_bits(seed, stream, i / 4) >> (i % 4 * 16) & 0xffff);
+    return bits < threshold ? Real{0} : factor;
+  }
+};
+
+template <class Real>
+struct activate_row {
+  row_block<Real> rows;
+  std::uint64_t columns;
+  Real const* bias;
+  bool relu;
+  keeper<Real> keep;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real* const row = rows.row(i);
+    t.each(indices{0, columns}, [&](std::uint64_t c) {
+      Real v = row[c];
+      if (bias) v += bias[c];
+      if (relu && v < 0) v = 0;
+      if (keep.any()) v *= keep.of(i * columns + c);
+      row[c] = v;
+    });
+  }
+};
+
+template <class Real>
+struct activate_row_back {
+  row_block<Real const> y;
+  row_block<Real> gradient;
+  std::uint64_t columns;
+  bool relu;
+  keeper<Real> keep;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const out = y.row(i);
+    Real* const g = gradient.row(i);
+    t.each(indices{0, columns}, [&](std::uint64_t c) {
+      if (relu) g[c] = out[c] == 0 ? Real{0} : keep.any() ? g[c] * keep.factor : g[c];
+      else if (keep.any()) g[c] *= keep.of(i * columns + c);
+    });
+  }
+};
+
+template <class Real>
+struct drop_row {
+  row_block<Real const> from;
+  row_block<Real> to;
+  std::uint64_t columns;
+  keeper<Real> keep;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = from.row(i);
+    Real* const out = to.row(i);
+    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = keep.any() ? row[c] * keep.of(i * columns + c) : row[c]; });
+  }
+};
+
+template <class Real>
+struct add_row {
+  row_block<Real const> from;
+  row_block<Real> to;
+  std::uint64_t columns;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = from.row(i);
+    Real* const out = to.row(i);
+    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] += row[c]; });
+  }
+};
+
+template <class Real>
+struct scale_row {
+  row_block<Real> rows;
+  std::uint64_t columns;
+  struct size_of {
+    Real const* row;
+    GARNER_HD Real operator()(std::uint64_t c) const { return row[c] < 0 ? -row[c] : row[c]; }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real* const row = rows.row(i);
+    Real const sum = t.sum(indices{0, columns}, size_of{row});
+    Real const by = sum == 0 ? Real{1} : 1 / sum;
+    t.each(indices{0, columns}, [&](std::uint64_t c) { row[c] *= by; });
+  }
+};
+
+template <class Real>
+struct mean_and_spread {
+  Real mean, inverse;
+  template <class Team>
+  GARNER_HD static mean_and_spread of(Team const& t, Real const* row, std::uint64_t columns) {
+    Real const n = static_cast<Real>(columns);
+    Real const mean = t.sum(indices{0, columns}, value{row}) / n;
+    Real const spread = t.sum(indices{0, columns}, square{row, mean}) / n;
+    return {mean, 1 / std::sqrt(spread + static_cast<Real>(1e-5))};
+  }
+  struct value {
+    Real const* row;
+    GARNER_HD Real operator()(std::uint64_t c) const { return row[c]; }
+  };
+  struct square {
+    Real const* row;
+    Real mean;
+    GARNER_HD Real operator()(std::uint64_t c) const { return (row[c] - mean) * (row[c] - mean); }
+  };
+};
+
+template <class Real>
+struct normalise_row {
+  row_block<Real const> from;
+  row_block<Real> to;
+  std::uint64_t columns;
+  Real const *gain, *shift;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = from.row(i);
+    Real* const out = to.row(i);
+    auto const m = mean_and_spread<Real>::of(t, row, columns);
+    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = (row[c] - m.mean) * m.inverse * gain[c] + shift[c]; });
+  }
+};
+
+template <class Real>
+struct normalise_row_back {
+  row_block<Real const> from;
+  row_block<Real> gradient, gain_terms;
+  std::uint64_t columns;
+  Real const* gain;
+  struct scaled {  // the gradient by what was normalised, its first two moments with that
+    Real const *row, *g, *gain;
+    Real mean, inverse;
+    bool second;
+    GARNER_HD Real operator()(std::uint64_t c) const {
+      Real const d = g[c] * gain[c];
+      return second ? d * (row[c] - mean) * inverse : d;
+    }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = from.row(i);
+    Real *const g = gradient.row(i), *const terms = gain_terms.row(i);
+    auto const m = mean_and_spread<Real>::of(t, row, columns);
+    Real const n = static_cast<Real>(columns);
+    Real const first = t.sum(indices{0, columns}, scaled{row, g, gain, m.mean, m.inverse, false}) / n,
+               second = t.sum(indices{0, columns}, scaled{row, g, gain, m.mean, m.inverse, true}) / n;
+    t.each(indices{0, columns}, [&](std::uint64_t c) {
+      Real const normal = (row[c] - m.mean) * m.inverse, d = g[c];
+      terms[c] = d * normal;
+      g[c] = m.inverse * (d * gain[c] - first - normal * second);
+    });
+  }
+};
+
+template <class Real>
+struct sum_slice {
+  row_block<Real const> rows;
+  std::uint64_t count, columns;
+  Real* sums;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t slice) const {
+    std::uint64_t const from = slice * slice_rows, to = smaller(count, from + slice_rows);
+    t.each(indices{0, columns}, [&](std::uint64_t c) {
+      Real sum = 0;
+      for (std::uint64_t i = from; i < to; ++i) sum += rows.row(i)[c];
+      sums[slice * columns + c] = sum;
+    });
+  }
+};
+template <class Real>
+struct sum_slices {
+  Real const* slices;
+  std::uint64_t count, columns;
+  bool add;
+  Real* sums;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t c) const {
+    Real sum = 0;
+    for (std::uint64_t s = 0; s < count; ++s) sum += slices[s * columns + c];
+    sums[c] = add ? sums[c] + sum : sum;
+  }
+};
+
+// What one row says.
+struct row_verdict {
+  double* loss;
+  std::uint32_t *correct, *counted, *bad;
+  GARNER_HD void set(std::uint64_t i, double l, std::uint32_t right, std::uint32_t of) const {
+    loss[i] = l, correct[i] = right, counted[i] = of;
+    bad[i] = l - l != 0;  // neither a NaN nor infinite is 0 so
+  }
+};
+
+template <class Real>
+struct softmax_row {
+  row_block<Real const> scores;
+  std::int64_t const* labels;
+  std::uint64_t classes;
+  Real scale;
+  row_block<Real> gradient;
+  row_verdict out;
+  struct power {
+    Real const* row;
+    Real highest;
+    GARNER_HD Real operator()(std::uint64_t c) const { return std::exp(row[c] - highest); }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = scores.row(i);
+    std::int64_t const label = labels[i];
+    Real highest = row[0];
+    std::uint64_t best = 0;
+    for (std::uint64_t c = 1; c < classes; ++c)  // of equal ones the first; each lane for itself, from a cache
+      if (row[c] > highest) highest = row[c], best = c;
+    Real const sum = t.sum(indices{0, classes}, power{row, highest});
+    bool const counts = label >= 0;
+    Real const at_label = counts ? row[label] : highest;
+    Real const own = counts ? std::log(sum) + highest - at_label : sum;  // sum: a NaN shows without a label too
+    t.once([&] {
+      out.set(i, counts ? static_cast<double>(own) : own - own == 0 ? 0.0 : static_cast<double>(own), counts && best == static_cast<std::uint64_t>(label),
+              counts);
+    });
+    if (!gradient.data) return;
+    Real* const g = gradient.row(i);
+    t.each(indices{0, classes}, [&](std::uint64_t c) {
+      Real const p = std::exp(row[c] - highest) / sum;
+      g[c] = counts ? (p - (static_cast<std::int64_t>(c) == label ? 1 : 0)) * scale : Real{0};
+    });
+  }
+};
+
+template <class Real>
+struct sigmoid_row {
+  row_block<Real const> scores;
+  float const* truths;
+  std::uint64_t classes;
+  Real scale;
+  row_block<Real> gradient;
+  row_verdict out;
+  struct cost {  // -log of the probability of what is true, without overflow
+    Real const* row;
+    float const* truth;
+    GARNER_HD double operator()(std::uint64_t c) const {
+      Real const z = row[c];
+      if (truth[c] < 0) return z - z;  // a NaN shows without a truth too
+      return static_cast<double>((z > 0 ? z : z - z) - z * static_cast<Real>(truth[c]) + std::log1p(std::exp(z > 0 ? -z : z)));
+    }
+  };
+  struct right {
+    Real const* row;
+    float const* truth;
+    GARNER_HD std::uint32_t operator()(std::uint64_t c) const { return truth[c] >= 0 && (row[c] > 0) == (truth[c] > 0.5f); }
+  };
+  struct counts {
+    float const* truth;
+    GARNER_HD std::uint32_t operator()(std::uint64_t c) const { return truth[c] >= 0; }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const* const row = scores.row(i);
+    float const* const truth = truths + i * classes;
+    double const loss = t.sum(indices{0, classes}, cost{row, truth});
+    std::uint32_t const correct = t.sum(indices{0, classes}, right{row, truth});
+    std::uint32_t const counted = t.sum(indices{0, classes}, counts{truth});
+    t.once([&] { out.set(i, loss, correct, counted); });
+    if (!gradient.data) return;
+    Real* const g = gradient.row(i);
+    t.each(indices{0, classes}, [&](std::uint64_t c) {
+      Real const z = row[c], e = std::exp(z > 0 ? -z : z), p = z > 0 ? 1 / (1 + e) : e / (1 + e);
+      g[c] = truth[c] < 0 ? Real{0} : (p - static_cast<Real>(truth[c])) * scale;
+    });
+  }
+};
+
+struct slice_of_totals {
+  row_verdict rows;
+  std::uint64_t count;
+  loss_totals* slices;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t s) const {
+    loss_totals t;
+    for (std::uint64_t i = s * slice_rows; i < smaller(count, (s + 1) * slice_rows); ++i) {
+      t.loss += rows.loss[i], t.correct += rows.correct[i], t.counted += rows.counted[i];
+      if (rows.bad[i] && i < t.bad) t.bad = i;
+    }
+    slices[s] = t;
+  }
+};
+struct add_totals {
+  loss_totals const* slices;
+  std::uint64_t count;
+  loss_totals* to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    loss_totals t = *to;
+    for (std::uint64_t s = 0; s < count; ++s) {
+      t.loss += slices[s].loss, t.correct += slices[s].correct, t.counted += slices[s].counted;
+      if (slices[s].bad < t.bad) t.bad = slices[s].bad;
+    }
+    *to = t;
+  }
+};
+
+template <class Real>
+struct adam_number {
+  Real* values;
+  Real const* gradients;
+  Real *first, *second;
+  Real rate, beta1, beta2, epsilon, decay, correct1, correct2;  // 1 / (1 - beta^step)
+  std::uint64_t const* bad;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (bad && *bad != ~std::uint64_t{0}) return;
+    Real const g = gradients[i] + decay * values[i];
+    Real const m = beta1 * first[i] + (1 - beta1) * g, v = beta2 * second[i] + (1 - beta2) * g * g;
+    first[i] = m, second[i] = v;
+    values[i] -= rate * (m * correct1) / (std::sqrt(v * correct2) + epsilon);
+  }
+};
+
+template <class Real>
+struct find_bad {
+  Real const* values;
+  std::uint64_t* first;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (values[i] - values[i] != 0) atomic_min(first, i);
+  }
+};
+
+template <class T>
+struct pick_row {
+  std::int64_t const* positions;
+  T const* from;
+  std::uint64_t columns;
+  T* to;
+  std::uint64_t first;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    std::uint64_t const at = (static_cast<std::uint64_t>(positions[i]) - first) * columns;
+    t.each(indices{0, columns}, [&](std::uint64_t c) { to[i * columns + c] = from[at + c]; });
+  }
+};
+
+template <class Real>
+struct mark_bad_number {
+  Real const* values;
+  std::uint64_t told;
+  std::uint64_t* bad;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (values[i] - values[i] != 0) atomic_min(bad, told);
+  }
+};
+
+}  // namespace
+
+template <class Real>
+void activate(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, Real const* bias, bool relu,
+              dropped const& drop) {
+  for_each_item<32>(x, count, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop)});
+}
+template <class Real>
+void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradient, std::uint64_t count, std::uint64_t columns, bool relu,
+                   dropped const& drop) {
+  keeper<Real> const keep(drop);
+  if (relu || keep.any()) for_each_item<32>(x, count, activate_row_back<Real>{y, gradient, columns, relu, keep});
+}
+template <class Real>
+void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
+               dropped const& drop) {
+  for_each_item<32>(x, count, drop_row<Real>{from, to, columns, keeper<Real>(drop)});
+}
+template <class Real>
+void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns) {
+  for_each_item<32>(x, count, add_row<Real>{from, to, columns});
+}
+template <class Real>
+void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns) {
+  for_each_item<32>(x, count, scale_row<Real>{rows, columns});
+}
+void pick(executor& x, std::int64_t const* positions, std::uint64_t count, std::int64_t const* from, std::int64_t* to) {
+  for_each_item<1>(x, count, pick_row<std::int64_t>{positions, from, 1, to, 0});
+}
+void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float const* from, std::uint64_t columns, float* to,
+          std::uint64_t first) {
+  for_each_item<32>(x, count, pick_row<float>{positions, from, columns, to, first});
+}
+template <class Real>
+void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad) {
+  for_each_item<1>(x, count, mark_bad_number<Real>{values, told, bad});
+}
+template <class Real>
+void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
+                    Real const* gain, Real const* shift) {
+  for_each_item<32>(x, count, normalise_row<Real>{from, to, columns, gain, shift});
+}
+template <class Real>
+void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms,
+                         std::uint64_t count, std::uint64_t columns, Real const* gain) {
+  for_each_item<32>(x, count, normalise_row_back<Real>{from, gradient, gain_terms, columns, gain});
+}
+template <class Real>
+void column_sums<Real>::run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add) {
+  std::uint64_t const slices = (count + slice_rows - 1) / slice_rows;
+  Real* const partial = room(x, slices_, slices * columns, "sums over rows");
+  for_each_item<32>(x, slices, sum_slice<Real>{rows, count, columns, partial});
+  for_each_item<1>(x, columns, sum_slices<Real>{partial, slices, columns, add, sums});
+}
+
+template <class Real>
+void losses<Real>::add_up(executor& x, std::uint64_t count, loss_totals* totals) {
+  std::uint64_t const slices = (count + slice_rows - 1) / slice_rows;
+  loss_totals* const partial = room(x, slices_, slices, "losses of a mini-batch");
+  for_each_item<1>(x, slices, slice_of_totals{{loss_.data(), correct_.data(), counted_.data(), bad_.data()}, count, partial});
+  for_each_item<1>(x, 1, add_totals{partial, slices, totals});
+}
+template <class Real>
+void losses<Real>::softmax(executor& x, row_block<Real const> scores, std::int64_t const* labels, std::uint64_t count,
+                           std::uint64_t classes, double scale, row_block<Real> gradient, loss_totals* totals) {
+  row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
+                        room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
+  for_each_item<32>(x, count, softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient, out});
+  add_up(x, count, totals);
+}
+template <class Real>
+void losses<Real>::sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes,
+                           double scale, row_block<Real> gradient, loss_totals* totals) {
+  row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
+                        room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
+  for_each_item<32>(x, count, sigmoid_row<Real>{scores, truths, classes, static_cast<Real>(scale), gradient, out});
+  add_up(x, count, totals);
+}
+
+template <class Real>
+void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* second, std::uint64_t count, adam_step const& how,
+          std::uint64_t const* bad) {
+  auto const real = [](double v) { return static_cast<Real>(v); };
+  auto const t = static_cast<double>(how.step);
+  for_each_item<1>(x, count,
+                   adam_number<Real>{values, gradients, first, second, real(how.rate), real(how.beta1), real(how.beta2),
+                                     real(how.epsilon), real(how.decay), real(1 / (1 - std::pow(how.beta1, t))),
+                                     real(1 / (1 - std::pow(how.beta2, t))), bad});
+}
+
+template <class Real>
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
+  buffer<std::uint64_t> found(x.near(), 1, x.device(), "a search for what is no number");
+  x.fill(found.data(), 0xff, sizeof(std::uint64_t));
+  for_each_item<1>(x, count, find_bad<Real>{values, found.data()});
+  return x.read(found.data());
+}
+
+#define GARNER_OF_REAL(Real)                                                                                                              \
+  template void activate(executor&, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, bool, dropped const&);                   \
+  template void activate_back(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, bool, dropped const&);    \
+  template void drop_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, dropped const&);              \
+  template void add_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t);                               \
+  template void normalise_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, Real const*); \
+  template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,    \
+                                    Real const*);                                                                                        \
+  template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t); \
+  template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*); \
+  template class column_sums<Real>;                                                                                                      \
+  template class losses<Real>;                                                                                                           \
+  template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                \
+  template std::uint64_t first_bad(executor&, Real const*, std::uint64_t)
+GARNER_OF_REAL(float);
+GARNER_OF_REAL(double);
+#undef GARNER_OF_REAL
+
+}  // namespace garner

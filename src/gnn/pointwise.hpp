@@ -1,0 +1,103 @@
+// What a model does to each row, number or parameter by itself: activation, dropout, layer norm, losses, Adam; and sums over rows.
+// Invariant: sums go over slices of 256 rows in their order, then over the slices, so that they are the same bits for any number of threads;
+// what dropout leaves out is a function of (seed, step, layer, position). A NaN stays one through every function here.
+// Cost: each array read and written once. Sources: Srivastava et al., JMLR 2014 (dropout); Ba et al., 2016 (layer norm); Kingma and Ba, ICLR
+// 2015 (Adam); Loshchilov and Hutter, ICLR 2019 (decay apart from the gradient).
+#pragma once
+#include <cstdint>
+
+#include "core/executor.hpp"
+#include "gnn/aggregate.hpp"
+#include "memory/buffer.hpp"
+
+namespace garner {
+
+// What is left out: position i of stream `stream`, with probability share; what stays is multiplied by 1 / (1 - share).
+struct dropped {
+  double share = 0;
+  std::uint64_t seed = 0, stream = 0;
+};
+
+// rows += bias (null: none), what is negative becomes 0 (`relu`), then dropout.
+template <class Real>
+void activate(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, Real const* bias, bool relu,
+              dropped const& drop);
+// The gradient of what activate() gave, from that of its result, which is `y`. Without relu, `drop` must be what it was.
+template <class Real>
+void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradient, std::uint64_t count, std::uint64_t columns, bool relu,
+                   dropped const& drop);
+// to = from with dropout; rows may be the same.
+template <class Real>
+void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
+               dropped const& drop);
+template <class Real>
+void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns);  // to += from
+
+// Each row divided by the sum of its sizes; a row of zeros stays.
+template <class Real>
+void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns);
+
+// Each row less its mean, over its deviation (with 1e-5 added to its square), times gain, plus shift. `from` and `to` differ.
+template <class Real>
+void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
+                    Real const* gain, Real const* shift);
+// In place of the gradient of the result that of `from`; gain_terms: for each number its share in the gradient of the gain, to be summed.
+template <class Real>
+void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms,
+                         std::uint64_t count, std::uint64_t columns, Real const* gain);
+
+// sums[c] += the sum of column c (set, unless `add`).
+template <class Real>
+class column_sums {
+ public:
+  void run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add = false);
+
+ private:
+  buffer<Real> slices_;
+};
+
+// Of the seeds of a mini-batch.
+struct loss_totals {
+  double loss = 0;            // summed over seeds (softmax), or over seeds and classes (sigmoid)
+  std::uint64_t correct = 0;  // seeds whose highest class is theirs; sigmoid: classes on the right side of one half
+  std::uint64_t counted = 0;  // labels looked at: seeds, or seeds times classes
+  std::uint64_t bad = ~std::uint64_t{0};  // the first row that holds a number that is none
+};
+// labels: of row i labels[i] (softmax; below 0: none) or classes of them (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not wanted): of the
+// mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to.
+template <class Real>
+class losses {
+ public:
+  void softmax(executor& x, row_block<Real const> scores, std::int64_t const* labels, std::uint64_t count, std::uint64_t classes,
+               double scale, row_block<Real> gradient, loss_totals* totals);
+  void sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes, double scale,
+               row_block<Real> gradient, loss_totals* totals);
+
+ private:
+  void add_up(executor& x, std::uint64_t count, loss_totals* totals);
+  buffer<double> loss_;
+  buffer<std::uint32_t> correct_, counted_, bad_;
+  buffer<loss_totals> slices_;
+};
+
+struct adam_step {
+  double rate = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
+  std::uint64_t step = 1;  // counted from 1
+};
+// decay is added to the gradient, as torch.optim.Adam has it. *bad (near, ~0: none): once it is set nothing changes any more.
+template <class Real>
+void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* second, std::uint64_t count, adam_step const& how,
+          std::uint64_t const* bad);
+
+// Row k of `to` is that of `from` at positions[k] - first, `columns` each.
+void pick(executor& x, std::int64_t const* positions, std::uint64_t count, std::int64_t const* from, std::int64_t* to);
+void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float const* from, std::uint64_t columns, float* to,
+          std::uint64_t first = 0);
+// Lowers *bad to `told` where one of the numbers is none.
+template <class Real>
+void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
+// The first of `count` numbers that is none (~0: all are). Waits.
+template <class Real>
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count);
+
+}  // namespace garner

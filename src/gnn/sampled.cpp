@@ -1,0 +1,46 @@
+#include "gnn/sampled.hpp"
+
+#include <numeric>
+
+#include "gnn/model.hpp"
+#include "graph/handle.hpp"
+
+namespace garner {
+
+sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind)
+    : x_(x), how_(aggregation_of(kind)), edges_(1) {
+  graph const& inside = graph_access::of(g);
+  if (weighted) {
+    if (inside.info.weights == weight_kind::none)
+      fail(errc::input, "{}: this graph has no weights; convert it with some, or train without", inside.name);
+    kind_ = inside.info.weights;
+    edge_lists const& lists = side == list_side::in && inside.info.directed ? inside.in : inside.out;
+    weights_ = with_id_type(inside.info, [&](auto id) { return inside.view<decltype(id)>(lists).weights; });
+  }
+  if (how_ != aggregation::gcn) return;
+  vertex_degrees const of = degrees_of(g, side, weighted);
+  auto const bring = [&](std::vector<float> const& from) {
+    buffer<float> to(x.near(), from.size(), x.device(), "degrees");
+    x.copy(to.data(), from.data(), to.bytes());
+    x.wait();
+    return to;
+  };
+  counts_ = bring(of.counts);
+  degrees_ = weighted ? bring(of.degrees) : buffer<float>();
+}
+
+void sampled_layers::take(mini_batch const& from, network<float>::pass& p) {
+  blocks::vertices const& vertices = from.drawn().of_type(0);
+  blocks::edges const& edges = from.drawn().of_relation(0);
+  std::size_t const layers = edges.by_hop.size();
+  p.rows.assign(layers + 1, {0});
+  for (std::size_t l = 0; l <= layers; ++l)
+    p.rows[l][0] = std::accumulate(vertices.by_hop.begin(), vertices.by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1),
+                                   std::uint64_t{0});
+  std::uint64_t const back = edges.count - edges.by_hop.back();  // rows of the table learn nothing
+  edges_[0].take(x_, edges, p.rows[1][0], p.rows[0][0], back, kind_ == weight_kind::none ? nullptr : &weights_, kind_);
+  edges_[0].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), vertices.ids);
+  p.edges = &edges_;
+}
+
+}  // namespace garner

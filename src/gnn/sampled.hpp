@@ -1,0 +1,26 @@
+// What a mini-batch of the loader is to a network: its edges by relation, and how many vertices each layer is worked out for.
+#pragma once
+#include <vector>
+
+#include "gnn/network.hpp"
+#include "gnn/whole_graph.hpp"
+#include "garner/load.hpp"
+
+namespace garner {
+
+class sampled_layers {
+ public:
+  sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind);
+  // Sets edges and rows of the pass; they stay until the next call.
+  void take(mini_batch const& from, network<float>::pass& p);
+
+ private:
+  executor& x_;
+  aggregation how_;
+  std::vector<relation_edges<float>> edges_;
+  buffer<float> counts_, degrees_;
+  arc_array<std::uint32_t> weights_{};
+  weight_kind kind_ = weight_kind::none;
+};
+
+}  // namespace garner

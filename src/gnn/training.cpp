@@ -1,0 +1,354 @@
+// Training: mini-batches of the loader, or the whole graph, through a network, and Adam.
+// Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
+// comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
+// end of an epoch and every 64 steps. Cost: three numbers a parameter beside it, and what network.hpp says.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "gnn/checkpoint.hpp"
+#include "gnn/evaluate.hpp"
+#include "gnn/infer.hpp"
+#include "gnn/model.hpp"
+#include "gnn/sampled.hpp"
+#include "graph/handle.hpp"
+
+namespace garner {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
+
+constexpr std::uint64_t steps_unseen = 64;
+
+void check_share(char const* what, double share) {
+  if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: say 0 to less than 1", what, share);
+}
+
+}  // namespace
+
+struct training::impl {
+  gnn_model::parts& m;
+  graph_handle const& g;
+  tiered_tensor& features;
+  training_options o;
+  executor& x;
+  blas products;
+  labelled_parts parts;
+  std::vector<std::int64_t> seeds;
+  // Of whole-graph steps.
+  std::optional<whole_graph> lists;
+  std::optional<exact_inference> whole;
+  // Of mini-batches.
+  std::optional<sampled_layers> layers;
+  std::optional<block_sampler> sampler;
+  std::optional<loader> batches;
+  near_labels known;    // of the seeds, in their order; of a whole graph of all vertices
+  near_labels drawn;    // of a mini-batch
+  losses<float> loss;
+  buffer<float> first, second, of_scores;
+  buffer<loss_totals> totals;
+  std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
+  bool in_epoch = false;
+  std::vector<float> best_values;
+  std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
+  double best_score = 0;
+
+  impl(gnn_model& model, graph_handle const& graph, tiered_tensor& table, known_vertices const& from, training_options const& options)
+      : m(model.inside()), g(graph), features(table), o(options), x(m.x), products(x, o.math), parts(from, g, m.options) {
+    check();
+    seeds = parts.of(split_part::train).positions;
+    if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
+    network<float>& net = m.net;
+    first = zeros(net.count()), second = zeros(net.count());
+    totals = buffer<loss_totals>(x.near(), 1, x.device(), "totals");
+    clear_totals();
+    if (o.fanouts.empty()) {
+      lists.emplace(g, o.side, o.weighted);
+      whole.emplace(x, *lists, aggregation_of(m.options.kind));
+      known = parts.near_of_all(x, split_part::train);
+    } else {
+      block_options b;
+      b.seed = o.seed;
+      b.edge_ids = o.weighted;
+      layers.emplace(x, g, o.side, o.weighted, m.options.kind);
+      sampler.emplace(x.where(), g, o.fanouts, b, o.side);
+      loader_options l = o.load;
+      l.batch = o.batch, l.seed = o.seed, l.shuffle = true;
+      loaded_table rows{&features};
+      if (features.kind() != element::f32) rows.to = element::f32;
+      batches.emplace(*sampler, std::vector{rows}, seeds, l);
+      known = parts.near_of(x, split_part::train);
+    }
+  }
+
+  void check() {
+    if (features.rows() < g.info().vertices)
+      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(),
+           g.info().vertices);
+    if (features.width() != m.options.inputs)
+      fail(errc::input, "rows of {} elements, and the model takes {}; give it as many", features.width(), m.options.inputs);
+    if (!(features.where() == x.where()))
+      fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
+           to_string(features.where()), to_string(x.where()));
+    if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
+      fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
+    check_share("dropout", o.dropout);
+    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn ? o.dropout : 0;
+    check_share("dropout of rows", *o.input_dropout);
+    if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
+    if (!(o.decay >= 0 && o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", o.decay);
+  }
+  buffer<float> zeros(std::uint64_t n) {
+    buffer<float> made(x.near(), n, x.device(), "moments of Adam");
+    x.fill(made.data(), 0, made.bytes());
+    return made;
+  }
+  void clear_totals() {
+    loss_totals const none;
+    x.copy(totals.data(), &none, sizeof none);
+    x.wait();
+  }
+
+  network<float>::pass pass_of_step() {
+    network<float>::pass p;
+    p.products = &products;
+    p.training = true;
+    p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
+    p.seed = o.seed + 0x5eed, p.step = done_steps;
+    return p;
+  }
+  // Forward, loss, backward, Adam.
+  void step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted) {
+    network<float>& net = m.net;
+    std::uint64_t const classes = m.options.classes;
+    row_block<float> const scores = net.forward(x, p);
+    row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
+    take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+    net.backward(x, p, gradient);
+    mark_bad(x, net.gradients(), net.count(), std::uint64_t{0}, &totals.data()->bad);
+    adam_step a;
+    a.rate = o.rate, a.decay = o.decay, a.step = done_steps + 1;
+    adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
+    ++done_steps, ++epoch_steps;
+    if (done_steps % steps_unseen == 0) look();
+  }
+  void step(mini_batch const& b) {
+    network<float>::pass p = pass_of_step();
+    layers->take(b, p);
+    mini_batch::rows const& rows = b.of_table(0);
+    row_block<float> const data{static_cast<float*>(rows.data), features.width()};
+    if (m.options.scaling == row_scaling::sum) scale_rows(x, data, rows.count, features.width());
+    p.inputs = {{data.data, data.stride}};
+    pick_labels(x, m.options, b.positions(), b.seeds(), known, drawn);
+    step(p, drawn, b.seeds(), b.seeds());
+  }
+  loss_totals look() {
+    loss_totals const seen = x.read(totals.data());
+    if (seen.bad != ~std::uint64_t{0}) tell_bad();
+    return seen;
+  }
+  [[noreturn]] void tell_bad() {
+    loss_totals clean = x.read(totals.data());
+    clean.bad = ~std::uint64_t{0}, clean.loss = 0;
+    x.copy(totals.data(), &clean, sizeof clean);
+    network<float>& net = m.net;
+    for (parameter const& p : net.parameters())
+      for (std::uint64_t r = 0; r < p.rows; ++r)
+        if (first_bad(x, net.values() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
+          fail(errc::input, "parameter {} of layer {} holds what is no finite number; begin with another model file", p.name, p.layer + 1);
+    constexpr std::uint64_t some = 1u << 16;
+    buffer<float> rows(x.near(), std::min(some, g.info().vertices) * features.width(), x.device(), "a search for what is no number");
+    for (std::uint64_t at = 0; at < g.info().vertices; at += some)
+      take_rows(x, features, row_scaling::none, at, std::min(some, g.info().vertices - at), rows.data());
+    for (parameter const& p : net.parameters())
+      for (std::uint64_t r = 0; r < p.rows; ++r)
+        if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
+          fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}", p.name,
+               p.layer + 1, done_epochs + 1, o.rate);
+    fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.rate);
+  }
+
+  epoch_report next() {
+    auto const begun = steady::now();
+    if (!in_epoch) {
+      clear_totals();
+      epoch_steps = 0, in_epoch = true;
+    }
+    epoch_report r;
+    if (whole) {
+      check_interrupted();
+      interrupts_held const whole_step;
+      network<float>::pass p = pass_of_step();
+      std::uint64_t const n = g.info().vertices;
+      p.edges = &whole->edges();
+      p.rows.assign(m.options.layers + 1, {n});
+      p.inputs = {whole->rows(m.options.scaling, features)};
+      step(p, known, n, seeds.size());
+    } else {
+      stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
+      progress bar("training", batches->batches());
+      for (;; bar.advance(1)) {
+        load_state const before = batches->state();
+        auto b = batches->next(stream);
+        if (!b) break;
+        interrupts_held const whole_step;
+        try {
+          step(*b);
+        } catch (...) {  // it comes again
+          b.reset();
+          batches->resume(before);
+          throw;
+        }
+      }
+      r.load = batches->report();
+    }
+    loss_totals const seen = look();
+    in_epoch = false;
+    ++done_epochs;
+    r.epoch = done_epochs, r.steps = epoch_steps;
+    auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
+    r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
+    r.ms = ms_since(begun);
+    if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
+      r.exact = evaluate();
+      r.best = weigh(*r.exact);
+    }
+    return r;
+  }
+
+  // Whether it is the best so far.
+  bool weigh(evaluation const& e) {
+    if (e.validation.vertices == 0) return false;
+    double const score = e.validation.auc.value_or(e.validation.accuracy);
+    if (best && score <= best_score) {
+      ++worse;
+      return false;
+    }
+    best_score = score, best = done_epochs, worse = 0;
+    best_values.resize(m.net.count());
+    x.copy(best_values.data(), m.net.values(), best_values.size() * sizeof(float));
+    x.wait();
+    return true;
+  }
+
+  // What must be the same again, for the steps that come to be those that would have come.
+  checkpoint::texts made_for() const {
+    std::uint64_t seeds_and_labels = mix(seeds.size());
+    auto const& part = parts.of(split_part::train);
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      seeds_and_labels = mix(seeds_and_labels ^ mix(static_cast<std::uint64_t>(seeds[i]) + 1));
+      if (!part.classes.empty()) seeds_and_labels = mix(seeds_and_labels ^ static_cast<std::uint64_t>(part.classes[i]));
+    }
+    for (float const a : part.answers) seeds_and_labels = mix(seeds_and_labels ^ (a != 0 ? 1 : 2));
+    return {{"model", to_text(m.options)},
+            {"graph", fmt::format("{} vertices, {} arcs, {} {}{}", g.info().vertices, g.info().edges, g.info().directed ? "directed" : "undirected",
+                                  o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "")},
+            {"features", fmt::format("{} rows of {} {}", features.rows(), features.width(), to_string(features.kind()))},
+            {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
+            {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
+            {"seed", std::to_string(o.seed)},
+            {"optimiser", fmt::format("rate {}, decay {}", o.rate, o.decay)},
+            {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
+            {"rank", fmt::format("{} of {}", o.load.rank, o.load.ranks)}};
+  }
+  std::vector<float> here(buffer<float> const& from) const {
+    std::vector<float> values(from.size());
+    x.copy(values.data(), from.data(), from.bytes());
+    x.wait();
+    return values;
+  }
+  void keep(std::filesystem::path const& file) const {
+    network<float> const& net = m.net;
+    checkpoint c;
+    c.made_for = made_for();
+    std::vector<float> values(net.count());
+    x.copy(values.data(), net.values(), values.size() * sizeof(float));
+    x.wait();
+    loss_totals const t = x.read(totals.data());
+    std::uint64_t const n = net.count();
+    c.facts = {{"loader", batches ? batches->state().text() : ""}};
+    c.arrays.push_back({"values", {n}, std::move(values)});
+    c.arrays.push_back({"first moments", {n}, here(first)});
+    c.arrays.push_back({"second moments", {n}, here(second)});
+    if (best) c.arrays.push_back({"best values", {n}, best_values});
+    c.arrays.push_back({"counters", {9}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, in_epoch, best, worse, t.correct,
+                                                                   t.counted, t.bad}});
+    c.arrays.push_back({"sums", {2}, std::vector<double>{t.loss, best_score}});
+    c.write(file);
+  }
+  void resume(std::filesystem::path const& file) {
+    checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint);
+    c.require_made_for(made_for());
+    std::uint64_t const n = m.net.count();
+    auto const& values = c.values<float>("values", {n});
+    auto const &one = c.values<float>("first moments", {n}), &two = c.values<float>("second moments", {n});
+    auto const& counters = c.values<std::uint64_t>("counters", {9});
+    auto const& sums = c.values<double>("sums", {2});
+    std::vector<float> const best_there = counters[4] ? c.values<float>("best values", {n}) : std::vector<float>();
+    if (batches) batches->resume(load_state::parse(c.fact("loader")));
+    x.copy(m.net.values(), values.data(), n * sizeof(float));
+    x.copy(first.data(), one.data(), n * sizeof(float));
+    x.copy(second.data(), two.data(), n * sizeof(float));
+    loss_totals t;
+    t.loss = sums[0], t.correct = counters[6], t.counted = counters[7], t.bad = counters[8];
+    x.copy(totals.data(), &t, sizeof t);
+    x.wait();
+    done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], in_epoch = counters[3] != 0;
+    best = counters[4], worse = counters[5], best_score = sums[1], best_values = best_there;
+  }
+
+  evaluation evaluate() {
+    auto const begun = steady::now();
+    std::optional<exact_inference> own;
+    if (!whole) own.emplace(x, whole_graph(g, o.side, o.weighted), aggregation_of(m.options.kind));
+    exact_inference& all = whole ? *whole : *own;
+    evaluator e(x, m.options, parts);
+    all.run(m.net, m.options.scaling, features, products,
+            [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); });
+    evaluation found = e.result();
+    found.ms = ms_since(begun);
+    return found;
+  }
+};
+
+training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
+                   training_options const& options)
+    : impl_(as_error([&] { return std::make_unique<impl>(model, g, features, known, options); })) {}
+training::~training() = default;
+training::training(training&&) noexcept = default;
+bool training::over() const { return impl_->o.patience && impl_->worse >= impl_->o.patience; }
+epoch_report training::next() {
+  return as_error([&] { return impl_->next(); });
+}
+evaluation training::evaluate() {
+  return as_error([&] { return impl_->evaluate(); });
+}
+void training::keep(std::filesystem::path const& file) const {
+  as_error([&] { impl_->keep(file); });
+}
+void training::resume(std::filesystem::path const& file) {
+  as_error([&] { impl_->resume(file); });
+}
+std::uint64_t training::epochs() const { return impl_->done_epochs; }
+std::uint64_t training::step() const { return impl_->done_steps; }
+std::optional<std::uint64_t> training::best_epoch() const {
+  return impl_->best ? std::optional(impl_->best) : std::nullopt;
+}
+void training::take_best() {
+  if (!impl_->best) return;
+  executor& x = impl_->x;
+  x.copy(impl_->m.net.values(), impl_->best_values.data(), impl_->best_values.size() * sizeof(float));
+  x.wait();
+}
+std::uint64_t training::bytes() const {
+  impl const& t = *impl_;
+  return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + (t.batches ? t.batches->bytes() : 0);
+}
+
+}  // namespace garner

@@ -1,0 +1,44 @@
+// The lists of a whole graph, by positions of the user's ids and with 4 bytes an id, as models take them; and what each vertex's are worth.
+// Invariant: `pulled` are the lists that vertices draw from, `given` their transpose; of an undirected graph both are the same arrays.
+// Cost: nothing where the graph lies so already; else copies in host memory.
+#pragma once
+#include <vector>
+
+#include "garner/blocks.hpp"
+#include "garner/handle.hpp"
+#include "gnn/aggregate.hpp"
+
+namespace garner {
+
+class whole_graph {
+ public:
+  // errc::input where a directed graph lacks the in-lists, or the graph the weights; errc::usage for 2^32 vertices and more.
+  whole_graph(graph_handle const& g, list_side side, bool weighted);
+
+  using lists = relation_edges<float>::host_lists;
+  std::uint64_t vertices() const { return vertices_; }
+  lists const& pulled() const { return pulled_.view; }
+  lists const& given() const { return same_ ? pulled_.view : given_.view; }
+  std::vector<float> counts() const;   // neighbours of each vertex
+  std::vector<float> degrees() const;  // sums of their weights; without weights the same
+
+ private:
+  struct side_lists {
+    graph_lists from;
+    std::vector<std::uint32_t> ends;
+    std::vector<float> weights;
+    lists view{};
+  };
+  void take(side_lists& to, graph_handle const& g, bool in, bool weighted);
+  std::uint64_t vertices_ = 0;
+  bool same_ = false;
+  side_lists pulled_, given_;
+};
+
+// The same numbers of a graph whose lists nobody wants as arrays.
+struct vertex_degrees {
+  std::vector<float> counts, degrees;
+};
+vertex_degrees degrees_of(graph_handle const& g, list_side side, bool weighted);
+
+}  // namespace garner
