@@ -1,0 +1,33 @@
+// Dense products: OpenBLAS at the host, cuBLAS on a device, both opened at run time.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/executor.hpp"
+#include "garner/gnn.hpp"
+
+namespace garner {
+
+class dense_library;
+
+class blas {
+ public:
+  blas(executor& x, dense_math math);
+  ~blas();
+  blas(blas const&) = delete;
+  blas& operator=(blas const&) = delete;
+
+  // Row-major: c (m x n) = alpha * op(a) (m x k) * op(b) (k x n) + beta * c; op(a) is a, or of a k x m its transpose; ld*: elements a row.
+  // Near memory of the executor's place, in the order of its stream. beta 0: c is not read.
+  void product(bool transpose_a, bool transpose_b, std::uint64_t m, std::uint64_t n, std::uint64_t k, float alpha, float const* a,
+               std::uint64_t lda, float const* b, std::uint64_t ldb, float beta, float* c, std::uint64_t ldc);
+  void product(bool transpose_a, bool transpose_b, std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, double const* a,
+               std::uint64_t lda, double const* b, std::uint64_t ldb, double beta, double* c, std::uint64_t ldc);
+  std::string about() const;  // which library, in words
+
+ private:
+  std::unique_ptr<dense_library> library_;
+};
+
+}  // namespace garner
