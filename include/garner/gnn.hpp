@@ -7,7 +7,8 @@
 
 namespace garner {
 
-// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has f32.
+// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has
+// f32.
 enum class dense_math : std::uint8_t { f32, tf32, bf16 };
 std::string_view to_string(dense_math math);
 dense_math parse_dense_math(std::string_view text);  // errc::usage with the choices otherwise

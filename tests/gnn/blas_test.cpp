@@ -66,8 +66,8 @@ struct matrices {
         if (!(std::abs(is - want) <= unit * (static_cast<double>(of.k) + 4) * size))
           FAIL() << "at " << i << ", " << j << " of " << said() << ": " << is << " where " << want << " was to be";
       }
-      ASSERT_EQ(std::memcmp(got.data() + i * ldc + of.n, c.data() + i * ldc + of.n, (ldc - of.n) * sizeof(T)), 0)
-          << "written between rows, " << said();
+      bool const kept = ldc == of.n || std::memcmp(&got[i * ldc + of.n], &c[i * ldc + of.n], (ldc - of.n) * sizeof(T)) == 0;
+      ASSERT_TRUE(kept) << "written between rows, " << said();
     }
   }
   std::string said() const {
@@ -86,7 +86,8 @@ struct matrices {
     wanted.reserve(of.m * of.n);
     for (std::uint64_t i = 0; i < of.m; ++i)
       for (std::uint64_t j = 0; j < of.n; ++j) {
-        T const *left = a.data() + i * (transpose_a ? 1 : lda), *right = b.data() + j * (transpose_b ? ldb : 1);
+        T const *left = a.data(), *right = b.data();
+        if (of.k > 0) left += i * (transpose_a ? 1 : lda), right += j * (transpose_b ? ldb : 1);
         double sum = 0, size = 0;
         for (std::uint64_t p = 0; p < of.k; ++p, left += a_step, right += b_step) {
           double const term = double{*left} * double{*right};
@@ -141,7 +142,7 @@ TYPED_TEST(dense, cblas_is_right) {
   if (!found.sgemm) GTEST_SKIP() << "needs a BLAS: " << found.about;
   executor x({place_kind::host, 0});
   auto const library = on_host::open_dense(x, found);
-  each_case<TypeParam>(2, [&](matrices<TypeParam> const& at) {
+  each_case<TypeParam>(3, [&](matrices<TypeParam> const& at) {
     std::vector<TypeParam> c = at.c;
     if (at.of.m > 0 && at.of.n > 0) library->run(at.product(c.data()));
     at.expect(c);
@@ -249,7 +250,7 @@ class dense_at : public at_place {
   template <class T>
   void all() {
     executor x(where());
-    if (auto const products = open(x)) each_case<T>(5, [&](matrices<T> const& at) { at.expect(run(x, *products, at)); });
+    if (auto const products = open(x)) each_case<T>(7, [&](matrices<T> const& at) { at.expect(run(x, *products, at)); });
   }
 
  private:
