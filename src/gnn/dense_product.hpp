@@ -10,7 +10,7 @@
 
 namespace garner {
 
-// c (m x n) = alpha * op(a) * op(b) + beta * c, as blas::product says. Without k, or with alpha 0, a and b are not read.
+// c (m x n) = alpha * op(a) * op(b) + beta * c, as blas::product says. A library is asked for no product without m or n.
 template <class T>
 struct dense_product {
   bool transpose_a, transpose_b;
@@ -34,9 +34,9 @@ class dense_library {
 };
 
 // Garner's own, on a thread pool: any sizes, and the same bits for any number of threads (of one machine: where there are fused
-// multiply-adds, they are used).
-void own_product(thread_pool& threads, dense_product<float> const& p);
-void own_product(thread_pool& threads, dense_product<double> const& p);
+// multiply-adds, they are used). `plain`: as on an x86 without AVX2.
+void own_product(thread_pool& threads, dense_product<float> const& p, bool plain = false);
+void own_product(thread_pool& threads, dense_product<double> const& p, bool plain = false);
 
 namespace on_host {
 

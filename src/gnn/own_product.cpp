@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t deep = 256;
 constexpr std::uint64_t block_rows = 96, block_columns = 256;  // packed: 360 KB of floats, which a second-level cache holds
 constexpr std::uint64_t least_rows = 24, least_columns = 64;
-constexpr std::uint64_t alone = 1u << 18;  // multiplications that are done before a second thread has woken
+constexpr std::uint64_t alone = 1u << 20;  // multiplications that are done before a second thread has woken
 
 struct range {
   std::uint64_t first, last;
@@ -125,9 +125,9 @@ template <class T>
 #endif
 
 template <class T>
-auto worker_of_this_processor() {
+auto worker_for([[maybe_unused]] bool plain) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return wide_worker<T>;
+  if (!plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return wide_worker<T>;
 #endif
   return plain_worker<T>;
 }
@@ -141,18 +141,21 @@ void scale(thread_pool& threads, dense_product<T> const& p) {
 }
 
 template <class T>
-void multiply(thread_pool& threads, dense_product<T> const& p) {
+void multiply(thread_pool& threads, dense_product<T> const& p, bool plain) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) {
     scale(threads, p);
     return;
   }
-  static auto const work = worker_of_this_processor<T>();
+  auto const work = worker_for<T>(plain);
   std::uint64_t high = block_rows, wide = block_columns;
   auto const steps = [&] { return blocks_of(p.m, high) * blocks_of(p.n, wide); };
   std::uint64_t const enough = 4 * std::uint64_t{threads.threads()};  // so that all end at nearly the same time
-  while (steps() < enough && high > least_rows) high /= 2;
-  while (steps() < enough && wide > least_columns) wide /= 2;
+  while (steps() < enough && (high > least_rows || wide > least_columns)) {
+    // The nearer to a square, the less is packed for each multiplication.
+    if (wide > least_columns && (wide >= high || high == least_rows)) wide /= 2;
+    else high /= 2;
+  }
   std::uint64_t const a_row = blocks_of(p.n, wide);
   double const multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   threads.run(steps(), multiplications < alone ? steps() : 1, [&](std::uint64_t begin, std::uint64_t end) {
@@ -164,7 +167,7 @@ void multiply(thread_pool& threads, dense_product<T> const& p) {
 }
 }  // namespace
 
-void own_product(thread_pool& threads, dense_product<float> const& p) { multiply(threads, p); }
-void own_product(thread_pool& threads, dense_product<double> const& p) { multiply(threads, p); }
+void own_product(thread_pool& threads, dense_product<float> const& p, bool plain) { multiply(threads, p, plain); }
+void own_product(thread_pool& threads, dense_product<double> const& p, bool plain) { multiply(threads, p, plain); }
 
 }  // namespace garner
