@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t slice_rows = 256;
 
-// A factor of each number: 0, or what makes up for those.
+// A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
 struct keeper {
   std::uint64_t seed, stream;
@@ -23,10 +23,19 @@ struct keeper {
       : seed(d.seed), stream(d.stream), threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
         factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
   GARNER_HD bool any() const { return threshold > 0; }
-  // Four numbers share 64 bits.
-  GARNER_HD Real of(std::uint64_t i) const {
-    auto const bits = static_cast<std::uint32_t>(random_bits(seed, stream, i / 4) >> (i % 4 * 16) & 0xffff);
-    return bits < threshold ? Real{0} : factor;
+  // Calls f(c, factor) for each column of row i; four numbers share 64 bits.
+  template <class Team, class F>
+  GARNER_HD void each(Team const& t, std::uint64_t i, std::uint64_t columns, F f) const {
+    if (!any()) {
+      t.each(indices{0, columns}, [&](std::uint64_t c) { f(c, Real{1}); });
+      return;
+    }
+    std::uint64_t const fours = (columns + 3) / 4;
+    t.each(indices{0, fours}, [&](std::uint64_t q) {
+      std::uint64_t bits = random_bits(seed, stream, i * fours + q);
+      for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16)
+        f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
+    });
   }
 };
 
@@ -40,12 +49,11 @@ struct activate_row {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real* const row = rows.row(i);
-    t.each(indices{0, columns}, [&](std::uint64_t c) {
+    keep.each(t, i, columns, [&](std::uint64_t c, Real by) {
       Real v = row[c];
       if (bias) v += bias[c];
       if (relu && v < 0) v = 0;
-      if (keep.any()) v *= keep.of(i * columns + c);
-      row[c] = v;
+      row[c] = v * by;
     });
   }
 };
@@ -61,10 +69,8 @@ struct activate_row_back {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const out = y.row(i);
     Real* const g = gradient.row(i);
-    t.each(indices{0, columns}, [&](std::uint64_t c) {
-      if (relu) g[c] = out[c] == 0 ? Real{0} : keep.any() ? g[c] * keep.factor : g[c];
-      else if (keep.any()) g[c] *= keep.of(i * columns + c);
-    });
+    if (relu) t.each(indices{0, columns}, [&](std::uint64_t c) { g[c] = out[c] == 0 ? Real{0} : g[c] * keep.factor; });
+    else keep.each(t, i, columns, [&](std::uint64_t c, Real by) { g[c] *= by; });
   }
 };
 
@@ -78,7 +84,7 @@ struct drop_row {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = from.row(i);
     Real* const out = to.row(i);
-    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = keep.any() ? row[c] * keep.of(i * columns + c) : row[c]; });
+    keep.each(t, i, columns, [&](std::uint64_t c, Real by) { out[c] = row[c] * by; });
   }
 };
 
