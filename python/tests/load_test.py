@@ -1,6 +1,7 @@
 """garner.Loader: mini-batches handed over in time, against "sample, then index"; resumed, broken off, interrupted, in ranks."""
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -303,6 +304,10 @@ class Loaders(unittest.TestCase):
                     del b
                 garner.limit_host_memory(1)
                 try:
+                    with self.assertRaises(garner.OutOfMemory) as refused:
+                        garner.generate("kron", 4)
+                    used = int(re.search(r"(\d+) of 1 bytes are in use", str(refused.exception))[1])
+                    garner.limit_host_memory(used + (1 << 16))  # for a buffer that comes late; a large mini-batch takes ten times as much
                     for _ in range(2):
                         with self.assertRaisesRegex(garner.OutOfMemory, r"raise the host budget \(garner\.limit_host_memory\)") as refused:
                             while True:
