@@ -186,6 +186,21 @@ class Loaders(unittest.TestCase):
         with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
             loader.begin(0, [1, 2000])
 
+    def test_times(self):
+        self.assertEqual(self.loader().report()["times"], [])
+        for place in ("host", "simulated"):
+            loader = self.loader(place=place, keep_times=5, window=2)
+            for _ in loader:
+                pass
+            times = loader.report()["times"]
+            self.assertEqual([(t["epoch"], t["index"]) for t in times], [(0, k) for k in range(5)])
+            for k, t in enumerate(times):
+                begin, end = t["gather"]
+                self.assertTrue(0 < begin <= end)
+                self.assertLessEqual(end, t["handed"])
+                self.assertEqual(t["sample"] != (0, 0), k % 2 == 0)
+                self.assertLessEqual(*t["sample"])
+
     # --- processes and signals ---
     def test_ctrl_c(self):
         g = garner.generate("kron", 14)
