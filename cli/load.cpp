@@ -128,23 +128,16 @@ void load_file(run_arguments& a) {
   tiered_options t;
   t.where = where;
   if (where.kind != place_kind::host) t.device_budget = kept;
-  score_result scored;
-  std::vector<float> scores_read;
-  if (kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host) {
-    if (a.score.ends_with(".npy")) {
-      scores_read = read_scores(a.score);
-      if (scores_read.size() != n) fail(errc::input, "{}: {} scores for {} vertices; give each vertex one", a.score, scores_read.size(), n);
-    } else {
-      score_options s = a.scoring();
-      s.by = parse_score(a.score);
-      s.edges = edges;
-      std::vector<std::uint64_t> const ids = g.ids();
-      for (std::int64_t const k : train.positions) s.train.push_back(ids[static_cast<std::size_t>(k)]);
-      scored = scores(g, s);
-      scores_read = std::move(scored.score);
-    }
-    scores_read.resize(rows.rows, 0);  // a table may have more rows than there are vertices
-    t.scores = scores_read;
+  std::vector<float> scored;
+  auto const kept_lists = a.kept_list_bytes(cli::drawn_list_bytes(from, a));
+  bool const by_score = kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host;
+  if (by_score || kept_lists) scored = a.scores_of(g, train, edges);
+  block_options drawing = a.blocks();
+  if (kept_lists) drawing.device_budget = kept_lists, drawing.scores = std::span<float const>(scored).first(n);
+  block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
+  if (by_score) {
+    scored.resize(rows.rows, 0);  // a table may have more rows than there are vertices
+    t.scores = scored;
   }
   tiered_tensor features(table, t);
   row_array label_rows;
@@ -156,7 +149,6 @@ void load_file(run_arguments& a) {
     if (simulated) o.device_budget = 0;
     labels.emplace(label_rows, o);
   }
-  block_sampler sampler(where, g, a.fanouts(), a.blocks(), a.lists());
   std::vector<loaded_table> tables{{&features, 0, false, {}}};
   if (labels) tables.push_back({&*labels, 0, true, {}});
   loader l(sampler, std::move(tables), train.positions, a.loader());
@@ -174,13 +166,15 @@ void load_file(run_arguments& a) {
   out["element"] = to_string(features.kind());
   out["rows"] = features.about();
   out["labels"] = labels ? json(labels->about()) : json(nullptr);
-  out["score"] = t.scores.empty() ? json(nullptr) : json(a.score);
+  out["lists"] = sampler.about();
+  out["score"] = scored.empty() ? json(nullptr) : json(a.score);
   out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
   out["epochs"] = json::array();
   if (!a.json) {
     cli::say_sampling(from, a, *edges, train, l.batches());
+    if (kept_lists) cli::say("lists   {}\n", sampler.about());
     cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
     cli::say("loader  way {}, window {}, {} ahead{}{}\n", a.way, a.window, a.ahead,
@@ -249,7 +243,9 @@ void load_file(run_arguments& a) {
 void add_load(cli::program& p) {
   auto const a = std::make_shared<run_arguments>();
   cli::verb& v = p.add("load", "a dry training: mini-batches with their rows handed out, nothing learned, each stage timed");
-  a->add_sampling(v);
+  a->add_sampling(v,
+                  "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with "
+                  "--budget or --keep-lists");
   a->add_rows(v);
   a->add_loader(v);
   v.add("--compute-ms", a->compute_ms);

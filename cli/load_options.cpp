@@ -1,8 +1,5 @@
 #include "load_options.hpp"
 
-#include <cmath>
-#include <cstdlib>
-
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "memory/budget.hpp"
@@ -14,8 +11,6 @@ void load_arguments::add_rows(verb& v) {
   v.add("--width", width);
   v.add("--labels", labels);
   v.add("--budget", budget);
-  v.add("--score", score,
-        "of rows kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget");
 }
 void load_arguments::add_loader(verb& v) {
   v.add("--way", way);
@@ -38,12 +33,7 @@ garner::loader_options load_arguments::loader() const {
 
 std::optional<std::uint64_t> load_arguments::budget_bytes(std::uint64_t table_bytes) const {
   if (budget.empty()) return std::nullopt;
-  if (!budget.ends_with('%')) return parse_bytes(budget);
-  char* end = nullptr;
-  double const share = std::strtod(budget.c_str(), &end) / 100;
-  if (end != budget.c_str() + budget.size() - 1 || !(share >= 0 && share <= 1))
-    fail(errc::usage, "--budget {}: say bytes, as 8GiB, or a share of the rows from 0% to 100%", budget);
-  return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(table_bytes)));
+  return bytes_or_share("--budget", "rows", budget, table_bytes);
 }
 
 void load_arguments::check() const {
@@ -54,7 +44,6 @@ void load_arguments::check() const {
   if (features.empty() && !width) fail(errc::usage, "which rows? Name a table with --features FILE.npy, or make one with --width N");
   if (width && (*width < 1 || *width > 1u << 24)) fail(errc::usage, "--width {}: say 1 to 16,777,216 elements", *width);
   budget_bytes(1);
-  if (!score.ends_with(".npy")) parse_score(score);
 }
 
 table_size size_of(std::string const& file) {

@@ -9,7 +9,7 @@
 namespace garner::cli {
 
 struct load_arguments : loading_arguments {
-  std::string features, labels, budget, score = "expected", way = "automatic", window_bytes;
+  std::string features, labels, budget, way = "automatic", window_bytes;
   std::optional<std::uint64_t> width;
   std::uint32_t window = 8, ahead = 2, multiprocessors = 16;
 

@@ -9,13 +9,16 @@
 #include "core/random.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
+#include "load/plan.hpp"
+#include "memory/budget.hpp"
 #include "sample/lists.hpp"
+#include "traverse/plan.hpp"
 
 namespace garner::cli {
 
 loading_arguments::loading_arguments() { fanout = "15,10,5", rule = "last", train = "", batch = 1024; }
 
-void loading_arguments::add_sampling(verb& v) {
+void loading_arguments::add_sampling(verb& v, char const* scored) {
   add_file(v);
   v.add("--fanout", fanout, "neighbours drawn a vertex, a hop each; -1: all of them");
   v.add("--fanouts", fanout).in(option_group::hidden);
@@ -28,6 +31,8 @@ void loading_arguments::add_sampling(verb& v) {
   v.add("--disjoint", disjoint);
   v.add("--weighted", weighted);
   v.add("--edge-ids", edge_ids);
+  v.add("--keep-lists", keep_lists);
+  v.add("--score", score, scored);
   v.add("--seed", seed, "of training vertices, order and samples");
 }
 void loading_arguments::add_run(verb& v) {
@@ -61,7 +66,26 @@ block_options loading_arguments::blocks() const {
   o.access = how();
   return o;
 }
-score_options loading_arguments::scoring() const {
+std::uint64_t loading_arguments::kept_list_bytes(std::uint64_t all) const {
+  std::uint64_t const said = keep_lists.empty() ? 0 : bytes_or_share("--keep-lists", "lists", keep_lists, all);
+  return where().kind == place_kind::host ? 0 : std::min(all, said);
+}
+std::uint64_t bytes_or_share(char const* option, char const* what, std::string const& text, std::uint64_t of) {
+  if (!text.ends_with('%')) return parse_bytes(text);
+  char* end = nullptr;
+  double const share = std::strtod(text.c_str(), &end) / 100;
+  if (end != text.c_str() + text.size() - 1 || !(share >= 0 && share <= 1))
+    fail(errc::usage, "{} {}: say bytes, as 8GiB, or a share of the {} from 0% to 100%", option, text, what);
+  return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(of)));
+}
+std::vector<float> loading_arguments::scores_of(graph_handle const& g, training_vertices const& train,
+                                                std::optional<garner::tier> edges) const {
+  std::uint64_t const n = g.info().vertices;
+  if (score.ends_with(".npy")) {
+    std::vector<float> given = read_scores(score);
+    if (given.size() != n) fail(errc::input, "{}: {} scores for {} vertices; give each vertex one", score, given.size(), n);
+    return given;
+  }
   score_options o;
   o.where = where();
   o.access = how();
@@ -71,13 +95,19 @@ score_options loading_arguments::scoring() const {
   o.sampling.rule = parse_hop_rule(rule);
   o.sampling.batch = batch;
   o.sampling.seed = seed;
-  return o;
+  o.by = parse_score(score);
+  o.edges = edges;
+  std::vector<std::uint64_t> const ids = g.ids();
+  for (std::int64_t const k : train.positions) o.train.push_back(ids[static_cast<std::size_t>(k)]);
+  return scores(g, o).score;
 }
 void loading_arguments::check() const {
   fanouts();
   lists();
   blocks();
   require_in_place(how());
+  kept_list_bytes(1);
+  if (!score.ends_with(".npy")) parse_score(score);
   if (batch < 1 || batch > 1u << 24) fail(errc::usage, "--batch {}: say 1 to 16,777,216 training vertices", batch);
   if (epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
   if (batches && *batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
@@ -85,12 +115,20 @@ void loading_arguments::check() const {
   else check_training(train);
 }
 
+std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const& a) {
+  graph_info const& info = from.info();
+  stored const kept = stored_in(from.header());
+  return target_bytes(info, kept, a.lists() == list_side::in && info.directed) + (a.weighted ? weight_bytes(info, kept) : 0);
+}
+
 graph_handle loading_arguments::load_lists(graph_source& from, std::optional<garner::tier>& chosen, std::uint64_t near_bytes,
                                            std::uint64_t host_bytes) const {
   if (weighted && from.info().weights == weight_kind::none)
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", file);
   if (lists() == list_side::in) from.want_in_lists();
-  return load(from, chosen, lists() == list_side::in, near_bytes, {weighted, host_bytes});
+  std::uint64_t const keeps = kept_list_bytes(drawn_list_bytes(from, *this));
+  return load(from, chosen, lists() == list_side::in, near_bytes,
+              {weighted, host_bytes, keeps ? keeps + kept_list_places(from.info(), weighted) : 0});
 }
 
 std::uint64_t share_of(std::string const& text, std::uint64_t of) {

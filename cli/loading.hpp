@@ -12,21 +12,28 @@
 
 namespace garner::cli {
 
+struct training_vertices;
+
 struct loading_arguments : sample_arguments {
-  std::string share = "1%", side = "in";
+  static constexpr char const* lists_scored =
+      "of lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --keep-lists";
+  std::string share = "1%", side = "in", keep_lists, score = "expected";
   std::uint64_t epochs = 1;
   std::optional<std::uint64_t> batches;
   bool replace = false, disjoint = false, weighted = false, edge_ids = false, verify = false;
 
   loading_arguments();
-  void add_sampling(verb& v);  // FILE, how it samples, the training vertices
-  void add_run(verb& v);       // --epochs, --batches, --verify
+  // FILE, how it samples, the training vertices; `scored`: what --score says.
+  void add_sampling(verb& v, char const* scored = lists_scored);
+  void add_run(verb& v);  // --epochs, --batches, --verify
 
   std::vector<std::int64_t> fanouts() const;  // -1: all; errc::usage where it is none
   list_side lists() const;
   block_options blocks() const;
-  score_options scoring() const;  // as far as sampling says
-  void check() const;             // what can be refused before there is a graph
+  std::uint64_t kept_list_bytes(std::uint64_t all) const;  // of so many bytes of lists, where they lie far; errc::usage
+  // By --score, in the order of ids().
+  std::vector<float> scores_of(graph_handle const& g, training_vertices const& train, std::optional<garner::tier> edges) const;
+  void check() const;  // what can be refused before there is a graph
   // errc::memory before anything is taken; in-lists are made where they are asked for and there are none.
   graph_handle load_lists(graph_source& from, std::optional<garner::tier>& edges, std::uint64_t near_bytes, std::uint64_t host_bytes) const;
 };
@@ -38,6 +45,9 @@ struct training_vertices {
 };
 training_vertices training_of(graph_handle const& g, loading_arguments const& a);
 std::uint64_t share_of(std::string const& text, std::uint64_t of);  // of --share; errc::usage
+// "8GiB" or "10%", of so many bytes of `what`; errc::usage.
+std::uint64_t bytes_or_share(char const* option, char const* what, std::string const& text, std::uint64_t of);
+std::uint64_t drawn_list_bytes(graph_source const& from, loading_arguments const& a);  // of the lists that are drawn from
 
 // Lines and keys that both verbs begin with.
 void say_sampling(graph_source const& from, loading_arguments const& a, garner::tier edges, training_vertices const& t,

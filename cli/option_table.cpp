@@ -143,6 +143,8 @@ constexpr option_row table[] = {
     {"--width", "N", basic, "without --features: a table of rows of so many f32, made in memory"},
     {"--labels", "FILE", basic, "a table (.npy) of which each mini-batch gets the rows of its training vertices"},
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
+    {"--keep-lists", "BYTES", basic,
+     "of lists that lie far those that are read most by --score are kept near, as 8GiB, or a share of all, as 10% (default: none)"},
     {"--way", "WAY", basic,
      "how rows come: window (far rows of several mini-batches once), tiered, zero_copy (unordered), staged (by the host), automatic"},
     {"--window", "N", basic, "mini-batches whose far rows are fetched together, 1 to 64"},

@@ -30,6 +30,8 @@ void plan_load_arguments::add(verb& v) {
   v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
   v.add("--width", width, "load: rows of so many f32");
   v.add("--budget", budget, "load: rows kept near, as 8GiB, or a share of all, as 10% (default: none)");
+  v.add("--keep-lists", keep_lists,
+        "load: of far lists those that are read most are kept near, as 8GiB, or a share of all (default: none)");
   v.add("--way", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
   v.add("--window", window, "load: mini-batches whose far rows are fetched together (default: 8)");
   v.add("--ahead", ahead, "load: mini-batches that are ready before they are asked for (default: 2)");
@@ -42,7 +44,8 @@ void plan_load_arguments::require_unset(std::string const& job) const {
   refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
   refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"), refuse(weighted, "--weighted");
   refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
-  refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"), refuse(ahead.has_value(), "--ahead");
+  refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
+      refuse(ahead.has_value(), "--ahead");
   refuse(window_bytes.has_value(), "--window-bytes");
 }
 
@@ -59,6 +62,7 @@ load_question question_of(load_arguments const& a, graph_source const& from, tab
   q.loader = a.loader();
   if (where.kind != place_kind::host && rows.row_bytes)
     q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
+  q.list_bytes = drawn_list_bytes(from, a), q.lists_kept = a.kept_list_bytes(q.list_bytes);
   buffer<std::uint64_t> const known = from.offsets(a.lists() == list_side::in && from.info().directed, !a.no_check);
   if (!known.empty()) q.degrees = degree_classes(known.data(), from.info().vertices);
   return q;
@@ -78,7 +82,7 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
     if (said) to = static_cast<std::remove_reference_t<decltype(to)>>(*said);
   };
   take(a.fanout, p.fanout), take(a.share, p.share), take(a.rule, p.rule), take(a.side, p.side), take(a.budget, p.budget),
-      take(a.way, p.way);
+      take(a.keep_lists, p.keep_lists), take(a.way, p.way);
   take(a.features, p.features), take(a.window_bytes, p.window_bytes), take(a.batch, p.batch);
   if (p.window && *p.window <= 64) a.window = static_cast<std::uint32_t>(*p.window);
   else if (p.window) a.window = 65;  // refused below
@@ -145,6 +149,7 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
            {"batch", a.batch},
            {"row_bytes", rows.row_bytes},
            {"rows_kept", q.rows_kept},
+           {"lists_kept", q.lists_far ? q.lists_kept : 0},
            {"way", a.way},
            {"window", a.window},
            {"from_offsets", !q.degrees.empty()},

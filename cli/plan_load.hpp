@@ -12,7 +12,7 @@ namespace garner::cli {
 
 // What `garner load` is told too; unset: its default.
 struct plan_load_arguments {
-  std::optional<std::string> fanout, share, rule, side, features, budget, way, window_bytes;
+  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes;
   std::optional<std::uint64_t> batch, width, window, ahead;
   bool disjoint = false, weighted = false;
 

@@ -43,7 +43,13 @@ void sample_file(cli::loading_arguments& a) {
   cli::training_vertices const train = cli::training_of(g, a);
   std::uint64_t const seeds = train.positions.size(), batches = (seeds + a.batch - 1) / a.batch;
   block_options const options = a.blocks();
-  block_sampler sampler(where, g, a.fanouts(), options, a.lists());
+  block_options drawing = options;
+  std::vector<float> scored;
+  if (std::uint64_t const kept = a.kept_list_bytes(cli::drawn_list_bytes(from, a))) {
+    scored = a.scores_of(g, train, edges);
+    drawing.device_budget = kept, drawing.scores = scored;
+  }
+  block_sampler sampler(where, g, a.fanouts(), drawing, a.lists());
   executor x(where);
   std::optional<bench::batch_check> check;
   if (a.verify) check.emplace(g, a.lists(), a.fanouts(), options);
@@ -54,6 +60,7 @@ void sample_file(cli::loading_arguments& a) {
   bool const simulated = where.kind == place_kind::simulated;
   if (!a.json) {
     cli::say_sampling(from, a, *edges, train, batches);
+    if (drawing.device_budget) cli::say("lists   {}\n", sampler.about());
     cli::say("{:>6} {:>12} {:>14} {:>14} {:>10} {:>10}{}\n", "epoch", "mini-batches", "vertices each", "edges each", "ms mean", "ms median",
              simulated ? "    link bytes each" : "");
     cli::flush_out();
@@ -109,6 +116,8 @@ void sample_file(cli::loading_arguments& a) {
   for (double const ms : timed) mean += ms / static_cast<double>(timed.size());
   if (a.json) {
     json out = cli::sampling_json(from, a, *edges, train, batches);
+    out["lists"] = sampler.about();
+    out["score"] = scored.empty() ? json(nullptr) : json(a.score);
     out["batches"] = all;
     out["verified"] = a.verify ? json(all) : json(nullptr);
     out["sampler_bytes"] = sampler.bytes();

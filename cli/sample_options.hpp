@@ -32,9 +32,10 @@ struct sample_arguments {
   struct more {
     bool weights = false;
     std::uint64_t host_bytes = 0;  // taken beside the graph too, in host memory
+    std::uint64_t kept_lists = 0;  // near, where the lists lie far
   };
   graph_handle load(graph_source& from, std::optional<garner::tier>& edges, bool in_lists, std::uint64_t state,
-                    more const& also = {false, 0}) const;
+                    more const& also = {false, 0, 0}) const;
 };
 
 // Before a graph is loaded: whether it is a share, or a file that can be read.

@@ -35,15 +35,18 @@ struct block_options {
   bool induced = false;                   // then, instead of what was drawn, all edges among the vertices that were
   access_mode access = access_mode::aligned;
   std::optional<tier> lists;  // where the lists lie; unset: where they are
-  // Bytes of far lists that are kept near a device: the first ones, which are those that are read most where the graph is ordered by degree
-  // or score (reorder_graph). Unset: none.
+  // Bytes of far lists that are kept near a device. Unset: none. They are those that are read most by `scores`, as scores() gives them: how
+  // often each vertex draws; one each, in the order of ids() (of several types: sampled_type's). Telling where a list is takes 8 bytes a
+  // vertex besides. Without scores: the first lists, which is right where the graph is ordered by degree or score (reorder_graph).
   std::optional<std::uint64_t> device_budget;
+  std::span<float const> scores = {};
 };
 
 // A type of vertices, and a relation between two: its lists belong to vertices of type `to` and hold vertices of type `from`.
 struct sampled_type {
   std::uint64_t vertices = 0;
   std::span<std::int64_t const> times = {};  // one a vertex; empty: none
+  std::span<float const> scores = {};        // as block_options::scores; read while the sampler is made
 };
 struct sampled_relation {
   graph_handle const* lists = nullptr;
@@ -128,7 +131,7 @@ class block_sampler {
   place where() const;
   std::uint64_t vertices(std::uint32_t type) const;
   std::uint64_t bytes() const;  // near memory of its own, now
-  std::string about() const;    // one line: where the lists lie
+  std::string about() const;    // one line: where the lists lie, and which are kept near
   traffic take_traffic();       // simulated: since the last call
 
   struct parts;

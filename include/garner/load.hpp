@@ -139,8 +139,10 @@ class loader {
   void begin(std::uint64_t epoch, own_epoch of);
   void stop();  // no thread is left, and the sampler is free, until next() goes on where it stopped
   // The next mini-batch of the epoch, or none at its end (the next call begins the epoch after it). Rows are there when `stream` has come
-  // so far; empty: when the call returns. Throws what went wrong, after all mini-batches before it; the loader then begins where it
-  // stopped.
+  // so far; empty: when the call returns. Throws what went wrong (with one of those that are drawn together: with the first of them), after
+  // all mini-batches before it; no thread is left then, and the next call begins where this one stopped. errc::memory: with the very
+  // mini-batch, once there is room. errc::device names a rank that held rows of a table and has ended; a mini-batch on a stream whose rows
+  // were still on their way is told of by the call after it.
   std::optional<mini_batch> next(stream_ref stream = {});
   load_state state() const;
   void resume(load_state const& state);  // errc::input where it is of another loader

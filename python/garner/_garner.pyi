@@ -1010,7 +1010,7 @@ class BlockSampler:
     Source: GraphSAGE, NeurIPS 2017.
     """
 
-    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None) -> None:
+    def __init__(self, graph: Graph, fanouts: Sequence[int], *, side: str = 'in', times: object = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> None:
         """
         fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all
         side: 'in' draws from those that lead to a vertex (of an undirected graph both are the same), 'out' from those that it leads to
@@ -1021,12 +1021,13 @@ class BlockSampler:
         disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
-        device_budget: bytes of lists kept on the device, those that are read most, as "1GiB"
+        device_budget: bytes of far lists kept on the device, as "1GiB": those that are read most by scores (shape (vertices,), as
+        garner.scores gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score
         Errors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.
         """
 
     @staticmethod
-    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None) -> BlockSampler:
+    def of_relations(vertices: Sequence[int], relations: Sequence[Relation], *, times: Sequence[object] | None = None, seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None) -> BlockSampler:
         """
         Of several types of vertices: how many there are of each, and the relations between them, as garner.Relation.
         times: an array, or None, a type. Else as of one graph.
@@ -1061,7 +1062,7 @@ class BlockSampler:
         """near memory of its own, now"""
 
     def about(self) -> str:
-        """One line: where the lists lie."""
+        """One line: where the lists lie, and which are kept near."""
 
 def draw_negatives(sources: object, source_vertices: int, target_vertices: int, *, number: int = 0, kind: str = 'binary', amount: float = 1, never_positive: bool = False, seed: int = 1, graph: Graph | None = None) -> Any:
     """
@@ -1069,6 +1070,11 @@ def draw_negatives(sources: object, source_vertices: int, target_vertices: int, 
     kind: 'binary': (sources, targets), amount an edge, of all together, rounded up; 'triplet': targets, amount a source, source by
     source. never_positive: none is an edge of graph. number, seed: as of BlockSampler.
     Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
+    """
+
+def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]:
+    """
+    Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).
     """
 
 class MiniBatch:
@@ -1129,7 +1135,7 @@ class Loader:
     While it works nobody else can draw from its sampler.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
         samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
@@ -1138,6 +1144,7 @@ class Loader:
         ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in
         window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.
         way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.
+        keep_times: of so many mini-batches report() tells when each stage ran.
         rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
         WORLD_SIZE), else 0 of 1.
         Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.
@@ -1183,7 +1190,8 @@ class Loader:
     def report(self) -> dict[str, Any]:
         """
         Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who waited
-        for whom, rows by tier, those of the window, bytes that crossed the link.
+        for whom, rows by tier, those of the window, bytes that crossed the link. times: of the first keep_times mini-batches when each
+        stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.
         """
 
     @property

@@ -100,24 +100,28 @@ class Loader:
     _ahead: _garner.Loader | None = None
 
     def __init__(self, make_sampler: Callable[[], BlockSampler], seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool, seed: int | None,
-                 seed_times: torch.Tensor | None) -> None:
+                 seed_times: torch.Tensor | None, rank: int, ranks: int) -> None:
         self._make_sampler = make_sampler
         self.sampler, self.seeds, self.x, self.y = make_sampler(), seeds, x, y
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
+        self.rank, self.ranks = rank, ranks
 
     def __len__(self) -> int:
-        whole, rest = divmod(self.seeds.numel(), self.batch_size)
+        whole, rest = divmod(-(-self.seeds.numel() // self.ranks), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[MiniBatch]:
-        seed = drawn_seed() if self.seed is None else mixed(self.seed, self.epoch)
+        shared = 0 if self.ranks > 1 else None  # all ranks must shuffle alike, and torch's generators need not be
+        known = shared if self.seed is None else self.seed
+        seed = drawn_seed() if known is None else mixed(known, self.epoch)
         self.epoch += 1
         return self._epoch(seed)
 
     def _epoch(self, seed: int) -> Iterator[MiniBatch]:
         count = self.seeds.numel()
         order = torch.randperm(count, generator=torch.Generator().manual_seed(seed)) if self.shuffle else torch.arange(count)
+        order = order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
         ahead, self._ahead = self._ahead or self._made_ahead(), None  # whoever iterates at the same time has one of his own
         if ahead is None:
             for number in range(len(self)):
@@ -169,7 +173,8 @@ class Loader:
 
 
 def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
-           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, place: Any = None, **options: Any) -> Loader:
+           drop_last: bool = False, seed: int | None = None, seed_times: Any = None, place: Any = None, rank: int | None = None, ranks: int | None = None,
+           **options: Any) -> Loader:
     """Mini-batches of a graph and tables, for a loop of plain torch.
 
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=garner.tiered(features), y=labels, shuffle=True):
@@ -177,9 +182,12 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
 
     seeds: positions of vertices among graph.ids() (of a graph without gaps its ids), or a bool each vertex; None: all.
     x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered. x comes of all vertices of a mini-batch, y of the seeds.
-    seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins.
+    seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
+    with several ranks: 0, since all of them must shuffle alike.
+    rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
+    the environment (RANK, WORLD_SIZE), else 0 of 1.
     seed_times: shape (seeds,), for temporal=. place: that samples: None: the device of a table that lies on one, else 'host'.
-    options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget ...
+    options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...
     Result: Loader, which yields MiniBatch. Errors: UsageError, IdError for a seed that is no vertex.
     """
     if not isinstance(graph, Graph):
@@ -209,10 +217,15 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         seed_times = torch.as_tensor(seed_times).cpu().to(torch.int64)
         if tuple(seed_times.shape) != tuple(chosen.shape):
             raise UsageError(f"seed_times: of shape {tuple(seed_times.shape)} for {chosen.numel()} seeds; give each one")
+    rank, ranks = _garner.ranks_said(rank, ranks)
+    if not 0 <= rank < ranks:
+        raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
+    if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
+        raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
     if place is None:
         place = "host"
         if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
             place = str(x.device)
             graph.to(place)  # where the rows are gathered; no change where it can be read there
     hops = list(fanouts)
-    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times)
+    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks)

@@ -111,7 +111,7 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 #define SAMPLER_OPTIONS                                                                                                        \
   "seed: int = 1, rule: str = 'last', replace: bool = False, disjoint: bool = False, weighted: bool = False, temporal: str | " \
   "None = None, edges: bool = True, edge_ids: bool = False, induced: bool = False, place: object = 'host', access: str = "     \
-  "'aligned', lists: str | None = None, device_budget: int | str | None = None"
+  "'aligned', lists: str | None = None, device_budget: int | str | None = None, scores: object = None"
 #define SAMPLER_OPTIONS_TOLD                                                                                                            \
   "seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads\n"   \
   "and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)\n"                    \
@@ -120,7 +120,8 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
   "edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges " \
   "among what was drawn\n"                                                                                                              \
   "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"              \
-  "device_budget: bytes of lists kept on the device, those that are read most, as \"1GiB\""
+  "device_budget: bytes of far lists kept on the device, as \"1GiB\": those that are read most by scores (shape (vertices,), as\n"      \
+  "garner.scores gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score"
 
 }  // namespace
 
@@ -226,13 +227,16 @@ void add_blocks(nb::module_& m) {
             given.take("place", where);
             given.take("side", side);
             given.take("times", times);
+            nb::object scores = nb::none();
+            given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
+            array scored;
             auto made = std::make_unique<py_sampler>();
             py_relation r = relation(g, std::move(fanouts), 0, 0, side, nb::none());
             made->graphs.push_back(r.graph);
             made->times.push_back(int64s_of(times, "times", {}));
-            std::vector<sampled_type> const types{{r.graph->info().vertices, made->times[0].seen}};
+            std::vector<sampled_type> const types{{r.graph->info().vertices, made->times[0].seen, floats(scores, "scores", scored)}};
             remember(*made, where, types, {r.made}, o);
             new (self) py_sampler(std::move(*made));
           },
@@ -252,15 +256,21 @@ void add_blocks(nb::module_& m) {
             nb::object times = nb::none();
             given.take("place", where);
             given.take("times", times);
+            nb::object scores = nb::none();
+            given.take("scores", scores);
             block_options const o = options_of(given);
             given.done();
             auto made = std::make_unique<py_sampler>();
             std::vector<sampled_type> types;
+            std::vector<array> scored(vertices.size());
+            if (!scores.is_none() && nb::len(scores) != vertices.size())
+              refuse(errc::usage, "scores: give one array (or None) for each of the " + std::to_string(vertices.size()) + " types");
             if (!times.is_none() && nb::len(times) != vertices.size())
               refuse(errc::usage, "times: give one array (or None) for each of the " + std::to_string(vertices.size()) + " types");
             for (std::size_t k = 0; k < vertices.size(); ++k) {
               made->times.push_back(times.is_none() ? int64s{} : int64s_of(nb::object(times[k]), "times", {}));
-              types.push_back({vertices[k], made->times.back().seen});
+              types.push_back({vertices[k], made->times.back().seen,
+                               scores.is_none() ? std::span<float const>{} : floats(nb::object(scores[k]), "scores", scored[k])});
             }
             std::vector<sampled_relation> all;
             for (nb::handle one : relations) {
@@ -319,7 +329,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "nbytes", [](py_sampler const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
       .def(
-          "about", [](py_sampler const& s) { return s.sampler->about(); }, "One line: where the lists lie.");
+          "about", [](py_sampler const& s) { return s.sampler->about(); }, "One line: where the lists lie, and which are kept near.");
 
   m.def(
       "draw_negatives",

@@ -3,10 +3,13 @@
 #include "garner/load.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <unistd.h>
 
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "blocks.hpp"
 #include "features.hpp"
@@ -132,6 +135,14 @@ nb::dlpack::dtype type_as(element e) {
                             : nb::dlpack::dtype{static_cast<std::uint8_t>(code::Float), 32, 1};
 }
 
+// Which of how many: as it is said, else as torchrun's environment has it, else 0 of 1.
+std::pair<std::uint32_t, std::uint32_t> ranks_said(std::optional<std::uint32_t> rank, std::optional<std::uint32_t> ranks) {
+  if (!rank && !ranks) rank = from_environment("RANK"), ranks = from_environment("WORLD_SIZE");
+  if (rank.has_value() != ranks.has_value())
+    refuse(errc::usage, std::string(rank ? "rank is said and ranks" : "ranks is said and rank") + " is not; say both, or none of them");
+  return {rank.value_or(0), ranks.value_or(1)};
+}
+
 void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tables, nb::object labels, nb::kwargs options) {
   loader_options o;
   std::string way = "automatic";
@@ -151,15 +162,13 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
   o.way = parse_load_way(way);
   given.take_bytes("window_bytes", o.window_bytes);
   given.take("multiprocessors", o.multiprocessors);
+  given.take("keep_times", o.keep_times);
   given.take("rank", rank);
   given.take("ranks", ranks);
   given.take("times", times);
   given.choose("dtype", to, conversions);
   given.done();
-  if (!rank && !ranks) rank = from_environment("RANK"), ranks = from_environment("WORLD_SIZE");
-  if (rank.has_value() != ranks.has_value())
-    refuse(errc::usage, std::string(rank ? "rank is said and ranks" : "ranks is said and rank") + " is not; say both, or none of them");
-  o.rank = rank.value_or(0), o.ranks = ranks.value_or(1);
+  std::tie(o.rank, o.ranks) = ranks_said(rank, ranks);
 
   if (!nb::isinstance<py_sampler>(sampler))
     throw nb::type_error(
@@ -223,6 +232,16 @@ nb::dict told_of(load_report const& r) {
   d["ms"] = r.ms, d["sample_ms"] = r.sample_ms, d["fetch_ms"] = r.fetch_ms, d["gather_ms"] = r.gather_ms;
   d["loader_waited_ms"] = r.loader_waited_ms, d["caller_waited_ms"] = r.caller_waited_ms;
   d["rows"] = by_tier(r.rows);
+  nb::list times;
+  for (batch_times const& t : r.times) {
+    nb::dict one;
+    one["epoch"] = t.epoch, one["index"] = t.index;
+    for (auto const& [name, stage] : {std::pair{"sample", &t.sample}, std::pair{"fetch", &t.fetch}, std::pair{"gather", &t.gather}})
+      one[name] = nb::make_tuple(stage->begin, stage->end);
+    one["handed"] = t.handed;
+    times.append(one);
+  }
+  d["times"] = times;
   d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes;
   return d;
 }
@@ -246,6 +265,10 @@ nb::object rows_of(nb::object self, std::size_t k) {
 }  // namespace
 
 void add_load(nb::module_& m) {
+  m.def("ranks_said", &ranks_said, nb::arg("rank").none(), nb::arg("ranks").none(),
+        nb::sig("def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]"),
+        "Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).");
+
   nb::class_<py_mini_batch>(m, "MiniBatch",
                             "What garner.Loader hands over. Its buffers go back to the loader when it and all arrays of it are gone.")
       .def_prop_ro("epoch", [](py_mini_batch const& b) { return b.made.epoch(); })
@@ -318,7 +341,8 @@ void add_load(nb::module_& m) {
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
                   "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, "
-                  "multiprocessors: int = 16, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = "
+                  "multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = "
+                  "None, dtype: str | None = "
                   "None) -> None"),
           "seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered "
           "where the "
@@ -329,6 +353,7 @@ void add_load(nb::module_& m) {
           "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in\n"
           "window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.\n"
           "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.\n"
+          "keep_times: of so many mini-batches report() tells when each stage ran.\n"
           "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
           "WORLD_SIZE), else 0 of 1.\n"
           "Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.")
@@ -379,7 +404,9 @@ void add_load(nb::module_& m) {
           nb::sig("def report(self) -> dict[str, typing.Any]"),
           "Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who "
           "waited\n"
-          "for whom, rows by tier, those of the window, bytes that crossed the link.")
+          "for whom, rows by tier, those of the window, bytes that crossed the link. times: of the first keep_times mini-batches when "
+          "each\n"
+          "stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.")
       .def_prop_ro(
           "nbytes", [](py_loader& l) { return l.here().bytes(); }, "near memory, now, with what the sampler takes")
       .def("__repr__", [](py_loader& l) {

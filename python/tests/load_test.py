@@ -1,6 +1,7 @@
 """garner.Loader: mini-batches handed over in time, against "sample, then index"; resumed, broken off, interrupted, in ranks."""
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -185,6 +186,21 @@ class Loaders(unittest.TestCase):
         with self.assertRaisesRegex(garner.IdError, "seed 2000 at position 1"):
             loader.begin(0, [1, 2000])
 
+    def test_times(self):
+        self.assertEqual(self.loader().report()["times"], [])
+        for place in ("host", "simulated"):
+            loader = self.loader(place=place, keep_times=5, window=2)
+            for _ in loader:
+                pass
+            times = loader.report()["times"]
+            self.assertEqual([(t["epoch"], t["index"]) for t in times], [(0, k) for k in range(5)])
+            for k, t in enumerate(times):
+                begin, end = t["gather"]
+                self.assertTrue(0 < begin <= end)
+                self.assertLessEqual(end, t["handed"])
+                self.assertEqual(t["sample"] != (0, 0), k % 2 == 0)
+                self.assertLessEqual(*t["sample"])
+
     # --- processes and signals ---
     def test_ctrl_c(self):
         g = garner.generate("kron", 14)
@@ -226,6 +242,98 @@ class Loaders(unittest.TestCase):
         self.assertEqual((len(loader), len(said)), (3, 8))
         with mock.patch.dict(os.environ, {"RANK": "one", "WORLD_SIZE": "3"}), self.assertRaisesRegex(garner.UsageError, "RANK='one'"):
             self.loader()
+
+    def ranks(self, count, program, name):
+        """Processes of one training, as torchrun starts them. Each prints a line a mini-batch, for ever, or the error."""
+        begun = """
+            import os, sys, garner, numpy as np
+            rank, name = int(os.environ["RANK"]), sys.argv[1]
+            g, rows = garner.generate("kron", 10), np.random.default_rng(1).random((1024, 6), np.float32)
+        """
+        takes = """
+            loader = garner.Loader(garner.BlockSampler(g, [4, 3], place=place), np.arange(1000), [table], batch=20)
+            try:
+                while True:
+                    for b in loader:
+                        assert (b.rows(0) == rows[b.of_type(0).ids]).all()
+                        print(b.epoch, b.index, flush=True)
+            except garner.Error as e:
+                print(type(e).__name__, e)
+        """
+        program = "".join(textwrap.dedent(part) for part in (begun, program, takes))
+        all_ = [subprocess.Popen([sys.executable, "-c", program, name], stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "RANK": str(k), "WORLD_SIZE": str(count)}) for k in range(count)]
+        for process in all_:
+            self.addCleanup(process.stdout.close)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+        return all_
+
+    def test_a_rank_that_is_killed_is_named_by_those_that_read_its_rows(self):
+        name = f"test-{os.getpid()}-ranks"
+        ranks = self.ranks(3, """
+            place = f"simulated:{rank}"
+            table = garner.tiered(rows, device=place, device_budget=0, peers=[0, 1, 2], peer_budget=100 * rows[0].nbytes, group=name)
+            assert table.tiers[1] == 300
+        """, name)
+        for process in ranks:
+            self.assertEqual(process.stdout.readline(), "0 0\n")
+        ranks[1].kill()
+        for process in ranks[0], ranks[2]:
+            said, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(said.splitlines()[-1], f"DeviceError member 1 of the group '{name}' (process {ranks[1].pid}) has ended, and its part with it; "
+                             "make the table anew in all processes")
+
+    def test_ranks_that_share_a_table_alone_outlive_one_that_is_killed(self):
+        name = f"test-{os.getpid()}-alone"
+        table = garner.shared(name, self.rows)
+        ranks = self.ranks(2, "place, table = 'host', garner.tiered(garner.shared(name), device='host')", name)
+        for process in ranks:
+            self.assertEqual(process.stdout.readline(), "0 0\n")
+        ranks[1].kill()
+        ranks[1].wait()
+        for line in ranks[0].stdout:  # two epochs more
+            if line == "3 0\n":
+                break
+        self.assertIsNone(ranks[0].poll())
+        del table
+
+    def test_memory_that_runs_out(self):
+        edges = [(v, k) for v in range(700) for k in range(1 if v < 600 else 300)]
+        g = garner.build(*np.array(edges).T, vertices=1024)
+        for place in ("host", "simulated"):
+            with self.subTest(place=place):
+                def loader():
+                    table = garner.tiered(self.rows, device=place, **({} if place == "host" else {"device_budget": 0}))
+                    return garner.Loader(garner.BlockSampler(g, [-1], side="out", place=place), np.arange(700), [table], batch=25, shuffle=False, window=4)
+
+                def said(b):
+                    return b.index, b.of_type(0).ids.tolist(), b.rows(0).tolist()
+
+                whole, one, got = [said(b) for b in loader()], loader(), []
+                for _ in range(12):
+                    b = one.next()
+                    time.sleep(0.005)  # the loader comes to have all the buffers that it can need
+                    got.append(said(b))
+                    del b
+                garner.limit_host_memory(1)
+                try:
+                    with self.assertRaises(garner.OutOfMemory) as refused:
+                        garner.generate("kron", 4)
+                    used = int(re.search(r"(\d+) of 1 bytes are in use", str(refused.exception))[1])
+                    garner.limit_host_memory(used + (1 << 16))  # for a buffer that comes late; a large mini-batch takes ten times as much
+                    for _ in range(2):
+                        with self.assertRaisesRegex(garner.OutOfMemory, r"raise the host budget \(garner\.limit_host_memory\)") as refused:
+                            while True:
+                                got.append(said(one.next()))
+                        self.assertIsInstance(refused.exception, MemoryError)
+                        self.assertEqual(len(got), 24)
+                finally:
+                    garner.limit_host_memory(None)
+                while (b := one.next()) is not None:
+                    got.append(said(b))
+                self.assertEqual(got, whole)
 
     @unittest.skipIf(torch is None, "needs torch")
     def test_torchrun(self):

@@ -1,5 +1,7 @@
 """garner.torch.loader: mini-batches for a loop of plain torch."""
+import os
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -118,6 +120,32 @@ class Loader(unittest.TestCase):
         loader.epoch = 0
         self.assertEqual([[a for a, _ in both], [b for _, b in both]], [[b.n_id.tolist() for b in loader] for _ in range(2)])
         self.assertIsNone(garner.torch.loader(self.g, [4], x=self.x.t().contiguous().t()).report)
+
+    def test_ranks(self):
+        for x in (self.x, self.x.t().contiguous().t()):  # ahead, and one after the other
+            for shuffle in (False, True):
+                with self.subTest(shuffle=shuffle, ahead=x is self.x):
+                    epochs = []
+                    for rank in range(4):
+                        loader = garner.torch.loader(self.g, [3], torch.arange(299), x=x, batch_size=20, shuffle=shuffle, rank=rank, ranks=4)
+                        torch.manual_seed(rank)  # ranks have no generator in common
+                        epochs.append([[b.input_id.tolist() for b in loader] for _ in range(2)])
+                        self.assertEqual([len(e) for e in epochs[-1]], [len(loader)] * 2)
+                        self.assertEqual(len(loader), 4)
+                        batch = next(iter(loader))
+                        self.assertTrue(torch.equal(batch.x, x[batch.n_id]))
+                        self.assertTrue(torch.equal(batch.n_id[:batch.batch_size], batch.input_id))
+                    for epoch in range(2):
+                        seen = [k for rank in epochs for batch in rank[epoch] for k in batch]
+                        self.assertEqual((len(seen), sorted(set(seen))), (300, list(range(299))))
+                    self.assertEqual(epochs[1][0] == epochs[1][1], not shuffle)
+        with mock.patch.dict(os.environ, {"RANK": "1", "WORLD_SIZE": "3"}):
+            loader, said = garner.torch.loader(self.g, [2], batch_size=10), garner.torch.loader(self.g, [2], batch_size=10, rank=0, ranks=1)
+        self.assertEqual((loader.rank, loader.ranks, len(loader), len(said)), (1, 3, 10, 30))
+        for wrong, words in ((dict(rank=1), "ranks is not"), (dict(rank=2, ranks=2), "rank 2 of 2"),
+                             (dict(rank=0, ranks=20, batch_size=100, drop_last=True), "15 seeds a rank are no mini-batch of 100")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                garner.torch.loader(self.g, [2], **wrong)
 
     def test_refusals(self):
         for wrong, kind, words in [

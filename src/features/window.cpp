@@ -133,24 +133,24 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   std::uint64_t const n = run.ids = list.total();
   full_ = false;
   if (n == 0 || view_.row_bytes == 0) return run;
-  bool const dirty = std::exchange(torn_, true);
   make_room(n);
-  if (group_ + 2 == none || dirty) forget();
+  if (group_ + 2 == none) forget();
   ++group_;
-  for_each_item<1>(
-      x_, n,
-      find_missing{list, view_, window_of_.data(), used_.data(), group_, view_.window_rows, ids_.data(), fresh_.data(), far_.data()});
+  // Until all is done nothing is here: what a fetch that ends in an error names may not have come, and the next one makes room anew.
+  std::uint32_t const has_places = std::exchange(view_.window_rows, 0);
+  for_each_item<1>(x_, n,
+                   find_missing{list, view_, window_of_.data(), used_.data(), group_, has_places, ids_.data(), fresh_.data(), far_.data()});
   scan(x_, far_.data(), far_before_.data(), n);
   std::uint64_t const missing = select(x_, ids_.data(), fresh_.data(), fresh_ids_.data(), n);
   run.far = x_.read(far_before_.data() + n);
   if (missing == 0) {
-    torn_ = false;
+    view_.window_rows = has_places;
     return run;
   }
   std::span<std::uint64_t> const sorted =
       sort(x_, fresh_ids_.span().first(missing), spare_ids_.span().first(missing), static_cast<int>(std::bit_width(view_.rows)));
-  for_each_item<1>(x_, view_.window_rows, find_free{used_.data(), group_, unused_.data()});
-  std::uint64_t const places = select(x_, numbers_.data(), unused_.data(), free_.data(), view_.window_rows);
+  for_each_item<1>(x_, has_places, find_free{used_.data(), group_, unused_.data()});
+  std::uint64_t const places = select(x_, numbers_.data(), unused_.data(), free_.data(), has_places);
   for_each_item<1>(x_, missing, take_places{sorted.data(), free_.data(), places, owner_.data(), window_of_.data(), used_.data(), group_});
   run.fetched = std::min(missing, places), run.left_far = missing - run.fetched;
   full_ = run.left_far > 0;
@@ -163,7 +163,7 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
   gather_rows(x_, far, rows, order, how);
-  torn_ = false;
+  view_.window_rows = has_places;
   return run;
 }
 

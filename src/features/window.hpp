@@ -58,7 +58,6 @@ class row_window {
   buffer<std::uint8_t> fresh_, unused_;
   std::uint32_t group_ = 1;
   bool full_ = false;
-  bool torn_ = false;  // a fetch ended in an error: what is named may not have come
 };
 
 // Rows of checked ids from wherever they are, one after the other to `out`; asynchronous.

@@ -3,6 +3,7 @@
 // sorted by target (a multigraph may repeat one). Arrays start on a 4 KiB boundary.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "core/mark.hpp"
@@ -12,7 +13,8 @@
 
 namespace garner {
 
-// An array with an element an arc, plain or packed; its first `kept` elements may have a copy near the place that runs.
+// An array with an element an arc, plain or packed; its first `kept` elements may have a copy near the place that runs, or the lists of
+// some vertices (sample/kept_lists.hpp).
 template <class T>
 struct arc_array {
   T const* data = nullptr;  // far: only a team reads it; null where it is packed
@@ -20,10 +22,28 @@ struct arc_array {
   T const* near_data = nullptr;
   std::uint32_t const* near_words = nullptr;  // of a packed one
   std::uint64_t kept = 0;
+  // By vertex how many elements (of a packed one: words) further on the copy of its list stands, or `elsewhere`: it has none.
+  std::int64_t const* moved_by = nullptr;
+  static constexpr std::int64_t elsewhere = std::numeric_limits<std::int64_t>::min();
 
   GARNER_HD span<T> part(std::uint64_t begin, std::uint64_t end) const {
     if (end > kept) return {data, begin, end, false, packed};
     return {near_data, begin, end, true, {packed.at, near_words}};
+  }
+  // The same of the list of v, or of a part of it.
+  GARNER_HD span<T> part_of(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const {
+    if (!moved_by) return part(begin, end);
+    std::int64_t const by = moved_by[v];
+    if (by == elsewhere) return {data, begin, end, false, packed};
+    if (packed) return {nullptr, begin, end, true, {packed.at, moved(near_words, by)}};
+    return {moved(near_data, by), begin, end, true, {}};
+  }
+
+ private:
+  // May point before the copies: only with an index of the list it points into them.
+  template <class U>
+  GARNER_HD static U const* moved(U const* copies, std::int64_t by) {
+    return reinterpret_cast<U const*>(reinterpret_cast<std::uintptr_t>(copies) + static_cast<std::uintptr_t>(by) * sizeof(U));
   }
 };
 

@@ -316,18 +316,30 @@ struct loader::impl {
 
   void work(std::uint64_t from, std::uint64_t index) {
     group a, b, c;
+    std::exception_ptr failed;  // of a group behind `a`: told when all before it have been handed over
     try {
       plan p{*this, from, index, 0, nullptr};
       event gathered;  // of the group before
+      auto const attempt = [&](group& g, auto const& stages) {
+        if (failed) return;
+        try {
+          stages();
+        } catch (...) {
+          failed = std::current_exception();
+          drop(g);
+        }
+      };
+      auto const sample_next = [&](group& g) { attempt(g, [&] { g = p.next(false), sample(g); }); };
       while (!stopped()) {
         if (a.empty()) {
+          if (failed) std::rethrow_exception(failed);
           a = p.next(true), sample(a), finish(a), fetch(a, &gathered);
           if (a.empty()) break;
-          b = p.next(false), sample(b);
+          sample_next(b);
         }
         auto const prepare = [&] {
-          finish(b), fetch(b, &gathered);
-          if (!b.empty()) c = p.next(false), sample(c);
+          attempt(b, [&] { finish(b), fetch(b, &gathered); });
+          if (!b.empty()) sample_next(c);
         };
         bool const at_once = !window_full();
         for (std::size_t i = 0; i < a.size(); ++i) {
@@ -344,13 +356,7 @@ struct loader::impl {
       core->error = std::current_exception();
       core->changed.notify_all();
     }
-    for (group* g : {&a, &b, &c})
-      for (job& j : *g)
-        if (j.drawn) {
-          sampler.inside().discard(j.drawn->inside());
-          std::lock_guard const hold(core->mutex);
-          core->idle_blocks.push_back(std::move(j.drawn));
-        }
+    for (group* g : {&a, &b, &c}) drop(*g);
     try {
       x.wait();
       for (auto const& w : windows)
@@ -359,6 +365,15 @@ struct loader::impl {
     }
   }
 
+  void drop(group& g) {
+    for (job& j : g)
+      if (j.drawn) {
+        sampler.inside().discard(j.drawn->inside());
+        std::lock_guard const hold(core->mutex);
+        core->idle_blocks.push_back(std::move(j.drawn));
+      }
+    g.clear();
+  }
   void sample(group& g) {
     std::vector<blocks::parts*> together;
     for (job& j : g) {
@@ -575,6 +590,11 @@ struct loader::impl {
         std::rethrow_exception(error);
       }
       r = core->ready.front();
+      if (r) {
+        hold.unlock();
+        come(*r, stream);
+        hold.lock();
+      }
       core->ready.pop_front();
       core->changed.notify_all();
       if (!r) {
@@ -588,9 +608,18 @@ struct loader::impl {
     }
     mini_batch b;
     b.taken_ = r;
-    if (stream && x.on_device()) r->stream = stream.get(), r->ready.before(stream.get());
-    else r->ready.wait();
     return b;
+  }
+  // Its rows are there, on the stream or now. Those of a peer that ended while they were read have no meaning: it is not handed over.
+  void come(mini_batch::parts& r, stream_ref stream) {
+    try {
+      if (stream && x.on_device()) r.stream = stream.get(), r.ready.before(stream.get());
+      else r.ready.wait();
+      for (loaded_table const& t : tables) tensor_access::require_peers(*t.table);
+    } catch (...) {
+      halt();
+      throw;
+    }
   }
   void begin(std::uint64_t e, own_epoch&& of) {
     check_ids(of.seeds);

@@ -39,6 +39,23 @@ traffic times(traffic t, double n) {
 }
 std::uint64_t whole(double x) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, x))); }
 
+// The share of what is drawn that stands in lists that are kept: those of which most is drawn a byte.
+double share_drawn_near(load_question const& q, std::vector<degree_class> const& degrees, std::vector<double> const& drawn) {
+  std::vector<std::size_t> order;
+  double all = 0, near = 0, left = static_cast<double>(q.lists_kept);
+  for (std::size_t k = 0; k < degrees.size(); ++k)
+    if (degrees[k].degree > 0) order.push_back(k), all += drawn[k];
+  auto const entries = [&](std::size_t k) { return degrees[k].degree * degrees[k].vertices; };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return drawn[a] * entries(b) > drawn[b] * entries(a); });
+  double const entry_bytes =
+      q.info.edges && q.list_bytes ? static_cast<double>(q.list_bytes) / static_cast<double>(q.info.edges) : q.info.id_bytes;
+  for (std::size_t const k : order) {
+    double const bytes = entries(k) * entry_bytes, kept = std::min(bytes, left);
+    near += drawn[k] * kept / bytes, left -= kept;
+  }
+  return all > 0 ? near / all : 0;
+}
+
 }  // namespace
 
 load_plan plan_load(load_question const& q) {
@@ -54,16 +71,20 @@ load_plan plan_load(load_question const& q) {
     return d.degree > 0 ? (1 - seed) * std::exp(-draws * d.degree / arcs) : 1.0;
   };
   double draws = 0, before = 0, widest = 0, looked_at = 0;
+  std::vector<double> drawn(degrees.size());  // of each class
   double drawing = batch;
   for (std::size_t h = 0; h < q.fanouts.size(); ++h) {
     // Who draws: seeds at first, then those that the last hop reached, or all.
     double sum = 0, who = 0, whole_lists = 0;
-    for (degree_class const& d : degrees) {
+    std::vector<double> here(degrees.size());
+    for (std::size_t k = 0; k < degrees.size(); ++k) {
+      degree_class const& d = degrees[k];
       double const weight = d.vertices * (h == 0                                  ? (d.degree > 0 ? seed : 0)
                                           : q.rule == hop_rule::all || q.disjoint ? 1 - missed(d, draws)
                                                                                   : missed(d, before) - missed(d, draws));
       who += weight, whole_lists += weight * d.degree;
-      sum += weight * (q.fanouts[h] < 0 ? d.degree : std::min(d.degree, static_cast<double>(q.fanouts[h])));
+      here[k] = weight * (q.fanouts[h] < 0 ? d.degree : std::min(d.degree, static_cast<double>(q.fanouts[h])));
+      sum += here[k];
     }
     if (q.disjoint) {  // trees: what two seeds reach is two vertices
       drawing = h == 0 ? batch : q.rule == hop_rule::all ? batch + draws : draws - before;
@@ -72,6 +93,7 @@ load_plan plan_load(load_question const& q) {
     }
     double const edges = who > 0 ? drawing * sum / who : 0;
     if (who > 0) looked_at += drawing * whole_lists / who;
+    for (std::size_t k = 0; k < degrees.size(); ++k) drawn[k] += who > 0 ? drawing / who * here[k] : 0;
     widest = std::max(widest, edges);
     before = draws, draws += edges;
   }
@@ -120,9 +142,14 @@ load_plan plan_load(load_question const& q) {
   }
   if (host) return p;
   if (q.lists_far) {  // a sector an edge: few stand in one
-    p.sample.requests[0] = whole(p.edges);
-    p.sample.bytes_useful = whole(p.edges) * q.info.id_bytes;
-    if (q.weighted) p.sample.requests[3] += whole(looked_at * 4 / 128), p.sample.bytes_useful += whole(looked_at * 4);
+    double const far = 1 - share_drawn_near(q, degrees, drawn), edges = far * p.edges;
+    if (q.lists_kept) {
+      take("lists kept", static_cast<double>(q.lists_kept));
+      take("lists kept: where they are", static_cast<double>(kept_list_places(q.info, q.weighted)));
+    }
+    p.sample.requests[0] = whole(edges);
+    p.sample.bytes_useful = whole(edges) * q.info.id_bytes;
+    if (q.weighted) p.sample.requests[3] += whole(far * looked_at * 4 / 128), p.sample.bytes_useful += whole(far * looked_at * 4);
   }
   p.rows = times(of_row(q.row_bytes), p.fetched_rows);
   return p;

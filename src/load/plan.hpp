@@ -27,6 +27,7 @@ struct load_question {
   std::vector<degree_class> degrees;  // of who is drawn for; empty: all alike
   place where;
   bool lists_far = false;
+  std::uint64_t list_bytes = 0, lists_kept = 0;  // of all that are drawn from; kept: near where they are far, those read most
   std::vector<std::int64_t> fanouts;
   hop_rule rule = hop_rule::last;
   bool disjoint = false, edge_ids = false, weighted = false;
@@ -46,5 +47,7 @@ struct load_plan {
   traffic sample, rows;                                                   // over the link a mini-batch; nothing at the host
 };
 load_plan plan_load(load_question const& q);
+// Of where lists are that are kept by score.
+inline std::uint64_t kept_list_places(graph_info const& info, bool weighted) { return info.vertices * (weighted && info.packed ? 16 : 8); }
 
 }  // namespace garner

@@ -14,6 +14,7 @@
 #include "graph/ranks.hpp"
 #include "memory/budget.hpp"
 #include "sample/drawing.hpp"
+#include "sample/kept_lists.hpp"
 #include "sample/lists.hpp"
 
 namespace garner {
@@ -32,10 +33,16 @@ struct block_sampler::parts::impl {
   struct relation_parts {
     inner_relation of;
     placed_lists lists;
+    kept_lists kept;
     pinned_pages pinned_times;
     std::int64_t const* times = nullptr;
     bool far = false;
+    std::uint64_t cached = 0;         // bytes of first arcs
     std::vector<std::uint64_t> seen;  // edges a hop, the most so far
+    template <class Id>
+    csr_view<Id> view() const {
+      return kept.with(lists.view<Id>());
+    }
   };
   struct rooms {
     std::uint64_t items = 0;
@@ -77,8 +84,14 @@ struct block_sampler::parts::impl {
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
       p.far = x.on_device() && !in_device_memory(words.where());
-      if (p.far && o.device_budget) cached_arcs += p.lists.cache_first_arcs(x, *o.device_budget / map.relations, o.weighted);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
+      if (o.device_budget && (p.far || where.kind == place_kind::simulated)) {
+        std::uint64_t const budget = *o.device_budget / map.relations;
+        std::span<float const> const scores = of_types[r.to].scores;
+        if (scores.empty()) p.cached = p.lists.cache_first_arcs(x, budget, o.weighted);
+        else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
+        cached_arcs += p.cached + p.kept.bytes();
+      }
       if (!r.times.empty()) {
         p.times = r.times.data();
         if (x.on_device() && !device::reads(x.device(), p.times)) {
@@ -104,6 +117,22 @@ struct block_sampler::parts::impl {
     room.edges.assign(map.relations, 0);
     counters = {x.near(), map.part(most_together), x.device(), "counters of mini-batches"};
     x.wait();
+    model.take();  // what keeping lists read
+    o.scores = {};
+  }
+
+  // Entries of a list that are read when its vertex draws, at the most.
+  std::uint64_t read_of_a_list(inner_relation const& r) const {
+    std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
+                       least = *std::min_element(r.fanouts.begin(), r.fanouts.end());
+    return least < 0 || o.induced || looks() ? nothing : static_cast<std::uint64_t>(most);
+  }
+  std::string told_of_kept(std::size_t r) const {
+    relation_parts const& p = relations[r];
+    if (std::uint64_t const n = p.kept.vertices())
+      return fmt::format(", {} near: the lists of {} vertices by score, {} edges (and {} of where they are)",
+                         format_bytes(p.kept.list_bytes()), n, p.kept.arcs(), format_bytes(p.kept.bytes() - p.kept.list_bytes()));
+    return p.cached ? fmt::format(", {} near: the first {} edges", format_bytes(p.cached), p.lists.first_arcs()) : "";
   }
 
   void rename(graph const& g) {
@@ -362,7 +391,7 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, s.batches, open_edges{s, looks(), !looks()});
     if (looks()) {
       relation_parts const& rel = relations[r];
-      csr_view<Id> const v = rel.lists.template view<Id>();
+      csr_view<Id> const v = rel.template view<Id>();
       bool const latest = o.temporal == temporal_rule::last;
       if (o.weighted) drawn_by(s, drawing, by_weight{v.weights, rel.of.g->info.weights == weight_kind::f32});
       else if (rel.times) drawn_by(s, drawing, by_time_of_edge{{latest}, rel.times});
@@ -417,7 +446,7 @@ struct block_sampler::parts::impl {
 
   template <class Id>
   void fetch_all(hop_of_relation const& s, item_count items, std::uint64_t const* order, std::uint64_t ordered) {
-    csr_view<Id> const v = relations[s.relation].lists.template view<Id>();
+    csr_view<Id> const v = relations[s.relation].template view<Id>();
     if (relations[s.relation].far) x.limit_share(far_blocks, 1024);
     // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered}, access_mode::merged);
@@ -429,7 +458,7 @@ struct block_sampler::parts::impl {
   void induced(some_batches batches, std::uint32_t r) {
     hop_of_relation s = shared(batches, map.hops, r);
     s.all = true;
-    csr_view<Id> const v = relations[r].lists.template view<Id>();
+    csr_view<Id> const v = relations[r].template view<Id>();
     if (!v.targets.packed) list_all<Id, false>(s, v);
     else if constexpr (sizeof(Id) == 4) list_all<Id, true>(s, v);
     number<Id>(s, batches, 0, false);
@@ -465,6 +494,7 @@ block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::v
   }
   impl_ = std::make_unique<impl>(where, types, std::move(relations), o);
   if (renamed && first) impl_->rename(*first);
+  for (std::size_t r = 0; r < impl_->relations.size(); ++r) kept_near.push_back(impl_->told_of_kept(r));
 }
 block_sampler::parts::~parts() {
   if (!impl_) return;

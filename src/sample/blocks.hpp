@@ -96,7 +96,8 @@ struct block_sampler::parts {
   struct impl;
   std::unique_ptr<impl> impl_;
   std::string about;
-  std::uint64_t fingerprint = 0;  // of what decides the bits: options, fanouts, sizes of graphs
+  std::vector<std::string> kept_near;  // a relation each, in words; empty: none of its lists
+  std::uint64_t fingerprint = 0;       // of what decides the bits: options, fanouts, sizes of graphs
 };
 
 }  // namespace garner

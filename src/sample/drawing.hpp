@@ -270,7 +270,7 @@ struct by_weight {
   using element = std::uint32_t;
   arc_array<std::uint32_t> weights;
   bool real;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return weights.part(begin, end); }
+  GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return weights.part_of(v, begin, end); }
   GARNER_HD std::uint64_t key(element bits, std::uint64_t random, std::int64_t) const {
     double w = bits;
     if (real) {
@@ -299,13 +299,13 @@ struct by_time_of_vertex : in_time {
   using element = Id;
   arc_array<Id> targets;
   std::int64_t const* times;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return targets.part(begin, end); }
+  GARNER_HD span<element> part(std::uint64_t v, std::uint64_t begin, std::uint64_t end) const { return targets.part_of(v, begin, end); }
   GARNER_HD std::uint64_t key(element u, std::uint64_t random, std::int64_t limit) const { return key_of(times[u], random, limit); }
 };
 struct by_time_of_edge : in_time {
   using element = std::int64_t;
   std::int64_t const* times;
-  GARNER_HD span<element> part(std::uint64_t begin, std::uint64_t end) const { return {times, begin, end}; }
+  GARNER_HD span<element> part(std::uint64_t, std::uint64_t begin, std::uint64_t end) const { return {times, begin, end}; }
   GARNER_HD std::uint64_t key(element time, std::uint64_t random, std::int64_t limit) const { return key_of(time, random, limit); }
 };
 
@@ -336,7 +336,7 @@ struct draw_by : hop_of_relation {
       std::uint64_t const stream_of_draw = replace ? mix(key + k + 1) : key;
       auto const some = static_cast<std::uint32_t>(smaller<std::uint64_t>(each, n - k));
       smallest_found const found = t.smallest(
-          by.part(begin, begin + degree), some, after,
+          by.part(v, begin, begin + degree), some, after,
           [&](typename By::element e, std::uint64_t j) {
             return by.key(e, mix(stream_of_draw + 0x9e3779b97f4a7c15ull * (j - begin + 1)), limit);
           },
@@ -358,8 +358,10 @@ struct allowed : hop_of_relation {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     if (c[map.over] || first[i] != 2) return;
     auto const e = static_cast<std::uint64_t>(edge[i]);
-    std::int64_t const limit = tree_time ? tree_time[tree_of(static_cast<std::uint64_t>(col[i]))] : 0;
-    t.each(by.part(e, e + 1), [&](typename By::element x) { first[i] = by.key(x, 0, limit) != candidate::none; });
+    auto const target = static_cast<std::uint64_t>(col[i]);
+    std::int64_t const limit = tree_time ? tree_time[tree_of(target)] : 0;
+    t.each(by.part(static_cast<std::uint64_t>(to_ids[target]), e, e + 1),
+           [&](typename By::element x) { first[i] = by.key(x, 0, limit) != candidate::none; });
   }
 };
 // What was drawn, one behind the other.
@@ -398,7 +400,8 @@ struct fetch : hop_of_relation {
     auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
     auto const mine = static_cast<std::uint32_t>(base() + i);
     std::uint64_t const tree = tree_of(target), batch = batch_of(target);
-    t.each(known<Packed>(lists.arcs({e, e + 1})), [&](Id u) {
+    std::uint64_t const v = lists.targets.moved_by ? static_cast<std::uint64_t>(to_ids[target]) : 0;
+    t.each(known<Packed>(lists.targets.part_of(v, e, e + 1)), [&](Id u) {
       row[i] = static_cast<std::int64_t>(u);
       atomic_min(places.place + places.insert(u, tree, batch), mine);
     });
@@ -505,7 +508,7 @@ struct tally_induced : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     auto const v = static_cast<std::uint64_t>(to_ids[i]);
-    std::uint64_t const n = t.sum(known<Packed>(lists.list(v)), is_known{places.place});
+    std::uint64_t const n = t.sum(known<Packed>(lists.targets.part_of(v, offsets[v], offsets[v + 1])), is_known{places.place});
     t.once([&] { drawn[i] = static_cast<std::uint32_t>(smaller<std::uint64_t>(n, none)); });
   }
 };
@@ -520,7 +523,7 @@ struct list_induced : hop_of_relation {
     if (c[map.over]) return;
     auto const v = static_cast<std::uint64_t>(to_ids[i]);
     std::uint64_t const begin = offsets[v];
-    span<Id> const list = known<Packed>(lists.list(v));
+    span<Id> const list = known<Packed>(lists.targets.part_of(v, offsets[v], offsets[v + 1]));
     t.each(list, [&](Id u, std::uint64_t e) {
       if (places.place[u] != none) keys[atomic_add(cursor + i, std::uint64_t{1})] = i << 32 | (e - begin);
     });

@@ -61,10 +61,16 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
   as_error([&] {
     require_options(options);
     if (relations.empty()) fail(errc::usage, "a sampler of no relation; name at least one graph");
+    if (!options.scores.empty()) {
+      if (types.size() != 1)
+        fail(errc::usage, "scores in the options are those of one type of vertices, and there are {}; give each type its own",
+             types.size());
+      types.front().scores = options.scores;
+    }
     std::vector<inner_relation> inner;
     std::size_t const hops = relations.front().fanouts.size();
     bool const one = types.size() == 1 && relations.size() == 1;
-    std::string about;
+    std::vector<std::string> about;
     for (std::size_t k = 0; k < relations.size(); ++k) {
       sampled_relation& r = relations[k];
       if (!r.lists) fail(errc::usage, "relation {} has no graph", k);
@@ -87,20 +93,24 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (options.temporal && r.times.empty() && types[r.from].times.empty())
         fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
       tier const t = (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
-      about += fmt::format("{}{}: {} edges in tier {}", k ? "; " : "", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t));
+      about.push_back(fmt::format("{}: {} edges in tier {}", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t)));
       inner.push_back({&g, lists, r.from, r.to, std::move(r.fanouts), r.times});
     }
-    for (std::size_t t = 0; t < types.size(); ++t)
+    for (std::size_t t = 0; t < types.size(); ++t) {
       if (!types[t].times.empty() && types[t].times.size() != types[t].vertices)
         fail(errc::input, "{} times for {} vertices of type {}; give each one", types[t].times.size(), types[t].vertices, t);
+      if (!types[t].scores.empty() && types[t].scores.size() != types[t].vertices)
+        fail(errc::input, "{} scores for {} vertices of type {}; give each one", types[t].scores.size(), types[t].vertices, t);
+    }
     if (where.kind == place_kind::device) self_test(where.index);
     parts_ = std::make_unique<parts>(where, std::move(types), std::move(inner), options, one);
-    parts_->about = std::move(about);
+    for (std::size_t k = 0; k < about.size(); ++k) parts_->about += (k ? "; " : "") + about[k] + parts_->kept_near[k];
   });
 }
 block_sampler::block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
                              list_side side, std::span<std::int64_t const> times)
-    : block_sampler(where, {sampled_type{g.info().vertices, times}}, {sampled_relation{&g, side, 0, 0, std::move(fanouts), {}}}, options) {}
+    : block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}},
+                    {sampled_relation{&g, side, 0, 0, std::move(fanouts), {}}}, options) {}
 block_sampler::~block_sampler() = default;
 block_sampler::block_sampler(block_sampler&&) noexcept = default;
 block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
