@@ -14,35 +14,63 @@ constexpr std::uint64_t none = ~std::uint64_t{0};
 
 template <class Real>
 std::uint64_t network<Real>::width(std::uint32_t layer, std::uint32_t type) const {
-  return layer == 0 ? shape_.inputs[type] : shape_.hidden;
+  return layer == 0 && !shape_.residual ? shape_.inputs[type] : shape_.hidden;
+}
+template <class Real>
+std::uint64_t network<Real>::outputs(std::uint32_t layer) const {
+  return layer + 1 == shape_.layers && !shape_.residual ? shape_.classes : shape_.hidden;
 }
 
 template <class Real>
-std::uint64_t network<Real>::add(std::uint32_t layer, std::string name, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride,
-                                 std::uint64_t offset, bool vector) {
-  parameters_.push_back({std::move(name), vector ? std::vector{columns} : std::vector{rows, columns}, offset, rows, columns, stride, layer});
-  return offset;
+std::uint64_t network<Real>::reserve(std::uint64_t n) {  // each begins at 16 bytes
+  return std::exchange(reserved_, reserved_ + (n + 3) / 4 * 4);
+}
+template <class Real>
+void network<Real>::add(std::uint32_t layer, std::string name, std::vector<std::uint64_t> shape, std::uint64_t offset,
+                        std::uint64_t stride) {
+  std::uint64_t const rows = shape.size() == 2 ? shape[0] : 1, columns = shape.back();
+  parameters_.push_back({std::move(name), std::move(shape), offset, rows, columns, stride, layer});
+}
+template <class Real>
+typename network<Real>::dense network<Real>::add_dense(std::uint32_t layer, std::string const& weight, std::string const& bias,
+                                                       std::uint64_t in, std::uint64_t out) {
+  dense const d{reserve(out * in), reserve(out), in, out};
+  add(layer, weight, {out, in}, d.weight, in);
+  add(layer, bias, {out}, d.bias, out);
+  return d;
+}
+template <class Real>
+typename network<Real>::norm_of network<Real>::add_norm(std::uint32_t layer, std::string const& name, std::uint64_t width) {
+  norm_of const n{reserve(width), reserve(width)};
+  add(layer, name + "weight", {width}, n.gain, width);
+  add(layer, name + "bias", {width}, n.shift, width);
+  return n;
 }
 
 template <class Real>
 network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : shape_(std::move(shape)) {
   auto const& s = shape_;
-  std::uint64_t at = 0;
-  auto const reserve = [&](std::uint64_t n) { return std::exchange(at, at + (n + 3) / 4 * 4); };  // matrices begin at 16 bytes
   bool const several = s.inputs.size() > 1 || s.relations.size() > 1;
   if (several && s.kind != model_kind::sage)
     fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(s.kind), s.inputs.size(),
          s.relations.size());
+  auto const type_name = [&](std::uint32_t t) { return several ? s.types[t] + "." : ""; };
+  if (s.residual) {
+    ends_.resize(s.inputs.size());
+    for (std::uint32_t t = 0; t < s.inputs.size(); ++t)
+      ends_[t].first = add_dense(0, "lin_in." + type_name(t) + "weight", "lin_in." + type_name(t) + "bias", s.inputs[t], s.hidden);
+  }
   layers_.resize(s.layers);
   for (std::uint32_t l = 0; l < s.layers; ++l) {
     bool const last = l + 1 == s.layers;
     layers_[l] = std::vector<layer_of_type>(s.inputs.size());
+    std::string const conv = "convs." + std::to_string(l) + ".";
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
       layer_of_type& of = layers_[l][t];
+      if (s.layer_norm && (s.residual || (!last))) of.norm = add_norm(l, "norms." + std::to_string(l) + "." + type_name(t), s.hidden);
       of.used = !last || t == s.target;
       if (!of.used) continue;
-      std::uint64_t const out = last ? s.classes : s.hidden;
-      std::string const conv = "convs." + std::to_string(l) + ".";
+      std::uint64_t const out = outputs(l);
       of.part.assign(s.relations.size(), none);
       if (s.kind == model_kind::sage) {
         std::uint64_t in = 0;
@@ -50,41 +78,32 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
           if (s.relations[r].to == t) of.part[r] = in, in += width(l, s.relations[r].from);
         of.own_part = in;
         in += width(l, t);
-        std::uint64_t const weight = reserve(out * in), bias = reserve(out);
-        of.products = {{weight, bias, in, out}};
+        dense const d{reserve(out * in), reserve(out), in, out};
+        of.products = {d};
         for (std::size_t r = 0; r < s.relations.size(); ++r)
           if (of.part[r] != none)
-            add(l, conv + (several ? s.relations[r].name + "." : "") + "lin_l.weight", out, width(l, s.relations[r].from), in,
-                weight + of.part[r], false);
-        std::string const own = several ? s.types[t] + "." : "";
-        add(l, conv + own + "lin_l.bias", 1, out, out, bias, true);
-        add(l, conv + own + "lin_r.weight", out, width(l, t), in, weight + of.own_part, false);
+            add(l, conv + (several ? s.relations[r].name + "." : "") + "lin_l.weight", {out, width(l, s.relations[r].from)},
+                d.weight + of.part[r], in);
+        add(l, conv + type_name(t) + "lin_l.bias", {out}, d.bias, out);
+        add(l, conv + type_name(t) + "lin_r.weight", {out, width(l, t)}, d.weight + of.own_part, in);
       } else {
         of.part[0] = 0;
-        std::uint64_t const in = width(l, t);
-        auto const product = [&](std::string const& weight_name, std::string const& bias_name, std::uint64_t from) {
-          dense const d{reserve(out * from), reserve(out), from, out};
-          add(l, conv + weight_name, out, from, from, d.weight, false);
-          add(l, conv + bias_name, 1, out, out, d.bias, true);
-          of.products.push_back(d);
-        };
         if (s.kind == model_kind::gcn) {
-          product("lin.weight", "bias", in);
+          of.products = {add_dense(l, conv + "lin.weight", conv + "bias", width(l, t), out)};
         } else {
-          product("nn.lins.0.weight", "nn.lins.0.bias", in);
-          product("nn.lins.1.weight", "nn.lins.1.bias", out);
+          of.products = {add_dense(l, conv + "nn.lins.0.weight", conv + "nn.lins.0.bias", width(l, t), out)};
+          of.products.push_back(add_dense(l, conv + "nn.lins.1.weight", conv + "nn.lins.1.bias", out, out));
         }
-      }
-      if (s.layer_norm && !last) {
-        of.gain = reserve(out), of.shift = reserve(out);
-        std::string const norm = "norms." + std::to_string(l) + "." + (several ? s.types[t] + "." : "");
-        add(l, norm + "weight", 1, out, out, of.gain, true);
-        add(l, norm + "bias", 1, out, out, of.shift, true);
       }
     }
   }
-  values_ = buffer<Real>(x.near(), at, x.device(), "a model");
-  gradients_ = buffer<Real>(x.near(), at, x.device(), "gradients");
+  if (s.residual) {
+    ends_of_type& end = ends_[s.target];
+    if (s.layer_norm) end.norm = add_norm(s.layers, "norm_out.", s.hidden);
+    end.last = add_dense(s.layers, "lin_out.weight", "lin_out.bias", s.hidden, s.classes);
+  }
+  values_ = buffer<Real>(x.near(), reserved_, x.device(), "a model");
+  gradients_ = buffer<Real>(x.near(), reserved_, x.device(), "gradients");
   x.fill(gradients_.data(), 0, gradients_.bytes());
   draw(x, seed);
   dropped_inputs_.resize(s.inputs.size());
@@ -97,21 +116,12 @@ void network<Real>::draw(executor& x, std::uint64_t seed) {
   std::vector<Real> values(values_.size(), 0);
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     parameter const& p = parameters_[k];
-    bool const norm = p.name.starts_with("norms.");
-    double bound = 0;
-    if (p.shape.size() == 2) {
-      bound = shape_.kind == model_kind::gcn ? std::sqrt(6.0 / static_cast<double>(p.rows + p.columns))
-                                             : 1 / std::sqrt(static_cast<double>(p.columns));
-    } else if (!norm && shape_.kind != model_kind::gcn) {  // a bias, by the inputs of the matrix that it stands beside
-      auto const matrix = std::find_if(parameters_.begin(), parameters_.end(), [&](parameter const& other) {
-        return other.shape.size() == 2 && other.layer == p.layer && other.rows == p.columns;
-      });
-      bound = 1 / std::sqrt(static_cast<double>(matrix->columns));
-    }
+    double const bound = std::sqrt(6.0 / static_cast<double>(p.rows + p.columns));
+    bool const gain = p.name.starts_with("norm") && p.name.ends_with("weight");
     for (std::uint64_t r = 0; r < p.rows; ++r)
       for (std::uint64_t c = 0; c < p.columns; ++c) {
         double const unit = static_cast<double>(unit_float(random_bits(seed, k, r * p.columns + c)));
-        double const value = norm ? (p.name.ends_with("weight") ? 1 : 0) : (2 * unit - 1) * bound;
+        double const value = p.shape.size() == 2 ? (2 * unit - 1) * bound : gain ? 1 : 0;
         values[p.offset + r * p.stride + c] = static_cast<Real>(value);
       }
   }
@@ -122,7 +132,138 @@ void network<Real>::draw(executor& x, std::uint64_t seed) {
 template <class Real>
 dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const {
   double const share = !p.training ? 0 : layer == 0 ? p.input_dropout : p.dropout;
-  return {share, p.seed, (p.step * (shape_.layers + 1) + layer) * shape_.inputs.size() + type};
+  return {share, p.seed, (p.step * (shape_.layers + 2) + layer) * shape_.inputs.size() + type};
+}
+
+template <class Real>
+void network<Real>::multiply(executor&, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
+  p.products->product(false, true, count, d.out, d.in, Real{1}, from.data, from.stride, values_.data() + d.weight, d.in, Real{0}, to.data,
+                      to.stride);
+}
+template <class Real>
+void network<Real>::multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result,
+                                  rows_out of_from) {
+  sum_columns(x, {of_result.data, of_result.stride}, count, d.out, d.bias);
+  p.products->product(true, false, d.out, d.in, count, Real{1}, of_result.data, of_result.stride, from.data, from.stride, Real{0},
+                      gradients_.data() + d.weight, d.in);
+  if (of_from.data)
+    p.products->product(false, false, count, d.in, d.out, Real{1}, of_result.data, of_result.stride, values_.data() + d.weight, d.in,
+                        Real{0}, of_from.data, of_from.stride);
+}
+template <class Real>
+void network<Real>::sum_columns(executor& x, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into) {
+  sums_.run(x, rows, count, columns, gradients_.data() + into);
+}
+template <class Real>
+typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count,
+                                                         buffer<Real>& to) {
+  std::uint64_t const columns = shape_.hidden;
+  rows_out const out{room(x, to, count * columns, "rows of a layer"), columns};
+  normalise_rows(x, from, out, count, columns, values_.data() + n.gain, values_.data() + n.shift);
+  return {out.data, out.stride};
+}
+template <class Real>
+void network<Real>::norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient) {
+  std::uint64_t const columns = shape_.hidden;
+  sum_columns(x, {gradient.data, gradient.stride}, count, columns, n.shift);
+  rows_out const terms{room(x, terms_, count * columns, "gradients"), columns};
+  normalise_rows_back(x, from, gradient, terms, count, columns, values_.data() + n.gain);
+  sum_columns(x, {terms.data, terms.stride}, count, columns, n.gain);
+}
+
+// Aggregated rows times the matrix, bias and all.
+template <class Real>
+void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, std::vector<rows_in> const& source,
+                              rows_out to) {
+  auto const& s = shape_;
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const targets = p.rows[l + 1][t];
+  dense const& first = of.products[0];
+  Real const* const w = values_.data();
+  bool const one = s.relations.size() == 1 && s.inputs.size() == 1;
+  of.product_first = one && s.kind != model_kind::gin && width(l, t) > first.out && p.rows[l][t] <= 2 * targets;
+  if (of.product_first) {
+    std::uint64_t const in = width(l, t), out = first.out;
+    rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};
+    p.products->product(false, true, p.rows[l][t], out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.part[0],
+                        first.in, Real{0}, small.data, out);
+    (*p.edges)[0].forward(x, {small.data, out}, to, targets, out);
+    if (s.kind == model_kind::sage)
+      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part, first.in,
+                          Real{1}, to.data, to.stride);
+  } else {
+    rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
+    for (std::size_t r = 0; r < s.relations.size(); ++r) {
+      if (of.part[r] == none) continue;
+      std::uint32_t const from = s.relations[r].from;
+      (*p.edges)[r].forward(x, source[from], {taken.data + of.part[r], first.in}, targets, width(l, from),
+                            s.kind == model_kind::gin ? source[t] : rows_in{});
+    }
+    if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
+    rows_in from{taken.data, taken.stride};
+    if (of.products.size() > 1) {
+      rows_out const middle{room(x, of.middle, targets * first.out, "rows between"), first.out};
+      multiply(x, p, first, from, targets, middle);
+      activate(x, middle, targets, first.out, w + first.bias, true, {});
+      from = {middle.data, middle.stride};
+    }
+    multiply(x, p, of.products.back(), from, targets, to);
+  }
+}
+
+template <class Real>
+void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_out of_made,
+                                   std::vector<rows_out> const& of_source, std::vector<bool>& written) {
+  auto const& s = shape_;
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const targets = p.rows[l + 1][t];
+  dense const& first = of.products[0];
+  Real const* const w = values_.data();
+  Real* const g = gradients_.data();
+  if (of.product_first) {
+    std::uint64_t const in = width(l, t), out = first.out, sources = p.rows[l][t];
+    sum_columns(x, {of_made.data, of_made.stride}, targets, out, first.bias);
+    rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
+    (*p.edges)[0].backward(x, {of_made.data, of_made.stride}, small, targets, sources, out, {}, false);
+    auto const back = [&](rows_out of_result, std::uint64_t count, std::uint64_t part, bool add) {
+      p.products->product(true, false, out, in, count, Real{1}, of_result.data, of_result.stride, of.source.data, of.source.stride, Real{0},
+                          g + first.weight + part, first.in);
+      if (of_source[t].data)
+        p.products->product(false, false, count, in, out, Real{1}, of_result.data, of_result.stride, w + first.weight + part, first.in,
+                            add ? Real{1} : Real{0}, of_source[t].data, of_source[t].stride);
+    };
+    back(small, sources, of.part[0], false);
+    written[t] = true;
+    if (s.kind == model_kind::sage) back(of_made, targets, of.own_part, true);
+    return;
+  }
+  bool wanted = false;
+  for (rows_out const& rows : of_source) wanted |= rows.data != nullptr;
+  rows_out const of_taken{wanted ? room(x, of_taken_, targets * first.in, "gradients of aggregated rows") : nullptr, first.in};
+  if (of.products.size() > 1) {
+    rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
+    multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
+    activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
+    multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_middle, of_taken);
+  } else {
+    multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
+  }
+  if (!wanted) return;
+  bool own_done = s.kind == model_kind::gcn;
+  rows_in const own{s.kind == model_kind::gin ? of_taken.data : of_taken.data + of.own_part, first.in};
+  for (std::size_t r = 0; r < s.relations.size(); ++r) {
+    std::uint32_t const from = s.relations[r].from;
+    if (of.part[r] == none || !of_source[from].data) continue;
+    bool const with_own = !own_done && from == t;
+    (*p.edges)[r].backward(x, {of_taken.data + of.part[r], first.in}, of_source[from], targets, p.rows[l][from], width(l, from),
+                           with_own ? own : rows_in{}, written[from]);
+    written[from] = true;
+    own_done |= with_own;
+  }
+  if (own_done || !of_source[t].data) return;
+  if (!written[t]) x.fill(of_source[t].data, 0, p.rows[l][t] * of_source[t].stride * sizeof(Real));
+  add_rows(x, own, of_source[t], targets, width(l, t));
+  written[t] = true;
 }
 
 template <class Real>
@@ -133,51 +274,46 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
     inputs_[t] = p.inputs[t];
     dropped const drop = drop_of(p, 0, t);
     if (drop.share <= 0) continue;
-    row_block<Real> const to{room(x, dropped_inputs_[t], p.rows[0][t] * s.inputs[t], "rows with dropout"), s.inputs[t]};
+    rows_out const to{room(x, dropped_inputs_[t], p.rows[0][t] * s.inputs[t], "rows with dropout"), s.inputs[t]};
     drop_rows(x, p.inputs[t], to, p.rows[0][t], s.inputs[t], drop);
     inputs_[t] = {to.data, to.stride};
   }
-  std::vector<row_block<Real const>> in = inputs_;
+  std::vector<rows_in> in = inputs_;
+  for (std::uint32_t t = 0; s.residual && t < in.size(); ++t) {
+    ends_of_type& end = ends_[t];
+    rows_out const encoded{room(x, end.encoded, p.rows[0][t] * s.hidden, "rows of a layer"), s.hidden};
+    multiply(x, p, end.first, in[t], p.rows[0][t], encoded);
+    activate(x, encoded, p.rows[0][t], s.hidden, w + end.first.bias, true, drop_of(p, s.layers + 1, t));
+    in[t] = {encoded.data, encoded.stride};
+  }
   for (std::uint32_t l = 0; l < s.layers; ++l) {
     bool const last = l + 1 == s.layers;
-    std::vector<row_block<Real const>> next(in.size());
+    std::vector<rows_in> source = in;
+    for (std::uint32_t t = 0; t < in.size(); ++t) {
+      layer_of_type& of = layers_[l][t];
+      if (s.residual && s.layer_norm) source[t] = norm_rows(x, of.norm, in[t], p.rows[l][t], of.normed);
+      of.in = in[t], of.source = source[t];
+    }
+    std::vector<rows_in> next(in.size());
     for (std::uint32_t t = 0; t < in.size(); ++t) {
       layer_of_type& of = layers_[l][t];
       if (!of.used) continue;
-      std::uint64_t const targets = p.rows[l + 1][t];
-      dense const& first = of.products[0];
-      row_block<Real> const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
-      for (std::size_t r = 0; r < s.relations.size(); ++r) {
-        if (of.part[r] == none) continue;
-        std::uint32_t const from = s.relations[r].from;
-        (*p.edges)[r].forward(x, in[from], {taken.data + of.part[r], first.in}, targets, width(l, from),
-                              s.kind == model_kind::gin ? in[t] : row_block<Real const>{});
-      }
-      if (s.kind == model_kind::sage)
-        drop_rows(x, in[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
-      row_block<Real const> from{taken.data, taken.stride};
-      if (of.products.size() > 1) {
-        row_block<Real> const middle{room(x, of.middle, targets * first.out, "rows between"), first.out};
-        p.products->product(false, true, targets, first.out, first.in, Real{1}, taken.data, first.in, w + first.weight, first.in, Real{0},
-                            middle.data, first.out);
-        activate(x, middle, targets, first.out, w + first.bias, true, {});
-        from = {middle.data, middle.stride};
-      }
-      dense const& second = of.products.back();
-      row_block<Real> out{room(x, of.out, targets * second.out, "rows of a layer"), second.out};
-      bool const norm = s.layer_norm && !last;
-      row_block<Real> const made = norm ? row_block<Real>{room(x, of.before_norm, targets * second.out, "rows of a layer"), second.out} : out;
-      p.products->product(false, true, targets, second.out, second.in, Real{1}, from.data, from.stride, w + second.weight, second.in,
-                          Real{0}, made.data, second.out);
+      std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
+      bool const norm = s.layer_norm && !s.residual && !last, active = s.residual || !last;
+      rows_out out{room(x, of.out, targets * columns, "rows of a layer"), columns};
+      rows_out const made = norm ? rows_out{room(x, of.made, targets * columns, "rows of a layer"), columns} : out;
+      aggregate(x, p, l, t, source, made);
+      Real const* bias = w + of.products.back().bias;
       if (norm) {
-        activate(x, made, targets, second.out, w + second.bias, false, {});
-        normalise_rows(x, {made.data, made.stride}, out, targets, second.out, w + of.gain, w + of.shift);
+        activate(x, made, targets, columns, bias, false, {});
+        normalise_rows(x, {made.data, made.stride}, out, targets, columns, w + of.norm.gain, w + of.norm.shift);
+        bias = nullptr;
       }
-      activate(x, out, targets, second.out, norm ? nullptr : w + second.bias, !last, last ? dropped{} : drop_of(p, l + 1, t));
-      if (s.residual && !last && l > 0) {
-        row_block<Real> const both{room(x, of.with_residual, targets * second.out, "rows of a layer"), second.out};
-        drop_rows(x, {out.data, out.stride}, both, targets, second.out, {});
-        add_rows(x, in[t], both, targets, second.out);
+      activate(x, out, targets, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
+      if (s.residual) {
+        rows_out const both{room(x, of.result_room, targets * columns, "rows of a layer"), columns};
+        drop_rows(x, {out.data, out.stride}, both, targets, columns, {});
+        add_rows(x, in[t], both, targets, columns);
         out = both;
       }
       of.result = out;
@@ -185,103 +321,86 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
     }
     in = std::move(next);
   }
-  return layers_.back()[s.target].result;
-}
-
-template <class Real>
-void network<Real>::sum_columns(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into) {
-  sums_.run(x, rows, count, columns, gradients_.data() + into);
+  if (!s.residual) return layers_.back()[s.target].result;
+  ends_of_type& end = ends_[s.target];
+  std::uint64_t const count = p.rows.back()[s.target];
+  end.in = s.layer_norm ? norm_rows(x, end.norm, in[s.target], count, end.normed) : in[s.target];
+  rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
+  multiply(x, p, end.last, end.in, count, scores);
+  activate(x, scores, count, s.classes, w + end.last.bias, false, {});
+  return scores;
 }
 
 template <class Real>
 void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs) {
   auto const& s = shape_;
-  Real const* const w = values_.data();
-  Real* const g = gradients_.data();
-  std::vector<row_block<Real>> of_out(s.inputs.size());
+  std::vector<rows_out> of_out(s.inputs.size());
+  auto const gradients_of = [&](std::uint32_t side, std::uint32_t t, std::uint64_t count, std::uint64_t columns) {
+    return rows_out{room(x, of_rows_[side % 2][t], count * columns, "gradients of rows"), columns};
+  };
   of_out[s.target] = scores;
-  for (std::uint32_t l = s.layers; l-- > 0;) {
-    bool const last = l + 1 == s.layers;
-    std::vector<row_block<Real>> of_in(s.inputs.size());
-    std::vector<bool> written(s.inputs.size(), false);
-    for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
-      if (l == 0) of_in[t] = t < of_inputs.size() ? of_inputs[t] : row_block<Real>{};
-      else of_in[t] = {room(x, of_rows_[l % 2][t], p.rows[l][t] * width(l, t), "gradients of rows"), width(l, t)};
+  if (s.residual) {
+    ends_of_type& end = ends_[s.target];
+    std::uint64_t const count = p.rows.back()[s.target];
+    of_out[s.target] = gradients_of(s.layers, s.target, count, s.hidden);
+    multiply_back(x, p, end.last, end.in, count, scores, of_out[s.target]);
+    if (s.layer_norm) {
+      rows_out const result = layers_.back()[s.target].result;
+      norm_rows_back(x, end.norm, {result.data, result.stride}, count, of_out[s.target]);
     }
+  }
+  for (std::uint32_t l = s.layers; l-- > 0;) {
+    bool const last = l + 1 == s.layers, active = s.residual || !last, inputs = l == 0 && !s.residual;
+    std::vector<rows_out> of_in(s.inputs.size());
+    std::vector<bool> written(s.inputs.size(), false);
+    for (std::uint32_t t = 0; t < s.inputs.size(); ++t)
+      of_in[t] = !inputs ? gradients_of(l, t, p.rows[l][t], width(l, t)) : t < of_inputs.size() ? of_inputs[t] : rows_out{};
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
       layer_of_type& of = layers_[l][t];
       if (!of.used || !of_out[t].data) continue;
-      std::uint64_t const targets = p.rows[l + 1][t];
-      row_block<Real> const out = of_out[t];
-      dense const &first = of.products[0], &second = of.products.back();
-      bool const residual = s.residual && !last && l > 0;
-      if (residual) {  // before it is changed: what went round the layer
-        if (!written[t]) x.fill(of_in[t].data, 0, p.rows[l][t] * width(l, t) * sizeof(Real));
-        add_rows(x, {out.data, out.stride}, of_in[t], targets, second.out);
-        written[t] = true;
+      std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
+      rows_out out = of_out[t];
+      if (s.residual) {  // what goes round the layer stays as it is
+        rows_out const copy{room(x, of_made_, targets * columns, "gradients of rows"), columns};
+        drop_rows(x, {out.data, out.stride}, copy, targets, columns, {});
+        out = copy;
       }
-      if (!last) activate_back(x, {of.out.data(), second.out}, out, targets, second.out, true, drop_of(p, l + 1, t));
-      if (s.layer_norm && !last) {
-        sum_columns(x, {out.data, out.stride}, targets, second.out, of.shift);
-        row_block<Real> const terms{room(x, terms_, targets * second.out, "gradients"), second.out};
-        normalise_rows_back(x, {of.before_norm.data(), second.out}, out, terms, targets, second.out, w + of.gain);
-        sum_columns(x, {terms.data, terms.stride}, targets, second.out, of.gain);
-      }
-      auto const back = [&](dense const& d, row_block<Real const> in, row_block<Real> of_result, row_block<Real> of_what) {
-        sum_columns(x, {of_result.data, of_result.stride}, targets, d.out, d.bias);
-        p.products->product(true, false, d.out, d.in, targets, Real{1}, of_result.data, of_result.stride, in.data, in.stride, Real{0},
-                            g + d.weight, d.in);
-        if (of_what.data)
-          p.products->product(false, false, targets, d.in, d.out, Real{1}, of_result.data, of_result.stride, w + d.weight, d.in, Real{0},
-                              of_what.data, of_what.stride);
-      };
-      bool wanted = false;
-      for (auto const& rows : of_in) wanted |= rows.data != nullptr;
-      row_block<Real> const of_taken{wanted ? room(x, of_taken_, targets * first.in, "gradients of aggregated rows") : nullptr, first.in};
-      if (of.products.size() > 1) {
-        row_block<Real> const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
-        back(second, {of.middle.data(), first.out}, out, of_middle);
-        activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
-        back(first, {of.taken.data(), first.in}, of_middle, of_taken);
-      } else {
-        back(second, {of.taken.data(), first.in}, out, of_taken);
-      }
-      if (!wanted) continue;
-      bool own_done = s.kind == model_kind::gcn;
-      row_block<Real const> const own{s.kind == model_kind::gin ? of_taken.data : of_taken.data + of.own_part, first.in};
-      for (std::size_t r = 0; r < s.relations.size(); ++r) {
-        std::uint32_t const from = s.relations[r].from;
-        if (of.part[r] == none || !of_in[from].data) continue;
-        bool const with_own = !own_done && from == t;
-        (*p.edges)[r].backward(x, {of_taken.data + of.part[r], first.in}, of_in[from], targets, p.rows[l][from], width(l, from),
-                               with_own ? own : row_block<Real const>{}, written[from]);
-        written[from] = true;
-        own_done |= with_own;
-      }
-      if (!own_done && of_in[t].data) {
-        if (!written[t]) x.fill(of_in[t].data, 0, p.rows[l][t] * width(l, t) * sizeof(Real));
-        add_rows(x, own, of_in[t], targets, width(l, t));
-        written[t] = true;
-      }
+      if (active) activate_back(x, {of.out.data(), columns}, out, targets, columns, true, drop_of(p, l + 1, t));
+      if (s.layer_norm && !s.residual && !last) norm_rows_back(x, of.norm, {of.made.data(), columns}, targets, out);
+      aggregate_back(x, p, l, t, out, of_in, written);
     }
-    for (std::uint32_t t = 0; t < s.inputs.size(); ++t)
-      if (of_in[t].data && !written[t]) {
-        if (l == 0) x.fill(of_in[t].data, 0, p.rows[l][t] * width(l, t) * sizeof(Real));
-        else of_in[t] = {};  // nothing that matters came of it
-      }
-    if (l == 0)
-      for (std::uint32_t t = 0; t < s.inputs.size(); ++t)
-        if (of_in[t].data) activate_back(x, inputs_[t], of_in[t], p.rows[0][t], s.inputs[t], false, drop_of(p, 0, t));
+    for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
+      if (!of_in[t].data) continue;
+      std::uint64_t const count = p.rows[l][t];
+      if (!written[t]) x.fill(of_in[t].data, 0, count * of_in[t].stride * sizeof(Real));
+      if (!s.residual) continue;
+      layer_of_type& of = layers_[l][t];
+      if (s.layer_norm) norm_rows_back(x, of.norm, of.in, count, of_in[t]);
+      if (of_out[t].data) add_rows(x, {of_out[t].data, of_out[t].stride}, of_in[t], p.rows[l + 1][t], s.hidden);
+    }
     of_out = std::move(of_in);
+  }
+  for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
+    rows_out const of_rows = t < of_inputs.size() ? of_inputs[t] : rows_out{};
+    std::uint64_t const count = p.rows[0][t];
+    if (s.residual) {
+      ends_of_type& end = ends_[t];
+      activate_back(x, {end.encoded.data(), s.hidden}, of_out[t], count, s.hidden, true, drop_of(p, s.layers + 1, t));
+      multiply_back(x, p, end.first, inputs_[t], count, of_out[t], of_rows);
+    }
+    if (of_rows.data) activate_back(x, inputs_[t], of_rows, count, s.inputs[t], false, drop_of(p, 0, t));
   }
 }
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum = values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + terms_.bytes();
+  std::uint64_t sum =
+      values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
-      sum += of.taken.bytes() + of.middle.bytes() + of.before_norm.bytes() + of.out.bytes() + of.with_residual.bytes();
+      for (auto const* b : {&of.normed, &of.taken, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
+  for (auto const& end : ends_)
+    for (auto const* b : {&end.encoded, &end.normed, &end.scores}) sum += b->bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();
   for (auto const& side : of_rows_)
     for (auto const& b : side) sum += b.bytes();

@@ -1,8 +1,10 @@
 // A model: its parameters, what it makes of rows, and the gradients of that. One array holds all parameters, another all gradients, so that
 // Adam is one loop and a sum over ranks one array.
 // A layer of type t: rows of what each relation aggregates and of its own, side by side, times one matrix (GraphSAGE); what GCN or GIN
-// aggregate, times theirs. Then, but for the last, layer norm and a residual where asked, ReLU, dropout. Layer l of L is worked out for the
-// vertices of the first L - l hops alone.
+// aggregate, times theirs. Where rows are wider than what comes out, and nearly all of them are targets, the product comes first. Then, but
+// for the last, layer norm where asked, ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
+// comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023).
+// Layer l of L is worked out for the vertices of the first L - l hops alone.
 // Invariant: forward() keeps what backward() needs until the next forward(). Cost: of each layer its aggregated and its finished rows.
 // Sources: Kipf and Welling, ICLR 2017; Hamilton et al., NeurIPS 2017; Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
 #pragma once
@@ -43,7 +45,7 @@ struct parameter {
 template <class Real>
 class network {
  public:
-  // Parameters are drawn by `seed`: as Glorot and Bengio have it (GCN), or uniform in +-1 / sqrt(inputs).
+  // Matrices are drawn by `seed`, as Glorot and Bengio have it; biases are 0, gains 1.
   network(executor& x, network_shape shape, std::uint64_t seed);
 
   network_shape const& shape() const { return shape_; }
@@ -69,32 +71,60 @@ class network {
   std::uint64_t bytes() const;
 
  private:
+  using rows_in = row_block<Real const>;
+  using rows_out = row_block<Real>;
   struct dense {  // one matrix and its bias
     std::uint64_t weight = 0, bias = 0, in = 0, out = 0;
   };
+  struct norm_of {
+    std::uint64_t gain = 0, shift = 0;
+  };
   struct layer_of_type {
     bool used = false;
-    std::vector<dense> products;  // one, or GIN's two
-    std::uint64_t gain = 0, shift = 0;
+    std::vector<dense> products;      // one, or GIN's two
     std::vector<std::uint64_t> part;  // by relation: its first column among the inputs; ~0: another type's
     std::uint64_t own_part = 0;
-    buffer<Real> taken, middle, before_norm, out, with_residual;
-    row_block<Real> result;  // of the last forward
+    norm_of norm;
+    bool product_first = false;  // in the last forward
+    buffer<Real> normed, taken, middle, made, out, result_room;
+    rows_in in;       // of the last forward, and what is aggregated: the same, or normed
+    rows_in source;
+    rows_out result;
+  };
+  struct ends_of_type {  // residual: before and behind the layers
+    dense first, last;
+    norm_of norm;
+    buffer<Real> encoded, normed, scores;
+    rows_in in;
   };
   std::uint64_t width(std::uint32_t layer, std::uint32_t type) const;  // of the rows that come into it
-  std::uint64_t add(std::uint32_t layer, std::string name, std::uint64_t rows, std::uint64_t columns, std::uint64_t stride,
-                    std::uint64_t offset, bool vector);
+  std::uint64_t outputs(std::uint32_t layer) const;
+  dense add_dense(std::uint32_t layer, std::string const& weight, std::string const& bias, std::uint64_t in, std::uint64_t out);
+  norm_of add_norm(std::uint32_t layer, std::string const& name, std::uint64_t width);
+  void add(std::uint32_t layer, std::string name, std::vector<std::uint64_t> shape, std::uint64_t offset, std::uint64_t stride);
+  std::uint64_t reserve(std::uint64_t n);
   void draw(executor& x, std::uint64_t seed);
-  void sum_columns(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into);
   dropped drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const;
 
+  void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
+  // Gradients of matrix and bias, and, where data is not null, of what came in.
+  void multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result, rows_out of_from);
+  void aggregate(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, std::vector<rows_in> const& source, rows_out to);
+  void aggregate_back(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_out of_made,
+                      std::vector<rows_out> const& of_source, std::vector<bool>& written);
+  rows_in norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count, buffer<Real>& to);
+  void norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient);
+  void sum_columns(executor& x, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into);
+
   network_shape shape_;
+  std::uint64_t reserved_ = 0;
   std::vector<parameter> parameters_;
   buffer<Real> values_, gradients_;
   std::vector<std::vector<layer_of_type>> layers_;
+  std::vector<ends_of_type> ends_;
   std::vector<buffer<Real>> dropped_inputs_;
-  std::vector<row_block<Real const>> inputs_;
-  buffer<Real> of_taken_, of_middle_, terms_;
+  std::vector<rows_in> inputs_;
+  buffer<Real> of_taken_, of_middle_, of_made_, terms_;
   std::vector<buffer<Real>> of_rows_[2];  // gradients of the rows of each type, layer by layer in turn
   column_sums<Real> sums_;
 };
