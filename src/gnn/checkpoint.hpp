@@ -1,0 +1,49 @@
+// The state of a training, or a model alone, in one file: arrays, facts about them, and what they were made for. The file is one of
+// safetensors.hpp, whose metadata also say kind, version and checksum; docs/formats.md has them.
+// Invariant: a checkpoint that was read is, byte for byte, the one that was written: the checksum covers the whole file.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace garner {
+
+struct named_array {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
+};
+
+struct checkpoint {
+  enum class kind : std::uint8_t { model, checkpoint };  // what is needed to use a model, and to go on training it
+  using texts = std::map<std::string, std::string>;
+
+  kind is = kind::checkpoint;
+  texts facts;     // anything but names that begin with "garner."
+  texts made_for;  // the fingerprint, field by field: model, graph, options that must be the same again
+  std::vector<named_array> arrays;
+  std::string file = "a checkpoint";  // for messages: where it was read from
+
+  // Whole or not at all, as write_tensors(). errc::usage where arrays and shapes do not go together, or a name cannot be.
+  void write(std::filesystem::path const& to) const;
+  // errc::input where it is no such file, one of another kind or version, or not a byte as it was written.
+  static checkpoint read(std::filesystem::path const& from, kind wanted);
+
+  // errc::input where it was made for something else; names the fields that differ, and of the first both values.
+  void require_made_for(texts const& wanted) const;
+  std::string const& fact(std::string const& name) const;  // errc::input where it has none
+  bool has(std::string const& name) const;                 // such an array
+  // errc::input where there is none, or one of other elements or shape.
+  template <class T>
+  std::vector<T> const& values(std::string const& name, std::vector<std::uint64_t> const& shape) const;
+};
+
+extern template std::vector<float> const& checkpoint::values(std::string const&, std::vector<std::uint64_t> const&) const;
+extern template std::vector<double> const& checkpoint::values(std::string const&, std::vector<std::uint64_t> const&) const;
+extern template std::vector<std::int64_t> const& checkpoint::values(std::string const&, std::vector<std::uint64_t> const&) const;
+extern template std::vector<std::uint64_t> const& checkpoint::values(std::string const&, std::vector<std::uint64_t> const&) const;
+
+}  // namespace garner
