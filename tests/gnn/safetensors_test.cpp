@@ -124,7 +124,7 @@ TEST_F(safetensors, every_dtype) {
 // As the Python package 0.8.0 wrote it: save({"embedding": float32 2x3, "ids": int64 [2], "flag": bool (), "none": float64 (0, 5)},
 // {"made by": "Python"}).
 TEST_F(safetensors, of_the_python_package) {
-  tensor_file const in(GARNER_SOURCE_DIR "/fuzz/corpus/safetensors_fuzz/python");
+  tensor_file const in(GARNER_SOURCE_DIR "/tests/gnn/python.safetensors");
   EXPECT_EQ(in.metadata(), (file_metadata{{"made by", "Python"}}));
   EXPECT_THAT(values<float>(in, "embedding"), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(in.find("embedding")->shape, ElementsAre(2, 3));
