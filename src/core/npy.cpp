@@ -1,9 +1,6 @@
 #include "core/npy.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -116,43 +113,17 @@ std::uint64_t bytes_of_type(std::string const& file, std::string_view descr) {
 
 }  // namespace
 
-// Not waited for where it is a pipe: O_NONBLOCK.
-npy_file::npy_file(std::filesystem::path const& file, order allowed)
-    : npy_layout(file.string()), fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (fd_ < 0) fail(errc::io, "{}: cannot be opened: {}", name_, std::strerror(errno));
-  try {
-    open(allowed);
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
-}
-npy_file::~npy_file() { ::close(fd_); }
-
-void npy_file::read(void* to, std::uint64_t n, std::uint64_t at) const {
-  for (std::uint64_t done = 0; done < n;) {
-    ::ssize_t const got = ::pread(fd_, static_cast<char*>(to) + done, n - done, static_cast<::off_t>(at + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(errc::io, "{}: cannot be read at byte {}: {}", name_, at + done, std::strerror(errno));
-    if (got == 0) fail(errc::input, "{}: ends at byte {} while it is read; was it cut just now?", name_, at + done);
-    done += static_cast<std::uint64_t>(got);
-  }
+npy_file::npy_file(std::filesystem::path const& file, order allowed) : npy_layout(file.string()), file_(file) {
+  parse(
+      file_.size(), [this](void* to, std::uint64_t n, std::uint64_t at) { read(to, n, at); }, allowed);
 }
 
 std::shared_ptr<void const> npy_file::map() const {
   std::uint64_t const bytes = head_bytes() + rows() * row_bytes();
-  void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, 0);
+  void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file_.descriptor(), 0);
   if (at == MAP_FAILED) fail(errno == ENOMEM ? errc::memory : errc::io, "{}: cannot be mapped: {}", name_, std::strerror(errno));
   ::madvise(at, bytes, MADV_RANDOM);  // rows are gathered from all over: what lies behind one is not wanted
   return {at, [bytes](void const* mapped) { ::munmap(const_cast<void*>(mapped), bytes); }};
-}
-
-void npy_file::open(order allowed) {
-  struct stat about {};
-  if (::fstat(fd_, &about) != 0) fail(errc::io, "{}: {}", name_, std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) fail(errc::input, "{}: is no regular file; write the table into a file", name_);
-  parse(
-      static_cast<std::uint64_t>(about.st_size), [this](void* to, std::uint64_t n, std::uint64_t at) { read(to, n, at); }, allowed);
 }
 
 void npy_layout::parse(std::uint64_t size, reader const& read, order allowed) {

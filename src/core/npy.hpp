@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/input_file.hpp"
+
 namespace garner {
 
 // What the header says, wherever the bytes come from: a file, or a part of an archive.
@@ -48,20 +50,15 @@ class npy_layout {
 
 class npy_file : public npy_layout {
  public:
-  explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);  // errc::io where it cannot be opened
-  ~npy_file();
-  npy_file(npy_file const&) = delete;
-  npy_file& operator=(npy_file const&) = delete;
+  explicit npy_file(std::filesystem::path const& file, order allowed = order::by_rows);
 
-  // Bytes of the file from `at`; any thread may. errc::input where the file was cut meanwhile.
-  void read(void* to, std::uint64_t n, std::uint64_t at) const;
+  void read(void* to, std::uint64_t n, std::uint64_t at) const { file_.read(to, n, at); }
   // The whole file in memory, its pages read as they are asked for, until the last copy of the pointer is gone. Who cuts the file meanwhile
   // ends the process that reads there (SIGBUS).
   std::shared_ptr<void const> map() const;
 
  private:
-  void open(order allowed);
-  int fd_;
+  input_file file_;
 };
 
 }  // namespace garner

@@ -15,15 +15,6 @@ void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin) {
   for (std::size_t i = begin; i < weights.size(); ++i) weights[i] = float_bits(static_cast<float>(weights[i]));
 }
 
-std::string shown(std::string_view word) {
-  std::string text = "'";
-  for (char const c : word.substr(0, 40)) {
-    if (c >= 0x20 && c < 0x7f) text += c;
-    else text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text + (word.size() > 40 ? "...'" : "'");
-}
-
 std::string_view word_at(char const* p, char const* end) {
   char const* q = p;
   while (q != end && !is_blank(*q) && *q != ',' && *q != ';') ++q;

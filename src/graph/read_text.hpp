@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
+#include "core/shown.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/formats.hpp"
 #include "graph/reading_room.hpp"
@@ -49,7 +50,6 @@ struct line_sink {
 
 std::uint32_t float_bits(float value);
 void to_f32(std::vector<std::uint32_t>& weights, std::size_t begin = 0);  // whole numbers to the bits of floats
-std::string shown(std::string_view word);                                 // in quotes, shortened, unprintable bytes as \xNN
 std::string_view word_at(char const* p, char const* end);                 // up to the next separator
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }

@@ -1,15 +1,12 @@
 #include "graph/zip.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "core/fail.hpp"
+#include "core/input_file.hpp"
 #include "core/progress.hpp"
 
 namespace garner {
@@ -26,26 +23,18 @@ T number(std::vector<unsigned char> const& bytes, std::uint64_t at) {  // little
 }  // namespace
 
 struct zip_file::state {
-  std::string name;
-  int fd = -1;
-  std::uint64_t size = 0;
+  explicit state(std::filesystem::path const& path) : file(path), name(file.name()), size(file.size()) { parse(); }
+  input_file file;
+  std::string const& name;
+  std::uint64_t size;
   std::vector<entry> entries;
-  ~state() {
-    if (fd >= 0) ::close(fd);
-  }
 
   [[noreturn]] void bad(std::string const& what) const {
     fail(errc::input, "{}: not a whole zip archive: {}; fetch it again, or write it with numpy.savez", name, what);
   }
   void read(void* to, std::uint64_t n, std::uint64_t at) const {
     if (at > size || n > size - at) bad(fmt::format("{} bytes at byte {} lie beyond its {}", n, at, size));
-    for (std::uint64_t done = 0; done < n;) {
-      ::ssize_t const got = ::pread(fd, static_cast<char*>(to) + done, n - done, static_cast<::off_t>(at + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(errc::io, "{}: cannot be read at byte {}: {}", name, at + done, std::strerror(errno));
-      if (got == 0) fail(errc::input, "{}: ends at byte {} while it is read; was it cut just now?", name, at + done);
-      done += static_cast<std::uint64_t>(got);
-    }
+    file.read(to, n, at);
   }
   std::vector<unsigned char> bytes(std::uint64_t n, std::uint64_t at) const {
     std::vector<unsigned char> all(n);
@@ -107,17 +96,7 @@ struct zip_file::state {
   }
 };
 
-// Not waited for where it is a pipe: O_NONBLOCK.
-zip_file::zip_file(std::filesystem::path const& path) : state_(std::make_unique<state>()) {
-  state_->name = path.string();
-  state_->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (state_->fd < 0) fail(errc::io, "{}: cannot be opened: {}", state_->name, std::strerror(errno));
-  struct ::stat about {};
-  if (::fstat(state_->fd, &about) != 0) fail(errc::io, "{}: {}", state_->name, std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) fail(errc::input, "{}: is no regular file; an archive is read from one", state_->name);
-  state_->size = static_cast<std::uint64_t>(about.st_size);
-  state_->parse();
-}
+zip_file::zip_file(std::filesystem::path const& path) : state_(std::make_unique<state>(path)) {}
 zip_file::~zip_file() = default;
 zip_file::zip_file(zip_file&&) noexcept = default;
 std::string const& zip_file::name() const { return state_->name; }
