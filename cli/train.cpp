@@ -133,7 +133,7 @@ void train_file(train_arguments& a) {
            {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
            {"batch", a.full ? json(nullptr) : json(a.batch)},
            {"rate", a.rate},
-           {"decay", a.decay.value_or(0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1)))},
+           {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
            {"scaling", to_string(m.scaling)},
            {"dropout", a.dropout},
            {"seed", a.seed},

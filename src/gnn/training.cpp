@@ -64,7 +64,7 @@ struct training::impl {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
-    if (!o.decay) o.decay = 0.5 / static_cast<double>(seeds.size());
+    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
     totals = buffer<loss_totals>(x.near(), 1, x.device(), "totals");
@@ -100,7 +100,7 @@ struct training::impl {
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     check_share("dropout", o.dropout);
-    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn ? o.dropout : 0;
+    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? o.dropout : 0;
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
