@@ -141,7 +141,7 @@ struct training::impl {
   }
   void step(mini_batch const& b) {
     network<float>::pass p = pass_of_step();
-    layers->take(b, p);
+    layers->take(b, m.net, p);
     mini_batch::rows const& rows = b.of_table(0);
     row_block<float> const data{static_cast<float*>(rows.data), features.width()};
     scale_rows(x, data, rows.count, features.width(), m.options.scaling);
