@@ -54,7 +54,8 @@ struct training::impl {
   buffer<float> first, second, of_scores;
   buffer<loss_totals> totals;
   std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
-  bool in_epoch = false;
+  enum class stage : std::uint8_t { between, steps, evaluation };  // of an epoch: what comes next
+  stage at = stage::between;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
@@ -67,7 +68,7 @@ struct training::impl {
     if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
-    totals = buffer<loss_totals>(x.near(), 1, x.device(), "totals");
+    totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
     clear_totals();
     if (o.fanouts.empty()) {
       lists.emplace(g, o.side, o.weighted);
@@ -129,9 +130,15 @@ struct training::impl {
     network<float>& net = m.net;
     std::uint64_t const classes = m.options.classes;
     row_block<float> const scores = net.forward(x, p);
+    x.copy(totals.data() + 1, totals.data(), sizeof(loss_totals));
     row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
-    take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
-    net.backward(x, p, gradient);
+    try {
+      take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+      net.backward(x, p, gradient);
+    } catch (...) {  // memory that ran out: the step comes again, and counts once
+      x.copy(totals.data(), totals.data() + 1, sizeof(loss_totals));
+      throw;
+    }
     mark_bad(x, net.gradients(), net.count(), std::uint64_t{0}, &totals.data()->bad);
     adam_step a;
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
@@ -177,12 +184,14 @@ struct training::impl {
 
   epoch_report next() {
     auto const begun = steady::now();
-    if (!in_epoch) {
+    if (at == stage::between) {
       clear_totals();
-      epoch_steps = 0, in_epoch = true;
+      epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
-    if (whole) {
+    if (at == stage::evaluation) {
+      // The last call was broken off in it.
+    } else if (whole) {
       check_interrupted();
       interrupts_held const whole_step;
       network<float>::pass p = pass_of_step();
@@ -210,8 +219,8 @@ struct training::impl {
       r.load = batches->report();
     }
     loss_totals const seen = look();
-    in_epoch = false;
-    ++done_epochs;
+    if (at == stage::steps) ++done_epochs;
+    at = stage::evaluation;
     r.epoch = done_epochs, r.steps = epoch_steps;
     auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
@@ -220,6 +229,7 @@ struct training::impl {
       r.exact = evaluate();
       r.best = weigh(*r.exact);
     }
+    at = stage::between;
     return r;
   }
 
@@ -277,7 +287,7 @@ struct training::impl {
     c.arrays.push_back({"first moments", {n}, here(first)});
     c.arrays.push_back({"second moments", {n}, here(second)});
     if (best) c.arrays.push_back({"best values", {n}, best_values});
-    c.arrays.push_back({"counters", {9}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, in_epoch, best, worse, t.correct,
+    c.arrays.push_back({"counters", {9}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse, t.correct,
                                                                    t.counted, t.bad}});
     c.arrays.push_back({"sums", {2}, std::vector<double>{t.loss, best_loss}});
     c.write(file);
@@ -299,7 +309,7 @@ struct training::impl {
     t.loss = sums[0], t.correct = counters[6], t.counted = counters[7], t.bad = counters[8];
     x.copy(totals.data(), &t, sizeof t);
     x.wait();
-    done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], in_epoch = counters[3] != 0;
+    done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
     best = counters[4], worse = counters[5], best_loss = sums[1], best_values = best_there;
   }
 
