@@ -172,6 +172,7 @@ void train_file(train_arguments& a) {
       row["ms"] = e.ms;
       row["evaluation_ms"] = e.exact ? json(e.exact->ms) : none;
       row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
+      row["model_ms"] = e.model_ms;
       row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
       row["near_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
       row["peer_rows"] = e.load.rows[tier::peer];

@@ -137,6 +137,7 @@ struct epoch_report {
   std::uint64_t epoch = 0, steps = 0;  // counted from 1
   double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
   double ms = 0;                       // without evaluation
+  double model_ms = 0;                 // of it, what the steps took that were not waiting for rows: forward, backward, Adam
   std::optional<evaluation> exact;
   bool best = false;  // no exact validation had a lower loss before
   load_report load;   // of mini-batches

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -29,6 +30,31 @@ constexpr std::uint64_t steps_unseen = 64;
 void check_share(char const* what, double share) {
   if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: say 0 to less than 1", what, share);
 }
+
+// What the steps of an epoch took, by the device's clock where they run on one: of these the sum is known when the host has waited.
+class step_clock {
+ public:
+  void restart() { ms_ = 0, open_ = 0; }
+  void begin(executor& x) {
+    begun_ = steady::now();
+    if (open_ == laps_.size()) laps_.emplace_back();
+    laps_[open_].first.record(x);
+  }
+  void end(executor& x) {
+    if (x.on_device()) laps_[open_++].second.record(x);
+    else ms_ += ms_since(begun_);
+  }
+  void waited() {
+    for (; open_; --open_) ms_ += laps_[open_ - 1].first.ms_until(laps_[open_ - 1].second);
+  }
+  double ms() const { return ms_; }
+
+ private:
+  std::vector<std::pair<event, event>> laps_;
+  std::size_t open_ = 0;
+  steady::time_point begun_;
+  double ms_ = 0;
+};
 
 }  // namespace
 
@@ -56,6 +82,7 @@ struct training::impl {
   std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
   enum class stage : std::uint8_t { between, steps, evaluation };  // of an epoch: what comes next
   stage at = stage::between;
+  step_clock clock;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
@@ -143,10 +170,12 @@ struct training::impl {
     adam_step a;
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
+    clock.end(x);
     ++done_steps, ++epoch_steps;
     if (done_steps % steps_unseen == 0) look();
   }
   void step(mini_batch const& b) {
+    clock.begin(x);
     network<float>::pass p = pass_of_step();
     layers->take(b, m.net, p);
     mini_batch::rows const& rows = b.of_table(0);
@@ -158,6 +187,7 @@ struct training::impl {
   }
   loss_totals look() {
     loss_totals const seen = x.read(totals.data());
+    clock.waited();
     if (seen.bad != ~std::uint64_t{0}) tell_bad();
     return seen;
   }
@@ -186,6 +216,7 @@ struct training::impl {
     auto const begun = steady::now();
     if (at == stage::between) {
       clear_totals();
+      clock.restart();
       epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
@@ -194,6 +225,7 @@ struct training::impl {
     } else if (whole) {
       check_interrupted();
       interrupts_held const whole_step;
+      clock.begin(x);
       network<float>::pass p = pass_of_step();
       std::uint64_t const n = g.info().vertices;
       p.edges = &whole->edges();
@@ -224,7 +256,7 @@ struct training::impl {
     r.epoch = done_epochs, r.steps = epoch_steps;
     auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
-    r.ms = ms_since(begun);
+    r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
       r.exact = evaluate();
       r.best = weigh(*r.exact);
