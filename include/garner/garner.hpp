@@ -1,5 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
+#include "garner/aggregate.hpp"   // block_aggregation: sums, means and GCN's over the edges of a block, and backward
 #include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
