@@ -1022,7 +1022,7 @@ class BlockSampler:
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are
         device_budget: bytes of far lists kept on the device, as "1GiB": those that are read most by scores (shape (vertices,), as
-        garner.scores gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score
+        garner.score gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score
         Errors: UsageError where options contradict each other, InputError where a graph lacks in-lists, weights or times.
         """
 

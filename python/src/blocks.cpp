@@ -121,7 +121,7 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
   "among what was drawn\n"                                                                                                              \
   "place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are\n"              \
   "device_budget: bytes of far lists kept on the device, as \"1GiB\": those that are read most by scores (shape (vertices,), as\n"      \
-  "garner.scores gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score"
+  "garner.score gives them; of several types an array, or None, a type); None: the first, for graphs ordered by degree or score"
 
 }  // namespace
 

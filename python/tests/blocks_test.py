@@ -125,6 +125,30 @@ class Blocks(unittest.TestCase):
         of_edges = garner.BlockSampler.of_relations([5], [garner.Relation(g, [-1], side="out", times=np.array([-3, 7, 7, 8]))], temporal="uniform")
         self.assertEqual(list(of_edges.sample([0], times=[-3]).of_type(0).ids), [0, 1])
 
+    def test_lists_kept_by_score(self):
+        g = random_graph(undirected=True)
+        scores = np.random.default_rng(3).random(len(g)).astype("f4")
+        none = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True)
+        some = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True, device_budget=2000, scores=scores)
+        first = garner.BlockSampler(g, [5, 3], place="simulated", edge_ids=True, device_budget=2000)
+        self.assertRegex(some.about(), r"near: the lists of \d+ vertices by score, \d+ edges")
+        self.assertRegex(first.about(), r"near: the first \d+ edges")
+        self.assertNotIn("near", none.about())
+        for seeds in ([4, 250, 17], [1]):
+            a, *others = (s.sample(seeds, 7) for s in (none, some, first))
+            for b in others:
+                np.testing.assert_array_equal(a.of_type(0).ids, b.of_type(0).ids)
+                np.testing.assert_array_equal(a.of_relation(0).edge, b.of_relation(0).edge)
+        two = [garner.Relation(g, [2], 0, 1), garner.Relation(g, [2], 1, 0)]
+        several = garner.BlockSampler.of_relations([len(g)] * 2, two, place="simulated", device_budget=4000, scores=[scores, None])
+        self.assertRegex(several.about(), r"the first \d+ edges; .* by score")
+        for wrong, kind, words in [
+                (lambda: garner.BlockSampler(g, [2], place="simulated", device_budget=1, scores=scores[1:]), garner.InputError, r"\d+ scores for \d+ vertices"),
+                (lambda: garner.BlockSampler.of_relations([len(g)] * 2, two, scores=[scores]), garner.UsageError, "each of the 2 types"),
+                (lambda: garner.BlockSampler(g, [2], scores="high"), (TypeError, garner.UsageError), "scores")]:
+            with self.assertRaisesRegex(kind, words):
+                wrong()
+
     def test_of_relations(self):
         made = np.random.default_rng(1)
         papers, authors = 60, 20

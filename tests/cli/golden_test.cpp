@@ -305,19 +305,30 @@ TEST(golden, stats) {
 }
 
 TEST(golden, loading) {
-  expect_golden("loading",
-                {"garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --verify",
-                 "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10% --score degree "
-                 "--epochs 2 --verify",
-                 "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --batches 3 --state s.txt --json",
-                 "cat s.txt", "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --resume s.txt",
-                 "garner load kron:10 --width 16 --fanout 5,3 --batch 99 --share 100% --place simulated --resume s.txt",
-                 "printf '1 2\\n2 3\\n3 1\\n4 2\\n' > d.el && garner convert d.el d.gnr --directed",
-                 "garner sample d.gnr --fanout -1 --share 100% --place simulated --verify",
-                 "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10%",
-                 "garner plan kron:10 --job load --width 16 --place host", "garner plan kron:10 --job load --width 16 --device-memory 4MiB",
-                 "garner load kron:10", "garner load kron:10 --width 4 --way quick", "garner load kron:10 --width 4 --budget 101%",
-                 "garner sample kron:10 --weighted", "garner sample kron:10 --fanout 3,x"});
+  expect_golden(
+      "loading",
+      {"garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --verify",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10% --score degree "
+       "--epochs 2 --verify",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --batches 3 --state s.txt --json",
+       "cat s.txt",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --resume s.txt",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 99 --share 100% --place simulated --resume s.txt",
+       "printf '1 2\\n2 3\\n3 1\\n4 2\\n' > d.el && garner convert d.el d.gnr --directed",
+       "garner sample d.gnr --fanout -1 --share 100% --place simulated --verify",
+       "garner sample kron:10 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 20% --score degree --verify",
+       "garner load kron:10 --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 8KiB --budget 10% --verify",
+       "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --budget 10%",
+       "garner plan kron:10 --job load --width 16 --fanout 5,3 --batch 100 --share 100% --place simulated --keep-lists 20%",
+       "garner plan kron:10 --job load --width 16 --place host",
+       "garner plan kron:10 --job load --width 16 --device-memory 4MiB",
+       "garner load kron:10",
+       "garner load kron:10 --width 4 --way quick",
+       "garner load kron:10 --width 4 --budget 101%",
+       "garner sample kron:10 --keep-lists 20x%",
+       "garner plan kron:10 --job bfs --keep-lists 1KiB",
+       "garner sample kron:10 --weighted",
+       "garner sample kron:10 --fanout 3,x"});
 }
 
 TEST(golden, plan) {

@@ -30,6 +30,7 @@ struct case_of {
   bool several = false;
   double input_dropout = 0, dropout = 0;
   bool weighted = false;
+  bool wide = false;  // rows of many elements, all vertices among the seeds: the product comes first
 };
 std::ostream& operator<<(std::ostream& out, case_of const& c) { return out << c.name; }
 
@@ -43,12 +44,15 @@ case_of const cases[] = {
     {"sage_deep", model_kind::sage, 3, true, true, false, 0, 0.4},
     {"sage_one", model_kind::sage, 1},
     {"sage_relations", model_kind::sage, 3, true, true, true, 0.2, 0.3},
+    {"gcn_wide", model_kind::gcn, 2, false, false, false, 0.2, 0.3, true, true},
+    {"sage_wide", model_kind::sage, 2, true, false, false, 0.2, 0.3, true, true},
+    {"sage_residual", model_kind::sage, 2, false, true},
     {"gin", model_kind::gin},
     {"gin_weighted", model_kind::gin, 2, false, false, false, 0, 0, true},
     {"gin_deep", model_kind::gin, 3, true, true, false, 0.1, 0.3},
 };
 
-constexpr std::uint64_t vertices = 60, width = 5, hidden = 6, classes = 4;
+constexpr std::uint64_t vertices = 60, narrow = 5, hidden = 6, classes = 4;
 
 graph_handle some_graph(std::uint64_t seed) {
   std::vector<edge> edges;
@@ -80,6 +84,7 @@ struct setup {
   setup(place where, case_of const& c) : x(where), products(x, dense_math::f32) {
     shape.kind = c.kind, shape.layers = c.layers, shape.hidden = hidden, shape.classes = classes;
     shape.layer_norm = c.norm, shape.residual = c.residual;
+    std::uint64_t const width = c.wide ? 13 : narrow;
     shape.inputs = {width};
     shape.relations = {{0, 0, "to"}};
     if (c.several) {
@@ -98,7 +103,9 @@ struct setup {
       relations.push_back({&graph[r], list_side::in, shape.relations[r].from, shape.relations[r].to,
                            std::vector<std::int64_t>(c.layers, static_cast<std::int64_t>(3 + r))});
     sampler = std::make_unique<block_sampler>(where, types, relations, o);
-    std::vector<std::int64_t> const seeds{3, 17, 58, 59, 0, 41};
+    std::vector<std::int64_t> seeds{3, 17, 58, 59, 0, 41};
+    for (std::int64_t v = 1; c.wide && v < 55; ++v)
+      if (v != 3 && v != 17 && v != 41) seeds.push_back(v);
     drawn = sampler->sample(5, seeds);
 
     pass.rows.resize(c.layers + 1);
@@ -203,9 +210,28 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
     for (std::size_t k = 0; k < a.size(); ++k) a[k] += by * b[k];
     return a;
   };
+  auto const normed = [&](std::vector<double> v, std::string const& norm) {
+    double mean = 0, spread = 0;
+    for (double z : v) mean += z / static_cast<double>(v.size());
+    for (double z : v) spread += (z - mean) * (z - mean) / static_cast<double>(v.size());
+    for (std::size_t k = 0; k < v.size(); ++k)
+      v[k] = (v[k] - mean) / std::sqrt(spread + 1e-5) * by_name.at(norm + "weight")[k] + by_name.at(norm + "bias")[k];
+    return v;
+  };
+  if (c.residual)
+    for (std::size_t t = 0; t < now.size(); ++t)
+      for (auto& row : now[t]) {
+        std::string const name = c.several ? "lin_in." + s.shape.types[t] + "." : "lin_in.";
+        row = plus(matrix(name + "weight", row), by_name.at(name + "bias"));
+        for (double& z : row) z = std::max(z, 0.0);
+      }
   for (std::uint32_t l = 0; l < s.shape.layers; ++l) {
     bool const last = l + 1 == s.shape.layers;
-    std::vector<table> next(now.size());
+    std::vector<table> next(now.size()), came = now;
+    if (c.residual && c.norm)
+      for (std::size_t t = 0; t < now.size(); ++t)
+        for (auto& row : now[t])
+          row = normed(row, "norms." + std::to_string(l) + "." + (c.several ? s.shape.types[t] + "." : ""));
     std::string const conv = "convs." + std::to_string(l) + ".";
     for (std::size_t t = 0; t < now.size(); ++t) {
       if (last && t != 0) continue;
@@ -247,23 +273,19 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
           for (double& z : out) z = std::max(z, 0.0);
           out = plus(matrix(conv + "nn.lins.1.weight", out), by_name.at(conv + "nn.lins.1.bias"));
         }
-        if (!last) {
-          if (c.norm) {
-            double mean = 0, spread = 0;
-            for (double z : out) mean += z / static_cast<double>(out.size());
-            for (double z : out) spread += (z - mean) * (z - mean) / static_cast<double>(out.size());
-            std::string const norm = "norms." + std::to_string(l) + "." + own;
-            for (std::size_t k = 0; k < out.size(); ++k)
-              out[k] = (out[k] - mean) / std::sqrt(spread + 1e-5) * by_name.at(norm + "weight")[k] + by_name.at(norm + "bias")[k];
-          }
+        if (!last || c.residual) {
+          if (c.norm && !c.residual) out = normed(out, "norms." + std::to_string(l) + "." + own);
           for (double& z : out) z = std::max(z, 0.0);
-          if (c.residual && l > 0) out = plus(out, now[t][v]);
+          if (c.residual) out = plus(out, came[t][v]);
         }
         next[t].push_back(out);
       }
     }
     now = next;
   }
+  if (c.residual)
+    for (auto& row : now[0])
+      row = plus(matrix("lin_out.weight", c.norm ? normed(row, "norm_out.") : row), by_name.at("lin_out.bias"));
   std::vector<double> flat;
   for (auto const& row : now[0]) flat.insert(flat.end(), row.begin(), row.end());
   return flat;
@@ -288,7 +310,7 @@ TEST_P(network_at, gives_what_the_serial_twin_gives) {
   // Norms that do something.
   std::vector<double> all = host_copy(s.x, s.net->values(), s.net->count());
   for (parameter const& p : s.net->parameters())
-    if (p.name.starts_with("norms."))
+    if (p.name.starts_with("norm"))
       for (std::uint64_t k = 0; k < p.columns; ++k) all[p.offset + k] += 0.1 * static_cast<double>(k);
   s.x.copy(s.net->values(), all.data(), all.size() * sizeof(double));
   auto const got = s.scores();

@@ -92,6 +92,59 @@ TEST(load_plan, says_what_a_loader_then_takes) {
       }
 }
 
+// Of lists that are kept less crosses, about as much less as is foretold.
+TEST(load_plan, says_what_lists_that_are_kept_spare) {
+  generate_options how;
+  how.scale = 13;
+  graph_handle const g = generate_graph(how);
+  graph const& inside = graph_access::of(g);
+  place const where{place_kind::simulated, 0};
+  std::uint64_t const n = g.info().vertices, all = g.info().edges * 4;
+  score_options of;
+  of.sampling = {{10, 5}, hop_rule::last, 256, 1};
+  std::vector<std::int64_t> train;
+  for (std::uint64_t v = 0; v < n; ++v)
+    if (inside.out.offsets[v + 1] > inside.out.offsets[v]) train.push_back(static_cast<std::int64_t>(v)), of.train.push_back(g.ids()[v]);
+  std::vector<float> const score = scores(g, of).score;
+  load_question q;
+  q.info = g.info(), q.where = where, q.lists_far = true, q.list_bytes = all, q.fanouts = {10, 5}, q.near_limit = 1u << 30;
+  q.degrees = degree_classes(inside.out.offsets.data(), n);
+  q.loader.batch = 256;
+  auto const asked = [&](std::uint64_t kept, std::uint64_t* near) {
+    block_options o;
+    o.device_budget = kept, o.scores = score;
+    block_sampler s(where, g, q.fanouts, o);
+    *near = s.bytes();
+    for (std::uint64_t b = 0; b < 8; ++b) s.sample(b, std::span<std::int64_t const>(train).subspan(b * 256, 256));
+    return static_cast<double>(s.take_traffic().bytes_link());
+  };
+  auto const near_of = [&](load_plan const& p) {
+    std::uint64_t bytes = 0;
+    for (load_array const& a : p.near)
+      if (a.what.starts_with("lists kept")) bytes += a.bytes;
+    return bytes;
+  };
+  load_plan const none = plan_load(q);
+  EXPECT_EQ(near_of(none), 0u);
+  std::uint64_t none_near = 0;
+  double const none_asked = asked(0, &none_near);
+  for (double const share : {0.1, 0.4}) {
+    q.lists_kept = static_cast<std::uint64_t>(share * static_cast<double>(all));
+    load_plan const p = plan_load(q);
+    std::uint64_t near = 0;
+    double const was = asked(q.lists_kept, &near) / none_asked;
+    double const told = static_cast<double>(p.sample.bytes_link()) / static_cast<double>(none.sample.bytes_link());
+    EXPECT_LT(told, 1);
+    EXPECT_NEAR(told, was, 0.25) << share;
+    EXPECT_GE(near_of(p), near - none_near);
+    EXPECT_LE(near_of(p), (near - none_near) * 11 / 10);
+  }
+  q.lists_kept = all;
+  EXPECT_EQ(plan_load(q).sample.bytes_link(), 0u);
+  q.lists_far = false;
+  EXPECT_EQ(near_of(plan_load(q)), 0u);
+}
+
 TEST(load_plan, nothing_crosses_at_the_host_nor_where_all_is_near) {
   load_question q;
   q.info.vertices = 1000, q.info.edges = 10000;
