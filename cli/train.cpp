@@ -22,12 +22,12 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
-  std::string model = "sage", split, scaling = "none", norm = "none", math = "tf32", out, checkpoint, resume;
+  std::string model = "sage", split, scaling = "automatic", norm = "none", math = "tf32", out, checkpoint, resume;
   bool full = false, residual = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
-  double dropout = 0.5, rate = 0.01, decay = 5e-4;
-  std::optional<double> input_dropout;
+  double dropout = 0.5, rate = 0.01;
+  std::optional<double> input_dropout, decay;
 
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
@@ -53,7 +53,7 @@ void train_file(train_arguments& a) {
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
   m.layer_norm = a.norm == "layer", m.residual = a.residual;
-  m.scaling = parse_row_scaling(a.scaling);
+  if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
   t.fanouts = a.hops();
@@ -103,6 +103,7 @@ void train_file(train_arguments& a) {
   if (where.kind != place_kind::host) tiers.device_budget = kept;
   tiered_tensor features(table, tiers);
 
+  if (a.scaling == "automatic") m.scaling = scaling_of(features);
   gnn_model model(where, m);
   training run(model, g, features, known, t);
   if (!a.resume.empty()) {
@@ -132,7 +133,8 @@ void train_file(train_arguments& a) {
            {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
            {"batch", a.full ? json(nullptr) : json(a.batch)},
            {"rate", a.rate},
-           {"decay", a.decay},
+           {"decay", a.decay.value_or(0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1)))},
+           {"scaling", to_string(m.scaling)},
            {"dropout", a.dropout},
            {"seed", a.seed},
            {"training_vertices", parts[1]},

@@ -42,10 +42,13 @@ enum class label_kind : std::uint8_t {
 // What is done to a row before the model has it.
 enum class row_scaling : std::uint8_t {
   none,
-  sum,  // divided by the sum of its sizes, as GCN's data are
+  sum,     // divided by the sum of its sizes
+  length,  // divided by its length (the root of its squares' sum)
 };
 std::string_view to_string(row_scaling how);
 row_scaling parse_row_scaling(std::string_view text);
+// What suits a table: length where none of some 4,096 of its rows holds a negative number (words, counts), else none.
+row_scaling scaling_of(tiered_tensor& features);
 
 struct model_options {
   model_kind kind = model_kind::sage;
@@ -106,7 +109,7 @@ struct training_options {
   bool weighted = false;  // edges count by their weights
   std::uint64_t batch = 1024;
   double rate = 0.01;  // of Adam
-  double decay = 5e-4;
+  std::optional<double> decay;           // of all parameters; unset: a half over the number of training vertices, as a prior counts
   double dropout = 0.5;
   std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn, none else
   dense_math math = dense_math::tf32;
@@ -132,7 +135,7 @@ struct epoch_report {
   double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
   double ms = 0;                       // without evaluation
   std::optional<evaluation> exact;
-  bool best = false;  // no validation was better before
+  bool best = false;  // no exact validation had a lower loss before
   load_report load;   // of mini-batches
 };
 

@@ -24,7 +24,7 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
   if (std::uint64_t const bad = first_bad(x, to, count * width); bad != ~std::uint64_t{0})
     fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
          first + bad / width);
-  if (scaling == row_scaling::sum) scale_rows(x, row_block<float>{to, width}, count, width);
+  scale_rows(x, row_block<float>{to, width}, count, width, scaling);
 }
 
 exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how) : x_(x), vertices_(g.vertices()), edges_(1) {

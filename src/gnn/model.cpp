@@ -1,19 +1,43 @@
 // Models of the contract, and their files: safetensors, the options in the metadata.
 #include "gnn/model.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "core/fail.hpp"
 #include "gnn/checkpoint.hpp"
+#include "graph/handle.hpp"
 
 namespace garner {
 
-std::string_view to_string(row_scaling how) { return how == row_scaling::sum ? "sum" : "none"; }
+std::string_view to_string(row_scaling how) {
+  return how == row_scaling::sum ? "sum" : how == row_scaling::length ? "length" : "none";
+}
 row_scaling parse_row_scaling(std::string_view text) {
-  if (text == "none") return row_scaling::none;
-  if (text == "sum") return row_scaling::sum;
-  fail(errc::usage, "unknown scaling of rows '{}': say none or sum", text);
+  for (row_scaling const how : {row_scaling::none, row_scaling::sum, row_scaling::length})
+    if (to_string(how) == text) return how;
+  fail(errc::usage, "unknown scaling of rows '{}': say none, sum or length", text);
+}
+row_scaling scaling_of(tiered_tensor& features) {
+  return as_error([&] {
+    std::uint64_t const n = std::min<std::uint64_t>(features.rows(), 4096);
+    if (n == 0) return row_scaling::none;
+    executor x(features.where());
+    std::vector<std::int64_t> ids(n);
+    for (std::uint64_t k = 0; k < n; ++k) ids[k] = static_cast<std::int64_t>(k * features.rows() / n);
+    buffer<std::int64_t> near(x.near(), n, x.device(), "ids of rows");
+    buffer<float> rows(x.near(), n * features.width(), x.device(), "rows");
+    x.copy(near.data(), ids.data(), near.bytes());
+    x.wait();
+    gather_options o;
+    if (features.kind() != element::f32) o.to = element::f32;
+    features.gather({near.data(), n, 8}, {rows.data(), rows.bytes()}, o);
+    std::vector<float> here(rows.size());
+    x.copy(here.data(), rows.data(), rows.bytes());
+    x.wait();
+    return std::any_of(here.begin(), here.end(), [](float v) { return v < 0; }) ? row_scaling::none : row_scaling::length;
+  });
 }
 
 aggregation aggregation_of(model_kind kind) {

@@ -105,15 +105,17 @@ template <class Real>
 struct scale_row {
   row_block<Real> rows;
   std::uint64_t columns;
+  bool squares;
   struct size_of {
     Real const* row;
-    GARNER_HD Real operator()(std::uint64_t c) const { return row[c] < 0 ? -row[c] : row[c]; }
+    bool squares;
+    GARNER_HD Real operator()(std::uint64_t c) const { return squares ? row[c] * row[c] : row[c] < 0 ? -row[c] : row[c]; }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real* const row = rows.row(i);
-    Real const sum = t.sum(indices{0, columns}, size_of{row});
-    Real const by = sum == 0 ? Real{1} : 1 / sum;
+    Real const sum = t.sum(indices{0, columns}, size_of{row, squares});
+    Real const by = sum == 0 ? Real{1} : 1 / (squares ? std::sqrt(sum) : sum);
     t.each(indices{0, columns}, [&](std::uint64_t c) { row[c] *= by; });
   }
 };
@@ -409,8 +411,8 @@ void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::
   for_each_item<32>(x, count, add_row<Real>{from, to, columns});
 }
 template <class Real>
-void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns) {
-  for_each_item<32>(x, count, scale_row<Real>{rows, columns});
+void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how) {
+  if (how != row_scaling::none) for_each_item<32>(x, count, scale_row<Real>{rows, columns, how == row_scaling::length});
 }
 void pick(executor& x, std::int64_t const* positions, std::uint64_t count, std::int64_t const* from, std::int64_t* to) {
   for_each_item<1>(x, count, pick_row<std::int64_t>{positions, from, 1, to, 0});
@@ -492,7 +494,7 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
   template void normalise_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, Real const*); \
   template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,    \
                                     Real const*);                                                                                        \
-  template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t); \
+  template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling); \
   template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*); \
   template class column_sums<Real>;                                                                                                      \
   template class losses<Real>;                                                                                                           \

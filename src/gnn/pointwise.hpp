@@ -33,9 +33,9 @@ void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std:
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns);  // to += from
 
-// Each row divided by the sum of its sizes; a row of zeros stays.
+// A row of zeros stays.
 template <class Real>
-void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns);
+void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how);
 
 // Each row less its mean, over its deviation (with 1e-5 added to its square), times gain, plus shift. `from` and `to` differ.
 template <class Real>

@@ -57,13 +57,14 @@ struct training::impl {
   bool in_epoch = false;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
-  double best_score = 0;
+  double best_loss = 0;
 
   impl(gnn_model& model, graph_handle const& graph, tiered_tensor& table, known_vertices const& from, training_options const& options)
       : m(model.inside()), g(graph), features(table), o(options), x(m.x), products(x, o.math), parts(from, g, m.options) {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
+    if (!o.decay) o.decay = 0.5 / static_cast<double>(seeds.size());
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
     totals = buffer<loss_totals>(x.near(), 1, x.device(), "totals");
@@ -102,7 +103,7 @@ struct training::impl {
     if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn ? o.dropout : 0;
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
-    if (!(o.decay >= 0 && o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", o.decay);
+    if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");
@@ -133,7 +134,7 @@ struct training::impl {
     net.backward(x, p, gradient);
     mark_bad(x, net.gradients(), net.count(), std::uint64_t{0}, &totals.data()->bad);
     adam_step a;
-    a.rate = o.rate, a.decay = o.decay, a.step = done_steps + 1;
+    a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
     ++done_steps, ++epoch_steps;
     if (done_steps % steps_unseen == 0) look();
@@ -143,7 +144,7 @@ struct training::impl {
     layers->take(b, p);
     mini_batch::rows const& rows = b.of_table(0);
     row_block<float> const data{static_cast<float*>(rows.data), features.width()};
-    if (m.options.scaling == row_scaling::sum) scale_rows(x, data, rows.count, features.width());
+    scale_rows(x, data, rows.count, features.width(), m.options.scaling);
     p.inputs = {{data.data, data.stride}};
     pick_labels(x, m.options, b.positions(), b.seeds(), known, drawn);
     step(p, drawn, b.seeds(), b.seeds());
@@ -225,12 +226,11 @@ struct training::impl {
   // Whether it is the best so far.
   bool weigh(evaluation const& e) {
     if (e.validation.vertices == 0) return false;
-    double const score = e.validation.auc.value_or(e.validation.accuracy);
-    if (best && score <= best_score) {
+    if (best && !(e.validation.loss < best_loss)) {
       ++worse;
       return false;
     }
-    best_score = score, best = done_epochs, worse = 0;
+    best_loss = e.validation.loss, best = done_epochs, worse = 0;
     best_values.resize(m.net.count());
     x.copy(best_values.data(), m.net.values(), best_values.size() * sizeof(float));
     x.wait();
@@ -253,7 +253,7 @@ struct training::impl {
             {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
             {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
             {"seed", std::to_string(o.seed)},
-            {"optimiser", fmt::format("rate {}, decay {}", o.rate, o.decay)},
+            {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
             {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
             {"rank", fmt::format("{} of {}", o.load.rank, o.load.ranks)}};
   }
@@ -279,7 +279,7 @@ struct training::impl {
     if (best) c.arrays.push_back({"best values", {n}, best_values});
     c.arrays.push_back({"counters", {9}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, in_epoch, best, worse, t.correct,
                                                                    t.counted, t.bad}});
-    c.arrays.push_back({"sums", {2}, std::vector<double>{t.loss, best_score}});
+    c.arrays.push_back({"sums", {2}, std::vector<double>{t.loss, best_loss}});
     c.write(file);
   }
   void resume(std::filesystem::path const& file) {
@@ -300,7 +300,7 @@ struct training::impl {
     x.copy(totals.data(), &t, sizeof t);
     x.wait();
     done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], in_epoch = counters[3] != 0;
-    best = counters[4], worse = counters[5], best_score = sums[1], best_values = best_there;
+    best = counters[4], worse = counters[5], best_loss = sums[1], best_values = best_there;
   }
 
   evaluation evaluate() {
