@@ -70,7 +70,8 @@ void check_inference(gnn_model& model, graph_handle const& g, tiered_tensor& fea
   if (features.rows() < n)
     fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
   if (features.width() != o.inputs)
-    fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(), o.inputs);
+    fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(),
+         o.inputs);
   if (!(features.where() == model.where()))
     fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
          to_string(features.where()), to_string(model.where()));

@@ -3,9 +3,9 @@
 #pragma once
 #include <functional>
 
+#include "garner/features.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
-#include "garner/features.hpp"
 
 namespace garner {
 

@@ -47,10 +47,15 @@ struct planner {
     std::uint64_t const row_bytes = grown(a_row * sizeof(float)) + 16;
     std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{1} << 30);
     plan.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(n, 32), std::max<std::uint64_t>(n, 1));
-    fixed = plan.chunk * row_bytes + grown(n * sizeof(float) * (m().kind == model_kind::gcn ? 3 : m().kind == model_kind::sage ? 1 : 0)) +
+    fixed = plan.chunk * row_bytes +
+            grown(n * sizeof(float) *
+                  (m().kind == model_kind::gcn    ? 3
+                   : m().kind == model_kind::sage ? 1
+                                                  : 0)) +
             (m().kind == model_kind::gin ? 0 : n * sizeof(float));
     plan.lists_near = lists_near;
-    plan.part_edges = lists_near ? of.edges : std::clamp<std::uint64_t>(share / (2 * edge_bytes()), 1, std::max<std::uint64_t>(of.edges, 1));
+    plan.part_edges =
+        lists_near ? of.edges : std::clamp<std::uint64_t>(share / (2 * edge_bytes()), 1, std::max<std::uint64_t>(of.edges, 1));
     plan.part_edges = std::max(plan.part_edges, of.longest);
     fixed += grown((lists_near ? n + 1 : plan.chunk + 1) * 8 + plan.part_edges * edge_bytes());
     // Sums of slices, and where they lie; of parts a bound is used.
@@ -187,7 +192,8 @@ inference_plan plan_layers(inference_sizes const& of, std::uint64_t near) {
   planner with_lists{of, near, true, {}, 0, {}}, in_parts{of, near, false, {}, 0, {}};
   bool const whole = with_lists.run(), parts = in_parts.run();
   if (!whole && !parts)
-    fail(errc::memory, "exact inference of {} vertices wants {} at least for what a chunk works in and one column of all rows, and may take {}; "
+    fail(errc::memory,
+         "exact inference of {} vertices wants {} at least for what a chunk works in and one column of all rows, and may take {}; "
          "give it more (--device-budget, near_bytes), or a larger device",
          of.vertices, format_bytes(in_parts.fixed + in_parts.rows_bytes(1)), format_bytes(near));
   if (whole && (!parts || with_lists.plan.bytes() <= in_parts.plan.bytes())) return with_lists.plan;

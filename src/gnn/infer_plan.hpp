@@ -43,7 +43,7 @@ struct inference_plan {
   bool encoded_near = false;     // residual models: the rows behind the first product
   std::uint64_t encode_in = 0, encode_out = 0;
   std::vector<layer_plan> layers;
-  std::uint64_t bytes() const;   // over the link, without scores
+  std::uint64_t bytes() const;  // over the link, without scores
 };
 
 // errc::memory where `near` bytes are too few for any way.

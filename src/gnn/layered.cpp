@@ -39,7 +39,14 @@ std::optional<double> inference_report::floor_ms() const {
 
 layered_inference::layered_inference(executor& x, whole_graph const& g, model_options const& o, network<float>& net,
                                      tiered_tensor& features, std::optional<std::uint64_t> near)
-    : x_(x), far_(x, executor::urgent{}), out_(x, executor::urgent{}), g_(g), o_(o), net_(net), features_(features), n_(g.vertices()),
+    : x_(x),
+      far_(x, executor::urgent{}),
+      out_(x, executor::urgent{}),
+      g_(g),
+      o_(o),
+      net_(net),
+      features_(features),
+      n_(g.vertices()),
       how_(aggregation_of(o.kind)) {
   inference_sizes s;
   s.model = o, s.vertices = n_, s.edges = g.pulled().offsets[n_], s.weighted = g.pulled().weights != nullptr;
@@ -345,14 +352,16 @@ void layered_inference::run_layers(blas& products, taker const& take, inference_
   for (auto& l : report.layers) l.rows_in = l.rows_out = l.lists = 0;
   auto begun = steady::now();
   if (plan_.lists_near) edges_.take_part(x_, g_.pulled(), 0, n_, n_);
+  buffer<float> degrees;
   if (how_ != aggregation::sum) {
-    std::vector<float> const degrees = g_.degrees();
-    buffer<float> here(x_.near(), n_, x_.device(), "degrees");
-    x_.copy(here.data(), degrees.data(), here.bytes());
-    edges_.normalise_whole(x_, how_, here.data(), n_);
+    std::vector<float> const sums = g_.degrees();
+    degrees = buffer<float>(x_.near(), n_, x_.device(), "degrees");
+    x_.copy(degrees.data(), sums.data(), degrees.bytes());
     x_.wait();
   }
+  edges_.normalise_whole(x_, how_, degrees.data(), n_);
   x_.wait();
+  degrees = {};
   report.prepare_ms = ms_since(begun);
   from_table_ = true;
   source_ = {}, before_ = {};
@@ -364,9 +373,7 @@ void layered_inference::run_layers(blas& products, taker const& take, inference_
     begun = steady::now();
     width_ = o_.inputs;
     make_next(0, plan_.encoded_near);
-    each_rows([&](std::uint64_t first, std::uint64_t count, rows_in rows) {
-      give(0, net_.encode(x_, p, 0, rows, count), first, count);
-    });
+    each_rows([&](std::uint64_t first, std::uint64_t count, rows_in rows) { give(0, net_.encode(x_, p, 0, rows, count), first, count); });
     x_.wait(), far_.wait(), out_.wait();
     told.ms = told.rows_ms = ms_since(begun);
   }

@@ -8,10 +8,10 @@
 #include <functional>
 
 #include "core/event.hpp"
+#include "garner/features.hpp"
 #include "gnn/infer_plan.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
-#include "garner/features.hpp"
 
 namespace garner {
 
@@ -51,7 +51,8 @@ class layered_inference {
   void give(std::uint32_t to_layer, rows_in rows, std::uint64_t first, std::uint64_t count);
   void put(stored& to, rows_in rows, std::uint64_t first, std::uint64_t count);
   // Columns [begin, end) of rows [first, first + count), to near memory.
-  void bring(executor& by, std::uint64_t begin, std::uint64_t end, stored const& from, std::uint64_t first, std::uint64_t count, rows_out to);
+  void bring(executor& by, std::uint64_t begin, std::uint64_t end, stored const& from, std::uint64_t first, std::uint64_t count,
+             rows_out to);
   void bring_sources(executor& by, std::uint64_t first, std::uint64_t count, float* to);  // of this layer, whole
   void each_rows(row_user const& use);
   void each_targets(target_user const& use);
@@ -69,8 +70,8 @@ class layered_inference {
   double row_bytes_ = 0;  // of the table's rows, those that come from host memory
   inference_plan plan_;
   relation_edges<float> edges_;
-  std::uint64_t width_ = 0;        // of this layer's rows
-  stored source_, before_;         // what is aggregated; residual and norm: the rows as they were
+  std::uint64_t width_ = 0;  // of this layer's rows
+  stored source_, before_;   // what is aggregated; residual and norm: the rows as they were
   stored next_source_, next_before_;
   bool from_table_ = false;
   std::vector<buffer<float>> spare_;  // host memory of layers that are done

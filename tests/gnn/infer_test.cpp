@@ -5,9 +5,9 @@
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
-#include "gnn/layered.hpp"
 #include "garner/gnn.hpp"
 #include "garner/handle.hpp"
+#include "gnn/layered.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
 
@@ -22,7 +22,7 @@ graph_handle const& some_graph() {
   static graph_handle const g = [] {
     std::vector<edge> edges;
     for (std::uint64_t i = 0; i < 9000; ++i)
-      edges.push_back({random_bits(1, 0, i) % vertices, random_bits(1, 1, i) % (vertices - 3)});  // the last draw from none
+      edges.push_back({random_bits(1, 0, i) % vertices, random_bits(1, 1, i) % (vertices - 3)});           // the last draw from none
     for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, 7}), edges.push_back({7, v % 4500});  // lists of more than one slice
     build_options o;
     o.in_lists = true;
@@ -126,7 +126,8 @@ TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {
     done = infer(model, some_graph(), features, got, o);
     double worst = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
-      worst = std::max(worst, std::abs(static_cast<double>(got[i] - expected[i])) / std::max(1.0, std::abs(static_cast<double>(expected[i]))));
+      worst =
+          std::max(worst, std::abs(static_cast<double>(got[i] - expected[i])) / std::max(1.0, std::abs(static_cast<double>(expected[i]))));
     EXPECT_LT(worst, 1e-4) << "with " << near << " bytes:\n" << all;
     ASSERT_EQ(done.layers.size(), planned.layers.size());
     for (std::size_t l = 0; l < done.layers.size(); ++l) {
@@ -164,8 +165,7 @@ TEST(infer, every_way_is_taken) {
     }
   }
   EXPECT_EQ(ways.size(), 4u);
-  EXPECT_TRUE(relaid && own_near && rows_twice && in_parts && out_near)
-      << relaid << own_near << rows_twice << in_parts << out_near;
+  EXPECT_TRUE(relaid && own_near && rows_twice && in_parts && out_near) << relaid << own_near << rows_twice << in_parts << out_near;
 }
 
 TEST(infer, reads_the_rows_of_each_layer_once_where_they_or_their_products_fit) {
