@@ -164,7 +164,7 @@ constexpr option_row table[] = {
     {"--input-dropout", "P", advanced, "the same of the features (default: of gcn without --residual as --dropout, else none)"},
     {"--lr", "X", basic, "learning rate of Adam"},
     {"--weight-decay", "X", basic, "added to the gradient, times the parameter (default: 5e-4, or a half over the number of training vertices)"},
-    {"--norm", "NORM", basic, "between layers: none or layer"},
+    {"--norm", "NORM", basic, "between layers: none, layer, or automatic: layer for gin"},
     {"--residual", "", basic, "what comes into a layer is added to what it gives"},
     {"--scaling", "HOW", basic, "of the features: none, sum (each row over the sum of its sizes), length (over its length), or automatic: by what they hold"},
     {"--classes", "N", advanced, "that are told apart (default: one more than the highest label)"},

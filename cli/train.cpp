@@ -22,7 +22,7 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
-  std::string model = "sage", split, scaling = "automatic", norm = "none", math = "tf32", out, checkpoint, resume;
+  std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
   bool full = false, residual = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
@@ -48,11 +48,11 @@ void train_file(train_arguments& a) {
   a.width.reset();
   if (a.features.empty()) fail(errc::usage, "which rows? Name a table with --features FILE.npy");
   a.check();
-  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = a.norm == "layer", m.residual = a.residual;
+  m.layer_norm = a.norm == "layer" || (a.norm == "automatic" && m.kind == model_kind::gin), m.residual = a.residual;
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
