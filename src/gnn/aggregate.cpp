@@ -250,7 +250,7 @@ bool is_wide(row_block<Real const> b, std::uint64_t columns) {
 
 template <class Real>
 void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources,
-                                std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind) {
+                                std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind, Real const* own) {
   if (sources >= std::uint64_t{1} << 32 || edges.count >= std::uint64_t{1} << 32)
     fail(errc::usage, "{} sources and {} edges in a mini-batch; say smaller ones, of less than 2^32", sources, edges.count);
   targets_ = targets, sources_ = sources, edges_ = edges.count;
@@ -258,16 +258,21 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   auto* const ends = room(x, ends_, edges_, "edges of a mini-batch");
   for_each_item<1>(x, edges_ + 1, find_offsets{edges.col, edges_, targets, offsets});
   for_each_item<1>(x, edges_, narrow{edges.row, ends});
-  Real* w = nullptr;
+  Real const* w = own;
   if (weights) {
-    w = room(x, weights_, edges_, "weights of a mini-batch");
-    for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, w});
+    auto* const read = room(x, weights_, edges_, "weights of a mini-batch");
+    for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, read});
+    w = read;
   }
   lists_ = {offsets, ends, w};
   first_ = 0, same_ = false;
   find_long_lists(x, long_, offsets, targets, edges_, false);
   long_turned_.most_lists = 0;
-  if (backward == 0) return;
+  if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
+    turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), nullptr, nullptr};
+    x.fill(turned_offsets_.data(), 0, (sources + 1) * sizeof(std::uint64_t));
+    return;
+  }
 
   auto const keys = std::span(room(x, keys_, backward, "edges to turn round"), backward),
              spare = std::span(room(x, spare_keys_, backward, "edges to turn round"), backward);

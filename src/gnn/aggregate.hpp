@@ -59,9 +59,9 @@ template <class Real>
 class relation_edges {
  public:
   // Of a block that `rule` last drew. `weights`: of the lists that were drawn from, by the ids of edges; empty: all 1. `backward`: how many
-  // of the edges will be turned round.
+  // of the edges will be turned round. `own`: weights of these edges instead, near, which stay the caller's.
   void take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
-            arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none);
+            arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none, Real const* own = nullptr);
   // Of a whole graph, whose lists and their transpose are given in host memory, 4 bytes an id. They stay the caller's at the host, and are
   // copied to a device.
   struct host_lists {

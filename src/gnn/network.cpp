@@ -136,6 +136,16 @@ dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t
 }
 
 template <class Real>
+bool network<Real>::product_first(pass const& p, std::uint32_t l, std::uint32_t t) const {
+  bool const one = shape_.relations.size() == 1 && shape_.inputs.size() == 1;
+  return one && shape_.kind != model_kind::gin && width(l, t) > layers_[l][t].products[0].out && p.rows[l][t] <= 2 * p.rows[l + 1][t];
+}
+template <class Real>
+bool network<Real>::turns_inputs(pass const& p) const {
+  return shape_.residual || product_first(p, 0, shape_.target);
+}
+
+template <class Real>
 void network<Real>::multiply(executor&, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
   p.products->product(false, true, count, d.out, d.in, Real{1}, from.data, from.stride, values_.data() + d.weight, d.in, Real{0}, to.data,
                       to.stride);
@@ -249,8 +259,7 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data();
-  bool const one = s.relations.size() == 1 && s.inputs.size() == 1;
-  of.product_first = one && s.kind != model_kind::gin && width(l, t) > first.out && p.rows[l][t] <= 2 * targets;
+  of.product_first = product_first(p, l, t);
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out;
     rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};

@@ -68,6 +68,8 @@ class network {
   // Sets gradients(). `scores`: the gradient of what forward() gave; overwritten. `of_inputs`: by type, filled where data is not null.
   void backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs = {});
 
+  // Whether backward() takes the edges that lead from rows of the inputs, those of the last hop among them; `p`: of its rows.
+  bool turns_inputs(pass const& p) const;
   std::uint64_t bytes() const;
 
   // --- forward() in pieces, for who has the rows of a layer in parts: `count` of them at a time, whichever these are. What a piece gives
@@ -120,6 +122,7 @@ class network {
   void add(std::uint32_t layer, std::string name, std::vector<std::uint64_t> shape, std::uint64_t offset, std::uint64_t stride);
   std::uint64_t reserve(std::uint64_t n);
   void draw(executor& x, std::uint64_t seed);
+  bool product_first(pass const& p, std::uint32_t layer, std::uint32_t type) const;
   dropped drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const;
 
   void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
