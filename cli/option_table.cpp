@@ -145,6 +145,7 @@ constexpr option_row table[] = {
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
     {"--keep-lists", "BYTES", basic,
      "of lists that lie far those that are read most by --score are kept near, as 8GiB, or a share of all, as 10% (default: none)"},
+    {"--near-bytes", "BYTES", advanced, "what may lie near at a time, as 8GiB; the rest comes in parts (default: what is free)"},
     {"--way", "WAY", basic,
      "how rows come: window (far rows of several mini-batches once), tiered, zero_copy (unordered), staged (by the host), automatic"},
     {"--window", "N", basic, "mini-batches whose far rows are fetched together, 1 to 64"},
