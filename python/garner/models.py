@@ -73,7 +73,7 @@ class Training:
             raise UsageError(f"layers={layers} and {len(hops)} fanouts; say a fanout for each layer")
         if device is None:
             device = features._table.place if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "host"
-        if str(device) not in ("host", "cpu", "simulated"):
+        if not str(device).startswith(("host", "cpu", "simulated")):
             graph.to(device)  # no change where it can be read there
         self.epochs: list[dict[str, Any]] = []
         self.wanted = epochs
@@ -155,6 +155,6 @@ def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, 
     """
     if not isinstance(model, Model):
         model = read_model(model, features._table.place if isinstance(features, Tiered) else "host")
-    if model.place not in ("host", "simulated"):
+    if not model.place.startswith(("host", "simulated")):
         graph.to(model.place)
     return _garner._predict(model, graph, features, side, weighted, math)

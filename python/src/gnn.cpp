@@ -120,7 +120,8 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
       m.labels = label_kind::yes_or_no;
       m.classes = answers.shape(1);
       if (classes && *classes != m.classes)
-        refuse(errc::usage, "classes=" + std::to_string(*classes) + ", and labels have " + std::to_string(m.classes) + " columns, one a class");
+        refuse(errc::usage,
+               "classes=" + std::to_string(*classes) + ", and labels have " + std::to_string(m.classes) + " columns, one a class");
     }
     released([&] {
       m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
@@ -156,7 +157,8 @@ int whole(F f) {
 }  // namespace
 
 void add_gnn(nb::module_& m) {
-  nb::class_<py_model>(m, "Model", "A graph network that Garner trained: GCN, GraphSAGE or GIN. garner.read_model reads one, garner.train makes one.")
+  nb::class_<py_model>(m, "Model",
+                       "A graph network that Garner trained: GCN, GraphSAGE or GIN. garner.read_model reads one, garner.train makes one.")
       .def_prop_ro(
           "options", [](py_model const& p) { return options_of(p.made->options()); }, nb::sig("def options(self) -> dict[str, typing.Any]"),
           "'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'")
@@ -182,8 +184,8 @@ void add_gnn(nb::module_& m) {
           nb::arg("file"), nb::sig("def save(self, file: str | os.PathLike[str]) -> None"), "As safetensors.")
       .def("__repr__", [](py_model const& p) {
         model_options const& o = p.made->options();
-        return "<garner.Model " + std::string(to_string(o.kind)) + " of " + std::to_string(o.layers) + " layers, " + std::to_string(o.inputs) +
-               " inputs, " + std::to_string(o.classes) + " classes>";
+        return "<garner.Model " + std::string(to_string(o.kind)) + " of " + std::to_string(o.layers) + " layers, " +
+               std::to_string(o.inputs) + " inputs, " + std::to_string(o.classes) + " classes>";
       });
   m.def(
       "_read_model",
@@ -195,7 +197,8 @@ void add_gnn(nb::module_& m) {
       nb::arg("file"), nb::arg("device"), nb::sig("def _read_model(file: str | os.PathLike[str], device: object) -> Model"));
   m.def(
       "_predict",
-      [](py_model const& model, py_graph const& graph, nb::object features, std::string const& side, bool weighted, std::string const& math) {
+      [](py_model const& model, py_graph const& graph, nb::object features, std::string const& side, bool weighted,
+         std::string const& math) {
         inference_options o;
         o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
         std::vector<nb::object> kept;
@@ -214,9 +217,10 @@ void add_gnn(nb::module_& m) {
               "numpy.typing.NDArray[numpy.float32]"));
 
   nb::class_<py_training>(m, "TrainingRun", "A training by its arrays; garner.Training is its face.")
-      .def("__init__", &make, nb::arg("graph"), nb::arg("features"), nb::arg("labels"), nb::arg("split"), nb::arg("options"),
-           nb::sig("def __init__(self, graph: Graph, features: object, labels: object, split: numpy.typing.NDArray[numpy.uint8], **options: "
-                   "object) -> None"))
+      .def(
+          "__init__", &make, nb::arg("graph"), nb::arg("features"), nb::arg("labels"), nb::arg("split"), nb::arg("options"),
+          nb::sig("def __init__(self, graph: Graph, features: object, labels: object, split: numpy.typing.NDArray[numpy.uint8], **options: "
+                  "object) -> None"))
       .def("next", &next_of, nb::sig("def next(self) -> dict[str, typing.Any]"), "One epoch, or what is left of one.")
       .def(
           "evaluate", [](py_training& t) { return said_of(released([&] { return t.run->evaluate(); })); },

@@ -89,8 +89,9 @@ void add_rows(nb::module_& m) {
           },
           nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("first") = "normal",
           nb::arg("spread") = 1.0, nb::arg("seed") = 1, nb::arg("device_budget") = nb::none(), nb::arg("scores") = nb::none(),
-          nb::sig("def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: "
-                  "float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None"))
+          nb::sig(
+              "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: "
+              "float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None"))
       .def_prop_ro("rows", &embedding::rows)
       .def_prop_ro("width", &embedding::width)
       .def_prop_ro("record_bytes", &embedding::record_bytes)
@@ -105,7 +106,8 @@ void add_rows(nb::module_& m) {
       .def("about", &embedding::about)
       .def(
           "gather",
-          [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t out, std::uint64_t stream) {
+          [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t out,
+             std::uint64_t stream) {
             id_span const span(at<void>(std::get<0>(ids)), std::get<1>(ids), std::get<2>(ids), std::get<3>(ids));
             return released([&] { return e.gather(span, {at<void>(out), ~std::uint64_t{0}}, stream_at(stream)); });
           },
