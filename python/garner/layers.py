@@ -15,14 +15,14 @@ from .models import read_model
 
 class _Rows(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, anchor: torch.Tensor, module: Embedding, ids: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, anchor: torch.Tensor, module: Embedding, ids: torch.Tensor) -> torch.Tensor:
         ctx.module, ctx.ids = module, ids
         found: torch.Tensor = module.table.gather(ids)
         return found
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         ctx.module._gradients.append((ctx.ids.reshape(-1), gradient.detach().reshape(-1, ctx.module.table.shape[1])))
         return None, None, None
 
@@ -125,7 +125,7 @@ class _Lease:
 
 class _Aggregate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, lease: _Lease, targets: int, kept: Any) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, rows: torch.Tensor, lease: _Lease, targets: int, kept: Any) -> torch.Tensor:
         ctx.lease, ctx.shape, ctx.kept = lease, rows.shape, kept
         rows = rows.contiguous()
         out = rows.new_empty((targets, *rows.shape[1:]))
@@ -134,7 +134,7 @@ class _Aggregate(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         gradient = gradient.contiguous()
         out = gradient.new_empty(ctx.shape)
         ctx.lease.at.backward(gradient.data_ptr(), out.data_ptr(), out[:1].numel(), ctx.lease.stream)

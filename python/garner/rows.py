@@ -37,7 +37,7 @@ class Embedding:
     @property
     def rows(self) -> TierRows:
         """how many lie in each tier"""
-        return TierRows(self._table.tiers[name] for name in TierRows.names)
+        return TierRows(self._table.tiers)
 
     def about(self) -> str:
         """One line: where the rows lie."""
