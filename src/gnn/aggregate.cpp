@@ -184,7 +184,12 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
     for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, w});
   }
   lists_ = {offsets, ends, w};
-  if (backward == 0) return;
+  if (backward == 0) {  // seeds without neighbours among others: nobody gives anything back
+    auto* const none = room(x, turned_offsets_, sources + 1, "edges of a mini-batch");
+    x.fill(none, 0, (sources + 1) * sizeof(std::uint64_t));
+    turned_ = {none, nullptr, nullptr};
+    return;
+  }
 
   auto const keys = std::span(room(x, keys_, backward, "edges to turn round"), backward),
              spare = std::span(room(x, spare_keys_, backward, "edges to turn round"), backward);
