@@ -47,7 +47,8 @@ enum class row_scaling : std::uint8_t {
 };
 std::string_view to_string(row_scaling how);
 row_scaling parse_row_scaling(std::string_view text);
-// What suits a table: length where none of some 4,096 of its rows holds a negative number (words, counts), else none.
+// What suits a table, by some 4,096 of its rows: none where a number is negative; else sum where less than a tenth of the numbers is not 0
+// (words), length where more is (counts).
 row_scaling scaling_of(tiered_tensor& features);
 
 struct model_options {
@@ -109,9 +110,11 @@ struct training_options {
   bool weighted = false;  // edges count by their weights
   std::uint64_t batch = 1024;
   double rate = 0.01;  // of Adam
-  std::optional<double> decay;           // of all parameters; unset: a half over the number of training vertices, as a prior counts
+  // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is
+  // known beforehand counts the less the more there is to learn from.
+  std::optional<double> decay;
   double dropout = 0.5;
-  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn, none else
+  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
   dense_math math = dense_math::tf32;
   std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
@@ -134,6 +137,7 @@ struct epoch_report {
   std::uint64_t epoch = 0, steps = 0;  // counted from 1
   double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
   double ms = 0;                       // without evaluation
+  double model_ms = 0;                 // of it, what the steps took that were not waiting for rows: forward, backward, Adam
   std::optional<evaluation> exact;
   bool best = false;  // no exact validation had a lower loss before
   load_report load;   // of mini-batches
@@ -165,12 +169,33 @@ class training {
 };
 
 // --- inference ---
-// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer.
+// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near
+// comes over the link in parts, a layer after the other; each layer goes the way with the fewest bytes.
 struct inference_options {
   list_side side = list_side::in;
   bool weighted = false;
   dense_math math = dense_math::tf32;
+  std::optional<std::uint64_t> near_bytes;  // at most so much memory near; unset: what is free
 };
-void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options = {});
+// What was done, or would be. Bytes are those between host memory and what lies near, also where the place is the host.
+struct inference_report {
+  struct layer {
+    std::string how;                                           // what lies near, in words
+    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;        // bytes brought, bytes sent back, of lists brought again
+    double ms = 0, rows_ms = 0, targets_ms = 0;                // in all; bringing rows, and aggregating them
+  };
+  std::vector<layer> layers;            // residual models: the first is the product before the layers
+  double ms = 0, prepare_ms = 0;        // in all; lists and host memory, before the layers
+  std::uint64_t lists = 0;              // bytes of lists that were brought once
+  std::uint64_t near_bytes = 0;         // at most at a time, as planned
+  std::uint64_t floor_bytes = 0;        // the rows of each layer, once
+  std::optional<double> link_gbs;       // measured of this device's link before (garner info), host to device
+  std::uint64_t bytes() const;          // all that crossed
+  std::optional<double> floor_ms() const;  // floor_bytes at that rate
+};
+inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
+                       inference_options const& options = {});
+// The same without doing it. errc::memory where too little is allowed.
+inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 
 }  // namespace garner

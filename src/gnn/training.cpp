@@ -7,12 +7,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "gnn/checkpoint.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/infer.hpp"
+#include "gnn/layered.hpp"
 #include "gnn/model.hpp"
 #include "gnn/sampled.hpp"
 #include "graph/handle.hpp"
@@ -30,6 +32,31 @@ void check_share(char const* what, double share) {
   if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: say 0 to less than 1", what, share);
 }
 
+// What the steps of an epoch took, by the device's clock where they run on one: of these the sum is known when the host has waited.
+class step_clock {
+ public:
+  void restart() { ms_ = 0, open_ = 0; }
+  void begin(executor& x) {
+    begun_ = steady::now();
+    if (open_ == laps_.size()) laps_.emplace_back();
+    laps_[open_].first.record(x);
+  }
+  void end(executor& x) {
+    if (x.on_device()) laps_[open_++].second.record(x);
+    else ms_ += ms_since(begun_);
+  }
+  void waited() {
+    for (; open_; --open_) ms_ += laps_[open_ - 1].first.ms_until(laps_[open_ - 1].second);
+  }
+  double ms() const { return ms_; }
+
+ private:
+  std::vector<std::pair<event, event>> laps_;
+  std::size_t open_ = 0;
+  steady::time_point begun_;
+  double ms_ = 0;
+};
+
 }  // namespace
 
 struct training::impl {
@@ -41,8 +68,8 @@ struct training::impl {
   blas products;
   labelled_parts parts;
   std::vector<std::int64_t> seeds;
+  std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
   // Of whole-graph steps.
-  std::optional<whole_graph> lists;
   std::optional<exact_inference> whole;
   // Of mini-batches.
   std::optional<sampled_layers> layers;
@@ -56,6 +83,7 @@ struct training::impl {
   std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
   enum class stage : std::uint8_t { between, steps, evaluation };  // of an epoch: what comes next
   stage at = stage::between;
+  step_clock clock;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
@@ -65,7 +93,7 @@ struct training::impl {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
-    if (!o.decay) o.decay = 0.5 / static_cast<double>(seeds.size());
+    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
     totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
@@ -101,7 +129,7 @@ struct training::impl {
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     check_share("dropout", o.dropout);
-    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn ? o.dropout : 0;
+    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? o.dropout : 0;
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
@@ -143,12 +171,14 @@ struct training::impl {
     adam_step a;
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
+    clock.end(x);
     ++done_steps, ++epoch_steps;
     if (done_steps % steps_unseen == 0) look();
   }
   void step(mini_batch const& b) {
+    clock.begin(x);
     network<float>::pass p = pass_of_step();
-    layers->take(b, p);
+    layers->take(b, m.net, p);
     mini_batch::rows const& rows = b.of_table(0);
     row_block<float> const data{static_cast<float*>(rows.data), features.width()};
     scale_rows(x, data, rows.count, features.width(), m.options.scaling);
@@ -158,6 +188,7 @@ struct training::impl {
   }
   loss_totals look() {
     loss_totals const seen = x.read(totals.data());
+    clock.waited();
     if (seen.bad != ~std::uint64_t{0}) tell_bad();
     return seen;
   }
@@ -186,6 +217,7 @@ struct training::impl {
     auto const begun = steady::now();
     if (at == stage::between) {
       clear_totals();
+      clock.restart();
       epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
@@ -194,6 +226,7 @@ struct training::impl {
     } else if (whole) {
       check_interrupted();
       interrupts_held const whole_step;
+      clock.begin(x);
       network<float>::pass p = pass_of_step();
       std::uint64_t const n = g.info().vertices;
       p.edges = &whole->edges();
@@ -224,7 +257,7 @@ struct training::impl {
     r.epoch = done_epochs, r.steps = epoch_steps;
     auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
-    r.ms = ms_since(begun);
+    r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
       r.exact = evaluate();
       r.best = weigh(*r.exact);
@@ -315,12 +348,14 @@ struct training::impl {
 
   evaluation evaluate() {
     auto const begun = steady::now();
-    std::optional<exact_inference> own;
-    if (!whole) own.emplace(x, whole_graph(g, o.side, o.weighted), aggregation_of(m.options.kind));
-    exact_inference& all = whole ? *whole : *own;
     evaluator e(x, m.options, parts);
-    all.run(m.net, m.options.scaling, features, products,
-            [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); });
+    auto const take = [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); };
+    if (whole) {
+      whole->run(m.net, m.options.scaling, features, products, take);
+    } else {
+      if (!lists) lists.emplace(g, o.side, o.weighted, false);
+      layered_inference(x, *lists, m.options, m.net, features, std::nullopt).run(products, take);
+    }
     evaluation found = e.result();
     found.ms = ms_since(begun);
     return found;
