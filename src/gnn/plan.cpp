@@ -22,8 +22,10 @@ training_plan plan_training(training_question const& q) {
   if (full) {
     p.rows.assign(layers + 1, n), p.edges.assign(layers, arcs), p.steps = 1;
   } else {
-    p.load = plan_load(q.load);
-    auto const batch = static_cast<double>(q.load.loader.batch);
+    load_question of = q.load;
+    of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(q.training, 1.0)));
+    p.load = plan_load(of);
+    auto const batch = static_cast<double>(of.loader.batch);
     seeds = std::min(batch, q.training);
     p.steps = static_cast<std::uint64_t>(std::ceil(q.training / batch));
     double drawn = 0;

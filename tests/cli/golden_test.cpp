@@ -352,7 +352,9 @@ TEST(golden, training) {
        "export GARNER_BLAS=none; garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o p.npy --json",
        "garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume c.ckpt --seed 2",
        "head -c 300 c.ckpt > cut; garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume cut",
-       "garner train g.gnr --features x.npy --labels y.npy --split y.npy", "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy",
+       "garner train g.gnr --features x.npy --labels y.npy --split y.npy", "garner plan kron:10 --job train --width 16 --classes 4 "
+       "--fanout 5,3 --batch 100 --share 100% --place simulated", "garner plan kron:10 --job train --width 16 --classes 4 --full "
+       "--device-memory 1GiB", "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy",
        "ls"},
       [](folder const& at) { write_communities(at); });
 }

@@ -147,6 +147,52 @@ TEST(training_program, a_full_disk_leaves_the_old_files) {
   EXPECT_EQ(at.names(), before);
 }
 
+TEST(training_program, is_planned_before_it_loads) {
+  folder const at;
+  write_communities(at);
+  auto const plan = [&](std::string const& line) { return ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --share 60% " + line); };
+  for (std::string const model : {"gcn", "sage", "gin"})
+    for (std::string const how : {"--full ", "--fanout 3,3 --batch 32 "}) {
+      SCOPED_TRACE(model + " " + how);
+      json const p = plan(how + "--model " + model + " --place host"),
+                 run = ran(at, "garner train " + what + how + "--epochs 1 --evaluate-every 0 --model " + model);
+      EXPECT_EQ(p["job"], "train");
+      EXPECT_EQ(p["training"]["parameters"], run["parameters"]);
+      EXPECT_EQ(p["training"]["steps"], run["epochs"][0]["steps"]);
+      EXPECT_EQ(p["training"]["link_bytes"], 0);
+      std::uint64_t near = 0;
+      bool mine = false;
+      for (json const& r : p["memory"]) {
+        if (mine) near += r["bytes"].get<std::uint64_t>();
+        mine = mine || r["array"] == "table of rows";
+      }
+      double const took = run["near_bytes"].get<double>();
+      EXPECT_GT(static_cast<double>(near), 0.5 * took);
+      EXPECT_LT(static_cast<double>(near), 4 * took);  // of a graph that fits into one mini-batch
+    }
+  json const far = plan("--fanout 3,3 --device-memory 1GiB --tier host"), near = plan("--fanout 3,3 --device-memory 1GiB --budget 100%");
+  EXPECT_GT(far["training"]["link_bytes"], near["training"]["link_bytes"]);
+  EXPECT_EQ(near["training"]["link_bytes"], 0);
+  EXPECT_EQ(near["training"]["bound_by"]["24"], "aggregation");
+  EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
+  auto const says = [&](std::string const& line, int code, std::string const& words) {
+    outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  says("--job train --width 8", 2, "--classes");
+  says("--job train --width 8 --classes 0", 2, "--classes 0");
+  says("--job train --width 8 --classes 3 --layers 3", 2, "--layers 3");
+  says("--job train --width 8 --classes 3 --full --fanout 2", 2, "--f");
+  says("--job train --width 8 --classes 3 --hidden 0", 2, "--hidden 0");
+  says("--job train --width 8 --classes 3 --norm x", 2, "--norm x");
+  says("--job train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
+  says("--job load --width 8 --classes 3", 2, "--classes goes with --job train");
+  says("--job bfs --residual", 2, "--residual goes with --job train");
+  says("--job train --width 4096 --classes 3 --device-memory 4MiB --full", 1, "needs about");
+}
+
 TEST(training_program, refuses) {
   folder const at;
   communities const c = write_communities(at);
