@@ -31,8 +31,12 @@ class exact_inference {
 };
 
 // Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
-// `ids`: what it works in, for the next call.
+// `kept`: what it works in, for the next call.
+struct take_room {
+  buffer<std::int64_t> ids;
+  buffer<std::uint64_t> bad;
+};
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
-               buffer<std::int64_t>* ids = nullptr);
+               take_room* kept = nullptr);
 
 }  // namespace garner

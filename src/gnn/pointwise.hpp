@@ -96,8 +96,8 @@ void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float
 // Lowers *bad to `told` where the square of one of the numbers, which Adam takes, is no finite number.
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
-// The first of `count` numbers that is none (~0: all are). Waits.
+// The first of `count` numbers that is none (~0: all are). Waits. `kept`: what it works in, for the next call.
 template <class Real>
-std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count);
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept = nullptr);
 
 }  // namespace garner
