@@ -393,7 +393,8 @@ void training::take_best() {
 }
 std::uint64_t training::bytes() const {
   impl const& t = *impl_;
-  return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + (t.batches ? t.batches->bytes() : 0);
+  return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
+         (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0);
 }
 
 }  // namespace garner
