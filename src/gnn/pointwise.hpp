@@ -96,6 +96,9 @@ void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float
 // Lowers *bad to `told` where one of the numbers is none.
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
+// *value is no number where *bad is set (~0: it is not).
+template <class Real>
+void spoil(executor& x, std::uint64_t const* bad, Real* value);
 // The first of `count` numbers that is none (~0: all are). Waits.
 template <class Real>
 std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count);
