@@ -32,7 +32,7 @@ configure:
 install-deps:
 	@tools/install_deps
 
-demo: install-deps  ## packages, build, then BFS at every place and in every access mode, in one table (DEMO_ARGS="--scale 20")
+demo: install-deps  ## packages, build, then BFS at every place and in every access mode, and a training (DEMO_ARGS="--scale 20")
 	@$(MAKE) --no-print-directory build
 	@$(BUILD)/garner demo $(DEMO_ARGS)
 

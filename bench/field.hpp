@@ -53,6 +53,10 @@ class field {
     if (!value_.is_number_unsigned()) wrong("a whole number from 0 up");
     return value_.get<std::uint64_t>();
   }
+  std::int64_t signed_count() const {  // fanouts: -1 is all of them
+    if (!value_.is_number_integer()) wrong("a whole number");
+    return value_.get<std::int64_t>();
+  }
   double number() const {  // times, rates and shares: none is negative
     if (!value_.is_number() || !(value_.get<double>() >= 0 && value_.get<double>() <= 1e18)) wrong("a number from 0 to 1e18");
     return value_.get<double>();

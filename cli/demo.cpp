@@ -1,5 +1,6 @@
 // `garner demo`: the whole in one call, for `make demo`. Generates a Kronecker graph, writes it as a container, runs BFS from the file at
-// every place and in every access mode that this machine has, verifies each run, and prints one table.
+// every place and in every access mode that this machine has, verifies each run, and prints one table. Then it trains on a graph of
+// communities with its rows in every tier that there is, compares what was learned, and prints another.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,9 +10,11 @@
 #include <vector>
 
 #include "access/matrix.hpp"
+#include "bench/train.hpp"
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/median.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
@@ -154,15 +157,68 @@ void run_demo(settings const& s) {
              cli::grouped(strided), cli::grouped(aligned), static_cast<double>(strided) / static_cast<double>(aligned));
 }
 
+void train_demo() {
+  using namespace bench;
+  struct tried {
+    place where;
+    double kept;
+    char const* lists_and_rows;
+    tier lists = tier::host;
+  };
+  constexpr place host{}, simulated{place_kind::simulated, 0}, gpu{place_kind::device, 0};
+  std::vector<tried> all{{host, 1, "host memory"}, {simulated, 0, "far"}, {simulated, 0.1, "far, a tenth of the rows near"}};
+  if (device::count())
+    all.insert(all.end(), {{gpu, 1, "device memory", tier::device}, {gpu, 0, "far"}, {gpu, 0.1, "far, a tenth of the rows near"}});
+  community_options const of;
+  community_graph data = make_communities(of);
+  course_options how;
+  how.epochs = 5, how.evaluate_every = 0;
+  cli::say("\nGraphSAGE on {} vertices of {} communities, {} arcs, rows of {} floats: {} epochs of mini-batches of {}, fanouts {}.\n\n",
+           cli::grouped(data.labels.size()), of.communities, cli::grouped(data.graph.info().edges), of.width, how.epochs, how.batch,
+           fmt::join(how.fanouts, ","));
+  cli::say("{:<9} {:<30} {:>8}  {:>9} {:>9} {:>8}  {:>9} {:>6}\n", "place", "lists and rows in", "accuracy", "rows near", "rows far",
+           "MB far", "ms", "/ near");
+  // Products are rounded as the processor has them, so a device is compared with itself.
+  same_parameters of_host, of_device;
+  double near_ms = 0;
+  for (tried const& t : all) {
+    bool const on_device = t.where.kind == place_kind::device;
+    how.where = t.where, how.kept = t.kept;
+    data.graph = bring_to(std::move(data.graph), t.where, t.lists);
+    taken_course const done = take_course(t.lists_and_rows, data, data.graph, how);
+    (on_device ? of_device : of_host).check(fmt::format("place {}, {}", to_string(t.where), t.lists_and_rows), done.parameters);
+    std::vector<double> ms;
+    for (train_epoch const& e : done.course.epochs)
+      if (e.times.ms && e.epoch > 1) ms.push_back(*e.times.ms);
+    double const each = ms.empty() ? 0 : median(ms);
+    if (on_device && t.kept == 1) near_ms = each;
+    train_rows const& rows = done.course.epochs.back().rows;
+    cli::say("{:<9} {:<30} {:>6.2f} %  {:>9} {:>9} {:>8.2f}  {:>9} {:>6}\n", to_string(t.where), t.lists_and_rows,
+             100 * done.exact.test.accuracy, cli::grouped(static_cast<std::uint64_t>(rows.near)),
+             cli::grouped(static_cast<std::uint64_t>(rows.far)), rows.far_bytes / 1e6, ms.empty() ? "-" : fmt::format("{:.2f}", each),
+             on_device && near_ms > 0 ? fmt::format("{:.2f}", each / near_ms) : "-");
+    cli::flush_out();
+  }
+  how.where = host, how.kept = 1;
+  taken_course const alone = take_course("rows alone", data, without_edges(data.labels.size()), how);
+  cli::say(
+      "\naccuracy: of {} vertices that nothing was learned from, exact; by a vertex's own row alone {:.2f} %. Rows and MB are of an epoch,\nms "
+      "the median epoch behind the first. Wherever rows lay the parameters came out the same, bit for bit{}.\n",
+      cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device::count() ? " (host and simulated; device)" : "");
+}
+
 }  // namespace
 
 void add_demo(cli::program& p) {
-  cli::verb& v = p.add("demo", "generate, write, read, search and verify: one table of what this machine does");
+  cli::verb& v = p.add("demo", "generate, write, read, search, train and verify: two tables of what this machine does");
   auto const s = std::make_shared<settings>();
   v.add("--scale", s->scale, "2^SCALE vertices, 8 to 26");
   v.add("--file", s->file);
   v.ends_with("Example: garner demo --scale 20");
-  v.runs([s] { run_demo(*s); });
+  v.runs([s] {
+    run_demo(*s);
+    train_demo();
+  });
 }
 
 }  // namespace garner

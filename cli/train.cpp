@@ -133,7 +133,7 @@ void train_file(train_arguments& a) {
            {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
            {"batch", a.full ? json(nullptr) : json(a.batch)},
            {"rate", a.rate},
-           {"decay", a.decay.value_or(0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1)))},
+           {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
            {"scaling", to_string(m.scaling)},
            {"dropout", a.dropout},
            {"seed", a.seed},
@@ -172,6 +172,7 @@ void train_file(train_arguments& a) {
       row["ms"] = e.ms;
       row["evaluation_ms"] = e.exact ? json(e.exact->ms) : none;
       row["sample_ms"] = e.load.sample_ms, row["fetch_ms"] = e.load.fetch_ms, row["gather_ms"] = e.load.gather_ms;
+      row["model_ms"] = e.model_ms;
       row["caller_waited_ms"] = e.load.caller_waited_ms, row["loader_waited_ms"] = e.load.loader_waited_ms;
       row["near_rows"] = e.load.rows[tier::device] + (where.kind == place_kind::host ? e.load.rows[tier::host] : 0);
       row["peer_rows"] = e.load.rows[tier::peer];

@@ -47,7 +47,8 @@ enum class row_scaling : std::uint8_t {
 };
 std::string_view to_string(row_scaling how);
 row_scaling parse_row_scaling(std::string_view text);
-// What suits a table: length where none of some 4,096 of its rows holds a negative number (words, counts), else none.
+// What suits a table, by some 4,096 of its rows: none where a number is negative; else sum where less than a tenth of the numbers is not 0
+// (words), length where more is (counts).
 row_scaling scaling_of(tiered_tensor& features);
 
 struct model_options {
@@ -118,9 +119,11 @@ struct training_options {
   bool weighted = false;  // edges count by their weights
   std::uint64_t batch = 1024;
   double rate = 0.01;  // of Adam
-  std::optional<double> decay;           // of all parameters; unset: a half over the number of training vertices, as a prior counts
+  // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is
+  // known beforehand counts the less the more there is to learn from.
+  std::optional<double> decay;
   double dropout = 0.5;
-  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn, none else
+  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
   dense_math math = dense_math::tf32;
   std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
@@ -146,6 +149,7 @@ struct epoch_report {
   std::uint64_t epoch = 0, steps = 0;  // counted from 1
   double loss = 0, accuracy = 0;       // of what was learned from, with dropout, before each step
   double ms = 0;                       // without evaluation
+  double model_ms = 0;                 // of it, what the steps took that were not waiting for rows: forward, backward, Adam
   std::optional<evaluation> exact;
   bool best = false;  // no exact validation had a lower loss before
   load_report load;   // of mini-batches

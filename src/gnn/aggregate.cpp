@@ -184,7 +184,11 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
     for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, w});
   }
   lists_ = {offsets, ends, w};
-  if (backward == 0) return;
+  if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
+    turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), nullptr, nullptr};
+    x.fill(turned_offsets_.data(), 0, (sources + 1) * sizeof(std::uint64_t));
+    return;
+  }
 
   auto const keys = std::span(room(x, keys_, backward, "edges to turn round"), backward),
              spare = std::span(room(x, spare_keys_, backward, "edges to turn round"), backward);

@@ -384,7 +384,8 @@ struct mark_bad_number {
   std::uint64_t* bad;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (values[i] - values[i] != 0) atomic_min(bad, told);
+    Real const square = values[i] * values[i];
+    if (square - square != 0) atomic_min(bad, told);
   }
 };
 

@@ -93,7 +93,7 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
 void pick(executor& x, std::int64_t const* positions, std::uint64_t count, std::int64_t const* from, std::int64_t* to);
 void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float const* from, std::uint64_t columns, float* to,
           std::uint64_t first = 0);
-// Lowers *bad to `told` where one of the numbers is none.
+// Lowers *bad to `told` where the square of one of the numbers, which Adam takes, is no finite number.
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
 // *value is no number where *bad is set (~0: it is not).

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "comm/rank_group.hpp"
+#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -48,6 +49,30 @@ struct told_evaluation {
   enum : std::uint32_t { done, interrupted } how = done;
   evaluation found;
 };
+// What the steps of an epoch took, by the device's clock where they run on one: of these the sum is known when the host has waited.
+class step_clock {
+ public:
+  void restart() { ms_ = 0, open_ = 0; }
+  void begin(executor& x) {
+    begun_ = steady::now();
+    if (open_ == laps_.size()) laps_.emplace_back();
+    laps_[open_].first.record(x);
+  }
+  void end(executor& x) {
+    if (x.on_device()) laps_[open_++].second.record(x);
+    else ms_ += ms_since(begun_);
+  }
+  void waited() {
+    for (; open_; --open_) ms_ += laps_[open_ - 1].first.ms_until(laps_[open_ - 1].second);
+  }
+  double ms() const { return ms_; }
+
+ private:
+  std::vector<std::pair<event, event>> laps_;
+  std::size_t open_ = 0;
+  steady::time_point begun_;
+  double ms_ = 0;
+};
 
 }  // namespace
 
@@ -82,7 +107,9 @@ struct training::impl {
   buffer<float> first, second, of_scores;
   buffer<loss_totals> totals;
   std::uint64_t done_epochs = 0, done_steps = 0, epoch_steps = 0;
-  bool in_epoch = false;
+  enum class stage : std::uint8_t { between, steps, evaluation };  // of an epoch: what comes next
+  stage at = stage::between;
+  step_clock clock;
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
@@ -93,10 +120,10 @@ struct training::impl {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
-    if (!o.decay) o.decay = 0.5 / static_cast<double>(seeds.size());
+    if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
-    totals = buffer<loss_totals>(x.near(), 1, x.device(), "totals");
+    totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
     clear_totals();
     if (o.fanouts.empty()) {
       lists.emplace(g, o.side, o.weighted);
@@ -161,7 +188,7 @@ struct training::impl {
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     check_share("dropout", o.dropout);
-    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn ? o.dropout : 0;
+    if (!o.input_dropout) o.input_dropout = m.options.kind == model_kind::gcn && !m.options.residual ? o.dropout : 0;
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
@@ -190,9 +217,15 @@ struct training::impl {
     network<float>& net = m.net;
     std::uint64_t const classes = m.options.classes;
     row_block<float> const scores = net.forward(x, p);
+    x.copy(totals.data() + 1, totals.data(), sizeof(loss_totals));
     row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
-    take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
-    net.backward(x, p, gradient);
+    try {
+      take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+      net.backward(x, p, gradient);
+    } catch (...) {  // memory that ran out: the step comes again, and counts once
+      x.copy(totals.data(), totals.data() + 1, sizeof(loss_totals));
+      throw;
+    }
     if (ranks) {
       spoil(x, &totals.data()->bad, net.gradients());  // so that no rank takes a step that this one does not
       ranks->mean(o.rank, x, net.gradients(), net.count());
@@ -201,10 +234,12 @@ struct training::impl {
     adam_step a;
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
+    clock.end(x);
     ++done_steps, ++epoch_steps;
     if (done_steps % steps_unseen == 0) look();
   }
   void step(mini_batch const& b) {
+    clock.begin(x);
     network<float>::pass p = pass_of_step();
     layers->take(b, m.net, p);
     mini_batch::rows const& rows = b.of_table(0);
@@ -216,6 +251,7 @@ struct training::impl {
   }
   loss_totals look() {
     loss_totals const seen = x.read(totals.data());
+    clock.waited();
     if (seen.bad != ~std::uint64_t{0}) tell_bad();
     return seen;
   }
@@ -253,14 +289,18 @@ struct training::impl {
 
   epoch_report next() {
     auto const begun = steady::now();
-    if (!in_epoch) {
+    if (at == stage::between) {
       clear_totals();
-      epoch_steps = 0, in_epoch = true;
+      clock.restart();
+      epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
-    if (whole) {
+    if (at == stage::evaluation) {
+      // The last call was broken off in it.
+    } else if (whole) {
       check_interrupted();
       interrupts_held const whole_step;
+      clock.begin(x);
       network<float>::pass p = pass_of_step();
       std::uint64_t const n = g.info().vertices;
       p.edges = &whole->edges();
@@ -276,7 +316,7 @@ struct training::impl {
       while (true) {
         load_state const before = batches->state();
         auto b = next_batch(stream);
-        if (ranks && ranks->any(o.rank, !b || interrupt_requested())) {
+        if (ranks && ranks->any(o.rank, !b || (*b && interrupt_requested()))) {
           b = {};
           batches->resume(before);
           fail(errc::interrupted, "interrupted before step {}; nothing was left half-written", done_steps + 1);
@@ -303,16 +343,17 @@ struct training::impl {
         seen.loss += one.loss, seen.correct += one.correct, seen.counted += one.counted;
       }
     }
-    in_epoch = false;
-    ++done_epochs;
+    if (at == stage::steps) ++done_epochs;
+    at = stage::evaluation;
     r.epoch = done_epochs, r.steps = epoch_steps;
     auto const counted = static_cast<double>(std::max<std::uint64_t>(seen.counted, 1));
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
-    r.ms = ms_since(begun);
+    r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
       r.exact = ranks ? evaluate_for_all() : evaluate();
       r.best = weigh(*r.exact);
     }
+    at = stage::between;
     return r;
   }
 
@@ -401,7 +442,7 @@ struct training::impl {
     c.arrays.push_back({"first moments", {n}, here(first)});
     c.arrays.push_back({"second moments", {n}, here(second)});
     if (best) c.arrays.push_back({"best values", {n}, best_values});
-    c.arrays.push_back({"counters", {6}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, in_epoch, best, worse}});
+    c.arrays.push_back({"counters", {6}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse}});
     c.arrays.push_back({"best loss", {1}, std::vector<double>{best_loss}});
     c.arrays.push_back({"counted", {states.size(), 3}, std::move(counted)});
     c.arrays.push_back({"losses", {states.size()}, std::move(losses)});
@@ -429,7 +470,7 @@ struct training::impl {
     t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
     x.copy(totals.data(), &t, sizeof t);
     x.wait();
-    done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], in_epoch = counters[3] != 0;
+    done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
     best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = best_there;
     if (ranks) require_same();
   }

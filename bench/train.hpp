@@ -1,0 +1,82 @@
+// One run that measures whole trainings (GraphSAGE, mini-batches): by way of fetching rows, by width of rows, by which rows are kept near
+// and how many (figures 3.14, 3.15 and 4.9 of the dissertation), far over near; and how loss and accuracy go, epoch by epoch, on a graph of
+// communities.
+// Invariant: all settings of one graph and width begin with the same parameters and draw the same mini-batches; what they end with is
+// compared with the first's bit for bit, and where one differs the run fails and nothing is written.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/community.hpp"
+#include "bench/train_file.hpp"
+#include "garner/gnn.hpp"
+#include "garner/sample.hpp"
+
+namespace garner::bench {
+
+inline constexpr char const* train_figures[] = {"ways", "widths", "placement", "learning"};
+
+struct train_bench_options {
+  place where;
+  std::vector<generator> kinds{generator::kron};
+  std::vector<std::filesystem::path> files;
+  int scale = 20;
+  std::uint64_t edge_factor = 16;
+  std::vector<std::int64_t> fanouts{15, 10, 5};  // a layer each
+  std::uint64_t batch = 1024, width = 128, seed = 1;
+  std::uint32_t hidden = 256, classes = 16;
+  std::uint64_t epochs = 3;                 // a setting; where there are more than one, the first is not timed
+  std::uint64_t batches = 64;               // an epoch, at the most: of more training vertices the first
+  std::vector<std::uint64_t> widths{32, 64, 128, 256, 512, 1024, 2048, 4096};
+  std::vector<double> kept{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5};
+  std::vector<score_kind> scores{score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
+                                 score_kind::expected};         // of placement
+  score_kind score = score_kind::degree;    // of all else, and of peers
+  std::vector<int> peers;                   // devices that hold rows for each other; the place is one of them. Empty: none
+  std::vector<std::string> figures;         // empty: all
+  community_options communities;
+  std::uint64_t course_epochs = 10;
+  std::string share;  // as it was said; for the file
+  std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
+  std::string command;
+};
+
+// `told` hears each row and each epoch of a course when it is measured.
+struct train_told {
+  std::function<void(train_file const&, train_row const&)> row;
+  std::function<void(train_course const&, train_epoch const&)> epoch;
+};
+train_file measure_trainings(train_bench_options const& options, train_told const& told = {});
+
+// Parameters that later ones are compared with: the first that is shown to it is kept. errc::internal names the first number that differs.
+class same_parameters {
+ public:
+  void check(std::string const& whose, std::vector<gnn_model::tensor> found);
+
+ private:
+  std::string first_;
+  std::vector<gnn_model::tensor> kept_;
+};
+
+// A training on a graph of communities, told an epoch at a time.
+struct course_options {
+  place where;
+  double kept = 1;   // share of the rows near; at the host all are
+  std::uint64_t epochs = 10;
+  std::vector<std::int64_t> fanouts{10, 5};
+  std::uint64_t batch = 256;
+  std::uint32_t hidden = 64;
+  std::uint64_t seed = 1;
+  std::uint32_t evaluate_every = 1;
+};
+struct taken_course {
+  train_course course;
+  evaluation exact;  // at the end
+  std::vector<gnn_model::tensor> parameters;
+};
+taken_course take_course(std::string name, community_graph const& data, graph_handle const& g, course_options const& options,
+                         std::function<void(train_course const&, train_epoch const&)> const& told = {});
+
+}  // namespace garner::bench

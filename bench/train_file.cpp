@@ -1,0 +1,160 @@
+#include "bench/train_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/field.hpp"
+#include "core/fail.hpp"
+
+namespace garner::bench {
+
+std::optional<double> train_times::stages() const {
+  if (!sample_ms || !fetch_ms || !gather_ms || !model_ms) return std::nullopt;
+  return *sample_ms + *fetch_ms + *gather_ms + *model_ms;
+}
+
+namespace {
+
+void put(json& to, train_times const& t) {
+  to["ms"] = or_null(t.ms);
+  to["sample_ms"] = or_null(t.sample_ms), to["fetch_ms"] = or_null(t.fetch_ms), to["gather_ms"] = or_null(t.gather_ms);
+  to["model_ms"] = or_null(t.model_ms);
+  to["caller_waited_ms"] = or_null(t.caller_waited_ms), to["loader_waited_ms"] = or_null(t.loader_waited_ms);
+}
+void put(json& to, train_rows const& r) {
+  to["near_rows"] = r.near, to["peer_rows"] = r.peer, to["far_rows"] = r.far, to["far_bytes"] = r.far_bytes;
+}
+train_times times_in(field const& f) {
+  return {f["ms"].number_or_none(),       f["sample_ms"].number_or_none(),        f["fetch_ms"].number_or_none(), f["gather_ms"].number_or_none(),
+          f["model_ms"].number_or_none(), f["caller_waited_ms"].number_or_none(), f["loader_waited_ms"].number_or_none()};
+}
+train_rows rows_in(field const& f) {
+  return {f["near_rows"].number(), f["peer_rows"].number(), f["far_rows"].number(), f["far_bytes"].number()};
+}
+std::vector<train_epoch> epochs_in(field const& f) {
+  std::vector<train_epoch> all;
+  for (field const& e : f.items())
+    all.push_back({e["epoch"].count(), e["loss"].number(), e["accuracy"].number(), e["train_accuracy"].number_or_none(),
+                   e["validation_accuracy"].number_or_none(), e["test_accuracy"].number_or_none(), times_in(e), rows_in(e)});
+  return all;
+}
+std::vector<std::int64_t> fanouts_in(field const& f) {
+  std::vector<std::int64_t> all;
+  for (field const& k : f.items()) all.push_back(k.signed_count());
+  return all;
+}
+
+// What garner train --json prints has no schema; it has these.
+bool is_course(json const& all) {
+  return all.is_object() && !all.contains("schema") && all.contains("epochs") && all["epochs"].is_array() && all.contains("model") &&
+         all.contains("training_vertices");
+}
+train_file course_in(json const& all, std::string const& name) {
+  field const f(all, "", name, "train");
+  train_file file;
+  file.alone = true;
+  file.place = f["place"].text();
+  if (!f["fanouts"].null()) file.fanouts = fanouts_in(f["fanouts"]);
+  file.batch = f["batch"].count_or_none().value_or(0);
+  file.hidden = f["hidden"].count(), file.classes = f["classes"].count(), file.seed = f["seed"].count();
+  file.courses.push_back({f["file"].text() + ", " + f["model"].text(), f["vertices"].count(), f["edges"].count(),
+                          f["training_vertices"].count(), epochs_in(f["epochs"])});
+  return file;
+}
+
+}  // namespace
+
+std::string to_json(train_file const& f) {
+  json all{{"schema", train_file::schema},
+           {"version", train_file::version},
+           {"garner", f.garner},
+           {"command", f.command},
+           {"time", f.time},
+           {"place", f.place},
+           {"device", text_or_null(f.device)},
+           {"threads", f.threads},
+           {"fanouts", f.fanouts},
+           {"share", f.share},
+           {"batch", f.batch},
+           {"hidden", f.hidden},
+           {"classes", f.classes},
+           {"seed", f.seed},
+           {"link_gbs", or_null(f.link_gbs)},
+           {"graphs", json::array()},
+           {"rows", json::array()},
+           {"courses", json::array()}};
+  for (train_graph const& g : f.graphs)
+    all["graphs"].push_back({{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}, {"training_vertices", g.train}});
+  for (train_row const& r : f.rows) {
+    json row{{"graph", r.graph},     {"figure", r.figure}, {"lists", r.lists},     {"way", r.way},        {"score", text_or_null(r.score)},
+             {"kept", r.kept},       {"devices", r.devices}, {"width", r.width},   {"batches", r.batches}, {"epochs_timed", r.epochs}};
+    put(row, r.times);
+    row["ms_median"] = or_null(r.ms_median);
+    put(row, r.rows);
+    row["loss"] = r.loss, row["skipped"] = text_or_null(r.skipped);
+    all["rows"].push_back(std::move(row));
+  }
+  for (train_course const& c : f.courses) {
+    json epochs = json::array();
+    for (train_epoch const& e : c.epochs) {
+      json row{{"epoch", e.epoch},
+               {"loss", e.loss},
+               {"accuracy", e.accuracy},
+               {"train_accuracy", or_null(e.train_accuracy)},
+               {"validation_accuracy", or_null(e.validation_accuracy)},
+               {"test_accuracy", or_null(e.test_accuracy)}};
+      put(row, e.times), put(row, e.rows);
+      epochs.push_back(std::move(row));
+    }
+    all["courses"].push_back(
+        {{"name", c.name}, {"vertices", c.vertices}, {"edges", c.edges}, {"training_vertices", c.train}, {"epochs", std::move(epochs)}});
+  }
+  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool is_trainings(std::string const& text) {
+  json const all = json::parse(text, nullptr, false);
+  return is_course(all) || (all.is_object() && all.contains("schema") && all["schema"] == train_file::schema);
+}
+
+train_file parse_trainings(std::string const& text, std::string const& name) {
+  json const all = json::parse(text, nullptr, false);
+  if (is_course(all)) return course_in(all, name);
+  if (!all.is_object() || !all.contains("schema") || all["schema"] != train_file::schema)
+    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench train wrote", name, train_file::schema);
+  if (!all.contains("version") || all["version"] != train_file::version)
+    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
+         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", train_file::version);
+  field const f(all, "", name, "train");
+  train_file file;
+  file.garner = f["garner"].text();
+  file.command = f["command"].text();
+  file.time = f["time"].text();
+  file.place = f["place"].text();
+  file.device = f["device"].text_or_none();
+  file.threads = f["threads"].count();
+  file.fanouts = fanouts_in(f["fanouts"]);
+  file.share = f["share"].text();
+  file.batch = f["batch"].count();
+  file.hidden = f["hidden"].count(), file.classes = f["classes"].count(), file.seed = f["seed"].count();
+  file.link_gbs = f["link_gbs"].number_or_none();
+  for (field const& g : f["graphs"].items())
+    file.graphs.push_back({g["name"].text(), g["vertices"].count(), g["edges"].count(), g["training_vertices"].count()});
+  for (field const& r : f["rows"].items()) {
+    train_row row;
+    row.graph = r["graph"].text(), row.figure = r["figure"].text();
+    row.lists = r["lists"].text(), row.way = r["way"].text(), row.score = r["score"].text_or_none();
+    row.kept = r["kept"].number(), row.devices = r["devices"].count(), row.width = r["width"].count();
+    row.batches = r["batches"].count(), row.epochs = r["epochs_timed"].count();
+    row.times = times_in(r), row.ms_median = r["ms_median"].number_or_none();
+    row.rows = rows_in(r);
+    row.loss = r["loss"].number();
+    row.skipped = r["skipped"].text_or_none();
+    file.rows.push_back(std::move(row));
+  }
+  for (field const& c : f["courses"].items())
+    file.courses.push_back(
+        {c["name"].text(), c["vertices"].count(), c["edges"].count(), c["training_vertices"].count(), epochs_in(c["epochs"])});
+  return file;
+}
+
+}  // namespace garner::bench
