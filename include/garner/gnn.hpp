@@ -185,12 +185,33 @@ class training {
 };
 
 // --- inference ---
-// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer.
+// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near
+// comes over the link in parts, a layer after the other; each layer goes the way with the fewest bytes.
 struct inference_options {
   list_side side = list_side::in;
   bool weighted = false;
   dense_math math = dense_math::tf32;
+  std::optional<std::uint64_t> near_bytes;  // at most so much memory near; unset: what is free
 };
-void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options = {});
+// What was done, or would be. Bytes are those between host memory and what lies near, also where the place is the host.
+struct inference_report {
+  struct layer {
+    std::string how;                                           // what lies near, in words
+    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;        // bytes brought, bytes sent back, of lists brought again
+    double ms = 0, rows_ms = 0, targets_ms = 0;                // in all; bringing rows, and aggregating them
+  };
+  std::vector<layer> layers;            // residual models: the first is the product before the layers
+  double ms = 0, prepare_ms = 0;        // in all; lists and host memory, before the layers
+  std::uint64_t lists = 0;              // bytes of lists that were brought once
+  std::uint64_t near_bytes = 0;         // at most at a time, as planned
+  std::uint64_t floor_bytes = 0;        // the rows of each layer, once
+  std::optional<double> link_gbs;       // measured of this device's link before (garner info), host to device
+  std::uint64_t bytes() const;          // all that crossed
+  std::optional<double> floor_ms() const;  // floor_bytes at that rate
+};
+inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
+                       inference_options const& options = {});
+// The same without doing it. errc::memory where too little is allowed.
+inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 
 }  // namespace garner

@@ -1,11 +1,11 @@
-// Exact inference: scores of all vertices, each from its whole neighbourhood, layer by layer over all of them.
-// Invariant: no draw; the same scores as a whole graph in one piece gives, to rounding.
+// A whole graph in one piece, all near: what training on it runs on, and the exact scores of that. (layered.hpp: of larger ones.)
+// Invariant: no draw.
 #pragma once
 #include <functional>
 
+#include "garner/features.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
-#include "garner/features.hpp"
 
 namespace garner {
 
@@ -30,6 +30,8 @@ class exact_inference {
 };
 
 // Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
-void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to);
+// `ids`: what it works in, for the next call.
+void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
+               buffer<std::int64_t>* ids = nullptr);
 
 }  // namespace garner

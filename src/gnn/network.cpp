@@ -181,11 +181,80 @@ void network<Real>::norm_rows_back(executor& x, norm_of const& n, rows_in from, 
   sum_columns(x, {terms.data, terms.stride}, count, columns, n.gain);
 }
 
-// Aggregated rows times the matrix, bias and all.
 template <class Real>
-void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, std::vector<rows_in> const& source,
-                              rows_out to) {
+typename network<Real>::rows_in network<Real>::encode(executor& x, pass const& p, std::uint32_t t, rows_in rows, std::uint64_t count) {
+  ends_of_type& end = ends_[t];
+  rows_out const encoded{room(x, end.encoded, count * shape_.hidden, "rows of a layer"), shape_.hidden};
+  multiply(x, p, end.first, rows, count, encoded);
+  activate(x, encoded, count, shape_.hidden, values_.data() + end.first.bias, true, drop_of(p, shape_.layers + 1, t));
+  return {encoded.data, encoded.stride};
+}
+template <class Real>
+typename network<Real>::rows_in network<Real>::source_of(executor& x, std::uint32_t l, std::uint32_t t, rows_in in, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  return shape_.residual && shape_.layer_norm ? norm_rows(x, of.norm, in, count, of.normed) : in;
+}
+template <class Real>
+typename network<Real>::first_matrix network<Real>::first_of(std::uint32_t l, std::uint32_t t) const {
+  layer_of_type const& of = layers_[l][t];
+  dense const& first = of.products[0];
+  Real const* const w = values_.data() + first.weight;
+  return {w + of.part[0], shape_.kind == model_kind::sage ? w + of.own_part : nullptr, first.in, first.out};
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::first_room(executor& x, std::uint32_t l, std::uint32_t t, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const columns = of.products[0].out;
+  bool const two = of.products.size() > 1;
+  return {room(x, two ? of.middle : norm_behind(l) ? of.made : of.out, count * columns, "rows of a layer"), columns};
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_in in,
+                                                       std::uint64_t count) {
   auto const& s = shape_;
+  Real const* const w = values_.data();
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const columns = outputs(l);
+  bool const norm = norm_behind(l), active = s.residual || l + 1 < s.layers;
+  rows_out const out{room(x, of.out, count * columns, "rows of a layer"), columns};
+  rows_out const made = norm ? rows_out{room(x, of.made, count * columns, "rows of a layer"), columns} : out;
+  if (of.products.size() > 1) {
+    dense const& first = of.products[0];
+    rows_out const middle{of.middle.data(), first.out};
+    activate(x, middle, count, first.out, w + first.bias, true, {});
+    multiply(x, p, of.products.back(), {middle.data, middle.stride}, count, made);
+  }
+  Real const* bias = w + of.products.back().bias;
+  if (norm) {
+    activate(x, made, count, columns, bias, false, {});
+    normalise_rows(x, {made.data, made.stride}, out, count, columns, w + of.norm.gain, w + of.norm.shift);
+    bias = nullptr;
+  }
+  activate(x, out, count, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
+  of.result = out;
+  if (s.residual) {
+    of.result = {room(x, of.result_room, count * columns, "rows of a layer"), columns};
+    drop_rows(x, {out.data, out.stride}, of.result, count, columns, {});
+    add_rows(x, in, of.result, count, columns);
+  }
+  return of.result;
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::scores_of(executor& x, pass const& p, rows_in in, std::uint64_t count) {
+  auto const& s = shape_;
+  ends_of_type& end = ends_[s.target];
+  end.in = s.layer_norm ? norm_rows(x, end.norm, in, count, end.normed) : in;
+  rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
+  multiply(x, p, end.last, end.in, count, scores);
+  activate(x, scores, count, s.classes, values_.data() + end.last.bias, false, {});
+  return scores;
+}
+
+// Aggregated rows times the matrix that finish() goes on from.
+template <class Real>
+void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, std::vector<rows_in> const& source) {
+  auto const& s = shape_;
+  rows_out const to = first_room(x, l, t, p.rows[l + 1][t]);
   layer_of_type& of = layers_[l][t];
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
@@ -198,8 +267,8 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                         first.in, Real{0}, small.data, out);
     (*p.edges)[0].forward(x, {small.data, out}, to, targets, out);
     if (s.kind == model_kind::sage)
-      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part, first.in,
-                          Real{1}, to.data, to.stride);
+      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part,
+                          first.in, Real{1}, to.data, to.stride);
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
@@ -209,14 +278,7 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                             s.kind == model_kind::gin ? source[t] : rows_in{});
     }
     if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
-    rows_in from{taken.data, taken.stride};
-    if (of.products.size() > 1) {
-      rows_out const middle{room(x, of.middle, targets * first.out, "rows between"), first.out};
-      multiply(x, p, first, from, targets, middle);
-      activate(x, middle, targets, first.out, w + first.bias, true, {});
-      from = {middle.data, middle.stride};
-    }
-    multiply(x, p, of.products.back(), from, targets, to);
+    multiply(x, p, first, {taken.data, taken.stride}, targets, to);
   }
 }
 
@@ -278,7 +340,6 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
 template <class Real>
 row_block<Real> network<Real>::forward(executor& x, pass const& p) {
   auto const& s = shape_;
-  Real const* const w = values_.data();
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
     inputs_[t] = p.inputs[t];
     dropped const drop = drop_of(p, 0, t);
@@ -288,56 +349,24 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
     inputs_[t] = {to.data, to.stride};
   }
   std::vector<rows_in> in = inputs_;
-  for (std::uint32_t t = 0; s.residual && t < in.size(); ++t) {
-    ends_of_type& end = ends_[t];
-    rows_out const encoded{room(x, end.encoded, p.rows[0][t] * s.hidden, "rows of a layer"), s.hidden};
-    multiply(x, p, end.first, in[t], p.rows[0][t], encoded);
-    activate(x, encoded, p.rows[0][t], s.hidden, w + end.first.bias, true, drop_of(p, s.layers + 1, t));
-    in[t] = {encoded.data, encoded.stride};
-  }
+  for (std::uint32_t t = 0; s.residual && t < in.size(); ++t) in[t] = encode(x, p, t, in[t], p.rows[0][t]);
   for (std::uint32_t l = 0; l < s.layers; ++l) {
-    bool const last = l + 1 == s.layers;
     std::vector<rows_in> source = in;
     for (std::uint32_t t = 0; t < in.size(); ++t) {
       layer_of_type& of = layers_[l][t];
-      if (s.residual && s.layer_norm) source[t] = norm_rows(x, of.norm, in[t], p.rows[l][t], of.normed);
+      source[t] = source_of(x, l, t, in[t], p.rows[l][t]);
       of.in = in[t], of.source = source[t];
     }
     std::vector<rows_in> next(in.size());
     for (std::uint32_t t = 0; t < in.size(); ++t) {
-      layer_of_type& of = layers_[l][t];
-      if (!of.used) continue;
-      std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
-      bool const norm = s.layer_norm && !s.residual && !last, active = s.residual || !last;
-      rows_out out{room(x, of.out, targets * columns, "rows of a layer"), columns};
-      rows_out const made = norm ? rows_out{room(x, of.made, targets * columns, "rows of a layer"), columns} : out;
-      aggregate(x, p, l, t, source, made);
-      Real const* bias = w + of.products.back().bias;
-      if (norm) {
-        activate(x, made, targets, columns, bias, false, {});
-        normalise_rows(x, {made.data, made.stride}, out, targets, columns, w + of.norm.gain, w + of.norm.shift);
-        bias = nullptr;
-      }
-      activate(x, out, targets, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
-      if (s.residual) {
-        rows_out const both{room(x, of.result_room, targets * columns, "rows of a layer"), columns};
-        drop_rows(x, {out.data, out.stride}, both, targets, columns, {});
-        add_rows(x, in[t], both, targets, columns);
-        out = both;
-      }
-      of.result = out;
+      if (!layers_[l][t].used) continue;
+      aggregate(x, p, l, t, source);
+      rows_out const out = finish(x, p, l, t, in[t], p.rows[l + 1][t]);
       next[t] = {out.data, out.stride};
     }
     in = std::move(next);
   }
-  if (!s.residual) return layers_.back()[s.target].result;
-  ends_of_type& end = ends_[s.target];
-  std::uint64_t const count = p.rows.back()[s.target];
-  end.in = s.layer_norm ? norm_rows(x, end.norm, in[s.target], count, end.normed) : in[s.target];
-  rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
-  multiply(x, p, end.last, end.in, count, scores);
-  activate(x, scores, count, s.classes, w + end.last.bias, false, {});
-  return scores;
+  return s.residual ? scores_of(x, p, in[s.target], p.rows.back()[s.target]) : layers_.back()[s.target].result;
 }
 
 template <class Real>
@@ -403,8 +432,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum =
-      values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
+  std::uint64_t sum = values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
       for (auto const* b : {&of.normed, &of.taken, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();

@@ -17,6 +17,7 @@
 #include "gnn/checkpoint.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/infer.hpp"
+#include "gnn/layered.hpp"
 #include "gnn/model.hpp"
 #include "gnn/sampled.hpp"
 #include "graph/handle.hpp"
@@ -94,8 +95,8 @@ struct training::impl {
   labelled_parts parts;
   rank_group* const ranks;  // null: one
   std::vector<std::int64_t> seeds;
+  std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
   // Of whole-graph steps.
-  std::optional<whole_graph> lists;
   std::optional<exact_inference> whole;
   // Of mini-batches.
   std::optional<sampled_layers> layers;
@@ -477,12 +478,14 @@ struct training::impl {
 
   evaluation evaluate() {
     auto const begun = steady::now();
-    std::optional<exact_inference> own;
-    if (!whole) own.emplace(x, whole_graph(g, o.side, o.weighted), aggregation_of(m.options.kind));
-    exact_inference& all = whole ? *whole : *own;
     evaluator e(x, m.options, parts);
-    all.run(m.net, m.options.scaling, features, products,
-            [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); });
+    auto const take = [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); };
+    if (whole) {
+      whole->run(m.net, m.options.scaling, features, products, take);
+    } else {
+      if (!lists) lists.emplace(g, o.side, o.weighted, false);
+      layered_inference(x, *lists, m.options, m.net, features, std::nullopt).run(products, take);
+    }
     evaluation found = e.result();
     found.ms = ms_since(begun);
     return found;

@@ -27,7 +27,7 @@ struct communities {
         if (u < n && u != v) edges.push_back({v, u});
       }
       for (std::uint64_t c = 0; c < w; ++c)
-        rows.push_back(static_cast<float>(unit_float(random_bits(seed, 90 + c, v)) + (c % of == v % of ? 0.35 : 0)));
+        rows.push_back(static_cast<float>(unit_float(random_bits(seed, 90 + c, v)) - 0.5 + (c % of == v % of ? 0.35 : 0)));
       for (std::uint64_t c = 0; c < of; ++c) answers.push_back(c == v % of || (c + 1) % of == v % of);
       split.push_back(static_cast<std::uint8_t>(v % 10 < 6 ? 1 : v % 10 < 8 ? 2 : 3));
     }
