@@ -173,6 +173,10 @@ constexpr option_row table[] = {
     {"--evaluate-every", "N", basic, "epochs until the exact evaluation; 0: at the end alone"},
     {"--patience", "N", basic, "stop after so many evaluations without a better validation; 0: never"},
     {"--checkpoint", "FILE", basic, "file to keep the training in, after each epoch and when it is interrupted"},
+    {"--devices", "LIST", basic, "GPUs that train together, a share of every mini-batch each, as 0,1; --batch is of each of them"},
+    {"--ranks", "N", basic, "so many threads train together at one place, as GPUs would"},
+    {"--group", "NAME", basic,
+     "processes that say the same name train together: RANK, WORLD_SIZE and LOCAL_RANK of the environment say which this is (torchrun)"},
     {"--math", "HOW", advanced, "of dense products on a device: f32, tf32 or bf16"},
 
     // --- machine and figures ---
