@@ -187,8 +187,8 @@ constexpr option_row table[] = {
     {"--way-seconds", "S", advanced, "begin no further run of a way after so long (default: all runs of all ways)"},
     {"--link", "LIST", advanced, "GB/s of links for which times are predicted"},
     {"--pattern-bytes", "BYTES", advanced, "of the table that is read in patterns"},
-    {"--row-bytes", "N", basic, "of tiering and load: a feature row"},
-    {"--peers", "LIST", basic, "load: devices that hold rows for each other, as 0,1: figures 4.11 and 4.12 for these too"},
+    {"--row-bytes", "N", basic, "of tiering, load and train: a feature row"},
+    {"--peers", "LIST", basic, "load, train: devices that hold rows for each other, as 0,1: figures 4.9, 4.11 and 4.12 for these too"},
     {"--ceiling", "N", advanced,
      "of tiering: what predictions can reach, by another training of so many times --epochs; the more the closer; 0: not told"},
     {"--deeper-epochs", "N", advanced, "of tiering: the same, for the depths of figure 4.10"},
@@ -196,7 +196,9 @@ constexpr option_row table[] = {
     {"--no-deeper", "", advanced, "of tiering: leave out the depths of figure 4.10"},
     {"--ids", "LIST", basic, "gather: ids a gather; the second is what most figures take"},
     {"--figures", "LIST", basic,
-     "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept"},
+     "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept; train: of "
+     "ways,widths,placement,learning"},
+    {"--widths", "LIST", basic, "train: floats a row, for figure 3.15"},
     {"--explain", "", basic,
      "gather: measure nothing, but say which way and order would be taken for --ids of --table, whether what repeats crosses once, and "
      "why"},
