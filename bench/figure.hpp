@@ -10,7 +10,7 @@ namespace garner::bench {
 std::string percent(double part);  // 0.123: "12.3 %"
 
 std::string ms_text(std::optional<double> ms);  // a dash where there is none
-void thin(std::vector<double>& ticks);           // to those that have room: each at least a tenth of the whole behind the one before
+void thin(std::vector<double>& ticks);          // to those that have room: each at least a tenth of the whole behind the one before
 
 struct table {
   std::vector<std::string> head;  // a leading '<' marks a column of names

@@ -749,7 +749,11 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: ";
-  out += trainings_alone ? "trainings" : loads_alone ? "mini-batches" : rows_alone ? "gathers of rows" : files.empty() ? "data tiering" : "traversal";
+  out += trainings_alone ? "trainings"
+         : loads_alone   ? "mini-batches"
+         : rows_alone    ? "gathers of rows"
+         : files.empty() ? "data tiering"
+                         : "traversal";
   out +=
       ", measured</title>\n<link rel=\"icon\" "
       "href=\"data:,\">\n<style>";

@@ -29,8 +29,7 @@ void add_stages(bar_chart& c, table& numbers, std::string const& name, train_tim
 }
 bar_chart stages_chart(figure& f) {
   f.key = "Above: the stages as if one came after the other; below: as they ran.";
-  f.numbers.head = {"<what",    "sample",    "fetch",      "gather",        "model",
-                    "together", "as it ran", "overlapped", "caller waited", "loader waited"};
+  f.numbers.head = {"<what", "sample", "fetch", "gather", "model", "together", "as it ran", "overlapped", "caller waited", "loader waited"};
   bar_chart c{f.title, "ms an epoch by stage", {}, {"sample", "fetch", "gather", "model"}, {}, 0};
   c.unit = "ms an epoch";
   return c;
@@ -61,8 +60,8 @@ class train_pages {
       double const q = near ? quotient(r->times.ms, near->times.ms) : 0;
       double const batches = static_cast<double>(std::max<std::uint64_t>(r->batches, 1));
       f.numbers.rows.push_back({r->lists, percent(r->kept), r->way, ms_text(r->times.ms), ms_text(r->ms_median),
-                                r->times.ms ? short_number(*r->times.ms / batches) : "-", times_text(q), short_number(r->rows.far_bytes / 1e6),
-                                short_number(r->loss)});
+                                r->times.ms ? short_number(*r->times.ms / batches) : "-", times_text(q),
+                                short_number(r->rows.far_bytes / 1e6), short_number(r->loss)});
       if (q > 0 && r->way == "window")
         finding += fmt::format("{}{} times as long as near with {} of the rows kept", finding.empty() ? "" : ", ", short_number(q),
                                r->kept == 0 ? "none" : percent(r->kept));
@@ -71,7 +70,8 @@ class train_pages {
     train_row const *zero = find("ways", "zero_copy", 0), *staged = find("ways", "staged", 0);
     double const faster = zero && staged ? quotient(staged->times.ms, zero->times.ms) : 0;
     if (!finding.empty()) f.finding = "An epoch of far rows in windows takes " + finding + ".";
-    if (faster > 0) f.finding += fmt::format("{}Staged takes {} times as long as zero_copy.", finding.empty() ? "" : " ", short_number(faster));
+    if (faster > 0)
+      f.finding += fmt::format("{}Staged takes {} times as long as zero_copy.", finding.empty() ? "" : " ", short_number(faster));
     return f;
   }
 
@@ -107,15 +107,17 @@ class train_pages {
     }
     f.charts = draw(c);
     if (gains.size() > 1)
-      f.finding = fmt::format("Windows are {} times as fast as staged with rows of {} floats, {} times with {}.",
-                              short_number(gains.front().second), gains.front().first, short_number(gains.back().second), gains.back().first);
+      f.finding =
+          fmt::format("Windows are {} times as fast as staged with rows of {} floats, {} times with {}.",
+                      short_number(gains.front().second), gains.front().first, short_number(gains.back().second), gains.back().first);
     return f;
   }
 
   figure placement() const {
     figure f = titled("4.9", name_ + ": an epoch against which rows are kept, and how many");
     f.said =
-        "The paper: zero-copy is 2.5 to 4.6 times as fast as gathers by the host (staged); rows placed by wrpr, 5 or 10 % of them near, are "
+        "The paper: zero-copy is 2.5 to 4.6 times as fast as gathers by the host (staged); rows placed by wrpr, 5 or 10 % of them near, "
+        "are "
         "1.6 to 2.1 times as fast again.";
     bar_chart c = bars(f);
     f.numbers.head = {"<way", "<by", "devices", "kept", unit_, "of nothing kept", "rows near", "on peers", "far"};
@@ -251,12 +253,14 @@ figure accuracies(std::vector<train_course> const& courses) {
   line_chart c{f.title, "share of the vertices that are told right", "epoch", "accuracy", {}, {}, true};
   std::set<double> ticks;
   for (train_course const& k : courses)
-    for (auto const& [part, which] : {std::pair{"train", &train_epoch::train_accuracy}, std::pair{"validation", &train_epoch::validation_accuracy},
-                                      std::pair{"test", &train_epoch::test_accuracy}}) {
+    for (auto const& [part, which] :
+         {std::pair{"train", &train_epoch::train_accuracy}, std::pair{"validation", &train_epoch::validation_accuracy},
+          std::pair{"test", &train_epoch::test_accuracy}}) {
       if (courses.size() > 2 && std::string(part) != "test") continue;  // at most six curves
       curve a{courses.size() > 1 ? k.name + ", " + part : part, {}};
       for (train_epoch const& e : k.epochs)
-        if (e.*which) a.points.emplace_back(static_cast<double>(e.epoch), std::min(1.0, *(e.*which))), ticks.insert(static_cast<double>(e.epoch));
+        if (e.*which)
+          a.points.emplace_back(static_cast<double>(e.epoch), std::min(1.0, *(e.*which))), ticks.insert(static_cast<double>(e.epoch));
       std::sort(a.points.begin(), a.points.end());
       if (a.points.size() < 2 || c.curves.size() == 6) continue;
       if (std::string(part) == "test")
@@ -280,7 +284,8 @@ figure course_stages(std::vector<train_course> const& courses) {
     for (auto const which : {&train_times::ms, &train_times::sample_ms, &train_times::fetch_ms, &train_times::gather_ms,
                              &train_times::model_ms, &train_times::caller_waited_ms, &train_times::loader_waited_ms})
       for (std::uint64_t e = from; e < k.epochs.size(); ++e)
-        if (auto const x = k.epochs[e].times.*which) mean.*which = (mean.*which).value_or(0) + *x / static_cast<double>(k.epochs.size() - from);
+        if (auto const x = k.epochs[e].times.*which)
+          mean.*which = (mean.*which).value_or(0) + *x / static_cast<double>(k.epochs.size() - from);
     add_stages(c, f.numbers, k.name, mean);
   }
   f.charts = draw(c);
@@ -297,8 +302,8 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
     std::string const drawn = r.fanouts.empty() ? "the whole graph at every step"
                                                 : fmt::format("mini-batches of {}, fanouts {}", r.batch, fmt::join(r.fanouts, ","));
     std::string const setting = r.alone ? fmt::format("{}, {}, {} hidden, {} classes", where, drawn, r.hidden, r.classes)
-                                        : fmt::format("{}, GraphSAGE, {} of the vertices with neighbours train, {}, {} hidden, {} classes", where,
-                                                      r.share, drawn, r.hidden, r.classes);
+                                        : fmt::format("{}, GraphSAGE, {} of the vertices with neighbours train, {}, {} hidden, {} classes",
+                                                      where, r.share, drawn, r.hidden, r.classes);
     out += fmt::format("<section>\n<h2>Trainings: {}</h2>\n", escaped(n.name));
     fact_list facts;
     facts.add("file", n.name);
@@ -318,7 +323,8 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
     }
     if (!r.courses.empty()) {
       train_course const& k = r.courses.front();
-      std::string const at = fmt::format("{}; {} vertices, {} edges, {} training vertices", r.alone ? setting : where, k.vertices, k.edges, k.train);
+      std::string const at =
+          fmt::format("{}; {} vertices, {} edges, {} training vertices", r.alone ? setting : where, k.vertices, k.edges, k.train);
       add(losses(r.courses), at), add(accuracies(r.courses), at), add(course_stages(r.courses), at);
     }
     out += "</section>\n";

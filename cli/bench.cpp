@@ -1,5 +1,5 @@
-// garner bench traversal, gather, tiering, load, train: the figures of the papers on this machine, measured in one run, into a file that `garner
-// report` draws.
+// garner bench traversal, gather, tiering, load, train: the figures of the papers on this machine, measured in one run, into a file that
+// `garner report` draws.
 #include <memory>
 
 #include "bench/gather.hpp"
@@ -232,7 +232,8 @@ void measure_trainings(bench_arguments const& a, place where) {
   sample_options const s = a.tiering.training.sampling();
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.batch = s.batch, o.seed = a.how.seed;
-  if (a.tiering.row_bytes < 4 || a.tiering.row_bytes % 4) fail(errc::usage, "--row-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
+  if (a.tiering.row_bytes < 4 || a.tiering.row_bytes % 4)
+    fail(errc::usage, "--row-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
   o.width = a.tiering.row_bytes / 4;
   if (a.tiering.epochs) o.epochs = *a.tiering.epochs;
   if (a.batches) o.batches = *a.batches;
@@ -301,10 +302,11 @@ void measure(bench_arguments& a) {
 void add_bench(cli::program& p) {
   auto const a = std::make_shared<bench_arguments>();
   cli::verb& v = p.add("bench", "measure what the figures of the paper show, into a file");
-  v.add("WHAT", a->what,
-        "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
-        "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
-        "whole trainings")
+  v.add(
+       "WHAT", a->what,
+       "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
+       "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
+       "whole trainings")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
   v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
@@ -327,7 +329,8 @@ void add_bench(cli::program& p) {
   v.add("--ids", a->rows.ids);
   v.add("--figures", a->rows.figures);
   v.add("--share", a->share, "load, train: training vertices, drawn of those that have neighbours");
-  v.add("--batches", a->batches, "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64)");
+  v.add("--batches", a->batches,
+        "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64)");
   v.add("--score", a->load_score, "load, train: which rows are kept: degree, rpr, wrpr, expected, sampled");
   v.add("--compute-ms", a->compute_ms);
   v.add("--peers", a->peers);

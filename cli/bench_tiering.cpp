@@ -15,7 +15,8 @@ void tiering_arguments::add(verb& v) {
   v.add("--presample", presample,
         "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
         "of 4.10: one epoch)");
-  v.add("--epochs", epochs, "of tiering: the training set so many times (default: 1); train: of a setting, the first to get warm (default: 3)");
+  v.add("--epochs", epochs,
+        "of tiering: the training set so many times (default: 1); train: of a setting, the first to get warm (default: 3)");
   v.add("--row-bytes", row_bytes);
   v.add("--ceiling", ceiling);
   v.add("--deeper-epochs", deeper_epochs);

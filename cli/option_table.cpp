@@ -166,7 +166,9 @@ constexpr option_row table[] = {
     {"--weight-decay", "X", basic, "added to the gradient, times the parameter (default: a half over the number of training vertices)"},
     {"--norm", "NORM", basic, "between layers: none or layer"},
     {"--residual", "", basic, "what comes into a layer is added to what it gives"},
-    {"--scaling", "HOW", basic, "of the features: none, sum (each row over the sum of its sizes), length (over its length), or automatic: length where nothing is negative"},
+    {"--scaling", "HOW", basic,
+     "of the features: none, sum (each row over the sum of its sizes), length (over its length), or automatic: length where nothing is "
+     "negative"},
     {"--classes", "N", advanced, "that are told apart (default: one more than the highest label)"},
     {"--classes-only", "", basic, "the likeliest class of each vertex, not the scores"},
     {"--evaluate-every", "N", basic, "epochs until the exact evaluation; 0: at the end alone"},

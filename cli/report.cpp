@@ -41,7 +41,7 @@ void draw(report_arguments const& a) {
 
 void add_report(cli::program& p) {
   auto const a = std::make_shared<report_arguments>();
-  cli::verb& v = p.add("report", "draw what garner bench wrote, or garner train --json: one HTML page of the paper's figures");
+  cli::verb& v = p.add("report", "draw what garner bench, or train --json, wrote: one HTML page of the paper's figures");
   v.add("RUN.json", a->files).required().repeats();
   v.add("--out", a->out);
   v.ends_with("Example: garner report run.json --out report.html");

@@ -138,8 +138,8 @@ TEST(train_bench, measures_what_it_says) {
   train_bench_options o = small_options({place_kind::simulated, 0});
   o.peers = {0, 1};
   std::uint64_t rows = 0, epochs = 0;
-  train_file const f = measure_trainings(o, {[&](train_file const&, train_row const&) { ++rows; },
-                                             [&](train_course const&, train_epoch const&) { ++epochs; }});
+  train_file const f = measure_trainings(
+      o, {[&](train_file const&, train_row const&) { ++rows; }, [&](train_course const&, train_epoch const&) { ++epochs; }});
   EXPECT_EQ(rows, f.rows.size());
   EXPECT_EQ(epochs, 6u);
   ASSERT_EQ(f.graphs.size(), 1u);
@@ -177,9 +177,9 @@ TEST(train_bench, measures_what_it_says) {
   }
   o.figures = {"learning"};
   EXPECT_TRUE(measure_trainings(o).rows.empty());
-  for (auto const spoil :
-       {+[](train_bench_options& x) { x.figures = {"size"}; }, +[](train_bench_options& x) { x.epochs = 0; },
-        +[](train_bench_options& x) { x.batches = 0; }, +[](train_bench_options& x) { x.classes = 1; }, +[](train_bench_options& x) { x.widths = {0}; }}) {
+  for (auto const spoil : {+[](train_bench_options& x) { x.figures = {"size"}; }, +[](train_bench_options& x) { x.epochs = 0; },
+                           +[](train_bench_options& x) { x.batches = 0; }, +[](train_bench_options& x) { x.classes = 1; },
+                           +[](train_bench_options& x) { x.widths = {0}; }}) {
     train_bench_options bad = small_options({});
     spoil(bad);
     errc code{};
@@ -243,13 +243,29 @@ TEST(train_bench, file_comes_back_and_says_what_is_wrong) {
 }
 
 TEST(train_bench, reads_what_garner_train_prints) {
-  json epoch{{"epoch", 1}, {"steps", 3}, {"loss", 2.5}, {"accuracy", 0.25}, {"train_accuracy", nullptr}, {"validation_accuracy", nullptr},
-             {"test_accuracy", nullptr}, {"ms", 10.0}, {"sample_ms", 1.0}, {"fetch_ms", 2.0}, {"gather_ms", 3.0}, {"model_ms", 8.0},
-             {"caller_waited_ms", 0.5}, {"loader_waited_ms", 4.0}, {"near_rows", 5}, {"peer_rows", 0}, {"far_rows", 7}, {"far_bytes", 700}};
+  json epoch{{"epoch", 1},
+             {"steps", 3},
+             {"loss", 2.5},
+             {"accuracy", 0.25},
+             {"train_accuracy", nullptr},
+             {"validation_accuracy", nullptr},
+             {"test_accuracy", nullptr},
+             {"ms", 10.0},
+             {"sample_ms", 1.0},
+             {"fetch_ms", 2.0},
+             {"gather_ms", 3.0},
+             {"model_ms", 8.0},
+             {"caller_waited_ms", 0.5},
+             {"loader_waited_ms", 4.0},
+             {"near_rows", 5},
+             {"peer_rows", 0},
+             {"far_rows", 7},
+             {"far_bytes", 700}};
   json second = epoch;
   second["epoch"] = 2, second["loss"] = 1.25, second["test_accuracy"] = 0.5;
-  json run{{"file", "g.gnr"}, {"vertices", 10}, {"edges", 20}, {"place", "device 0"}, {"model", "gcn"}, {"hidden", 16}, {"classes", 3},
-           {"fanouts", {5, -1}}, {"batch", 4}, {"seed", 1}, {"training_vertices", 6}, {"epochs", {epoch, second}}};
+  json run{
+      {"file", "g.gnr"}, {"vertices", 10},     {"edges", 20}, {"place", "device 0"}, {"model", "gcn"},         {"hidden", 16},
+      {"classes", 3},    {"fanouts", {5, -1}}, {"batch", 4},  {"seed", 1},           {"training_vertices", 6}, {"epochs", {epoch, second}}};
   ASSERT_TRUE(is_trainings(run.dump()));
   train_file f = parse_trainings(run.dump(), "run.json");
   EXPECT_TRUE(f.alone);
@@ -281,7 +297,8 @@ TEST(train_bench, page_shows_every_figure) {
   EXPECT_NE(page.find("bytes over the link (figure 3.14)"), std::string::npos);
   EXPECT_EQ(page.find("what overlapped"), std::string::npos);  // nothing was timed
   f.place = "device 0";
-  for (train_row const& like : {f.rows[0], *std::find_if(f.rows.begin(), f.rows.end(), [](train_row const& r) { return r.figure == "widths"; })}) {
+  for (train_row const& like :
+       {f.rows[0], *std::find_if(f.rows.begin(), f.rows.end(), [](train_row const& r) { return r.figure == "widths"; })}) {
     train_row near = like;
     near.kept = 1, near.way = "tiered", near.lists = "device";
     f.rows.insert(f.rows.begin(), near);
@@ -299,15 +316,18 @@ TEST(train_bench, page_shows_every_figure) {
   for (char const* figure : {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "what overlapped", "loss by epoch", "accuracy by epoch",
                              "no room for &lt;it&gt;", "trainings, measured", "degree, 2 devices", "way tiered"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
-  EXPECT_NE(page.find("takes 1.50 times as long as near with none of the rows kept, 1.25 times as long as near with 10.0 % of the rows kept. "
-                      "Staged takes 2.00 times as long as zero_copy."),
-            std::string::npos);
+  EXPECT_NE(
+      page.find("takes 1.50 times as long as near with none of the rows kept, 1.25 times as long as near with 10.0 % of the rows kept. "
+                "Staged takes 2.00 times as long as zero_copy."),
+      std::string::npos);
   EXPECT_NE(page.find("Windows are 4.00 times as fast as staged with rows of 3 floats, 4.00 times with 16."), std::string::npos);
   EXPECT_NE(page.find("Zero_copy is 2.00 times as fast as staged; a tenth kept by degree, way window, is 2.40 times as fast again."),
             std::string::npos);
   // 1 + 2 + 3 + 6 ms of stages in 12: nothing overlaps where nothing is kept; in 8 a third where all is near.
-  EXPECT_NE(page.find("<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"),
-            std::string::npos);
+  EXPECT_NE(
+      page.find(
+          "<td class=\"name\">near</td><td>1.00</td><td>2.00</td><td>3.00</td><td>6.00</td><td>12.0</td><td>8.00</td><td>33.3 %</td>"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `garner sample`, `garner load`, `garner plan --job load`, `garner bench load` and `train`: JSON, every mini-batch checked, resumed, refused.
+// `garner sample`, `garner load`, `garner plan --job load`, `garner bench load` and `train`: JSON, every mini-batch checked, resumed,
+// refused.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -274,7 +275,8 @@ TEST(loading_program, bench_measures_every_figure_and_report_draws_it) {
 TEST(loading_program, bench_trains_in_every_way_and_report_draws_it) {
   folder const at;
   outcome const o = at.shell(
-      "garner bench train --place simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --row-bytes 20 --hidden 8 --widths 4,8 --epochs 2 "
+      "garner bench train --place simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --row-bytes 20 --hidden 8 --widths 4,8 --epochs "
+      "2 "
       "--batches 3 --figures ways,widths,placement --out t.json && "
       "garner bench train --place host --scale 9 --fanout 4,3 --batch 20 --share 100% --hidden 8 --classes 3 --figures ways,learning --out "
       "h.json && garner report t.json h.json --out t.html");
