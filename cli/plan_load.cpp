@@ -57,7 +57,7 @@ void plan_train_arguments::add(verb& v) {
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
-  v.add("--norm", norm, "train: none or layer (default: none)");
+  v.add("--norm", norm, "train: none, layer or automatic: layer for gin (default: automatic)");
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
@@ -109,9 +109,9 @@ training_question question_of(plan_train_arguments const& t, load_question const
   };
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
-  std::string const norm = t.norm.value_or("none");
-  if (norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none or layer", norm);
-  m.layer_norm = norm == "layer", m.residual = t.residual;
+  std::string const norm = t.norm.value_or("automatic");
+  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", norm);
+  m.layer_norm = norm == "layer" || (norm == "automatic" && m.kind == model_kind::gin), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
   all.training = training, all.evaluation_near = near_free;
   return all;

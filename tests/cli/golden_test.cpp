@@ -17,8 +17,10 @@ std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_
 std::string masked(std::string text) {
   static std::vector<std::pair<std::regex, std::string>> const masks = {
       {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // what a training waited
+      {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
+      {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
-      {std::regex(R"~("((evaluation|sample|fetch|gather|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
+      {std::regex(R"~("((evaluation|model|sample|fetch|gather|caller_waited|loader_waited|rows|targets)_ms|gbs)": [-+.e\d]+)~"), "\"$1\": #"},
       {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
       {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},
       {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},

@@ -163,7 +163,7 @@ TEST(training_program, is_planned_before_it_loads) {
       std::uint64_t near = 0;
       bool mine = false;
       for (json const& r : p["memory"]) {
-        if (mine) near += r["bytes"].get<std::uint64_t>();
+        if (mine && r["array"] != "exact evaluation, at the most") near += r["bytes"].get<std::uint64_t>();
         mine = mine || r["array"] == "table of rows";
       }
       double const took = run["near_bytes"].get<double>();
@@ -269,7 +269,7 @@ TEST(training_program, refuses) {
   says(train + drawn + "--resume c.ckpt --seed 2", 1, "seed");
   says(train + drawn + "--resume c.ckpt --hidden 8", 1, "model");
   says(train + "--full --resume c.ckpt", 1, "fanouts");
-  says(train + drawn + "--lr 900000 --layers 2 --model gin --epochs 3000 --quiet >/dev/null", 1, "smaller rate");
+  says(train + drawn + "--lr 900000 --layers 2 --model gin --norm none --epochs 3000 --quiet >/dev/null", 1, "smaller rate");
   std::string const predict = "garner predict g.gnr --features x.npy -o p.npy --model ";
   says(predict + "cut.safetensors", 1, "cut.safetensors");
   says(predict + "empty", 1, "empty");
