@@ -57,7 +57,7 @@ void plan_train_arguments::add(verb& v) {
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
-  v.add("--norm", norm, "train: none or layer (default: none)");
+  v.add("--norm", norm, "train: none, layer or automatic: layer for gin (default: automatic)");
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
@@ -109,17 +109,17 @@ training_question question_of(plan_train_arguments const& t, load_question const
   };
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
-  std::string const norm = t.norm.value_or("none");
-  if (norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none or layer", norm);
-  m.layer_norm = norm == "layer", m.residual = t.residual;
+  std::string const norm = t.norm.value_or("automatic");
+  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", norm);
+  m.layer_norm = norm == "layer" || (norm == "automatic" && m.kind == model_kind::gin), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
   all.training = training, all.evaluation_near = near_free;
   return all;
 }
 }  // namespace
 
-json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where, std::string const& tier_said,
-                  std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
+json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where,
+                  std::string const& tier_said, std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
   a.file = file, a.access = access, a.tier = tier_said,
   a.place = where.kind == place_kind::device ? fmt::format("device:{}", where.index) : to_string(where);
@@ -283,20 +283,22 @@ void print_plan_of_load(json const& all) {
   auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   bool const trains = all.contains("training"), full = trains && all["training"]["full"].get<bool>();
-  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["job"]), text(all["place"]), text(all["tier"]),
-      text(all["access"]), all["row_bytes"].get<std::uint64_t>(), text(all["way"]), all["window"].get<std::uint64_t>());
+  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["job"]), text(all["place"]),
+      text(all["tier"]), text(all["access"]), all["row_bytes"].get<std::uint64_t>(), text(all["way"]), all["window"].get<std::uint64_t>());
   say("{:<46} {:<8} {:>20}\n", "array", "tier", "bytes");
   for (json const& r : all["memory"])
     say("{:<46} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes(r["bytes"]));
   say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
   if (text(all["place"]).rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
-  if (!full) say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
-      grouped(all["batches_an_epoch"].get<std::uint64_t>()),
-      all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
+  if (!full)
+    say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
+        grouped(all["batches_an_epoch"].get<std::uint64_t>()),
+        all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
   if (!full) say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
-  if (!full) say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
-      number(all["far_rows"]), number(all["fetched_rows"]));
+  if (!full)
+    say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
+        number(all["far_rows"]), number(all["fetched_rows"]));
   if (all["together"]["bytes_link"] == 0) {
     say("\nlink    nothing crosses it\n");
   } else {

@@ -32,8 +32,9 @@ struct plan_train_arguments {
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
 std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
 // `allowed`: host and device memory, in bytes. `train`: of a training, null: of mini-batches alone.
-nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where, std::string const& tier,
-                                    std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed);
+nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where,
+                                    std::string const& tier, std::string const& access, std::uint64_t host_allowed,
+                                    std::uint64_t device_allowed);
 void print_plan_of_load(nlohmann::ordered_json const& all);
 
 }  // namespace garner::cli

@@ -41,8 +41,8 @@ struct train_arguments : cli::load_arguments {
     char const* const said = std::getenv(name);
     std::uint32_t value = 0;
     if (!said || !cli::set_value(std::string(said), value).empty())
-      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE", name,
-           said ? fmt::format("'{}'", said) : "not set");
+      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE",
+           name, said ? fmt::format("'{}'", said) : "not set");
     return value;
   }
   // The ranks of this process, and where each of them learns.

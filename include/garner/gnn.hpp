@@ -19,13 +19,14 @@
 
 namespace garner {
 
-// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has f32.
+// How dense products are rounded on a device that has the units for it: as f32; factors to TF32 or bf16 first, sums in f32. The host has
+// f32.
 enum class dense_math : std::uint8_t { f32, tf32, bf16 };
 std::string_view to_string(dense_math math);
 dense_math parse_dense_math(std::string_view text);  // errc::usage with the choices otherwise
 
-// How a vertex takes up what its neighbours hold: added up, their mean (weighted: by the weights), or GCN's symmetric normalisation, of which
-// the vertex itself is one.
+// How a vertex takes up what its neighbours hold: added up, their mean (weighted: by the weights), or GCN's symmetric normalisation, of
+// which the vertex itself is one.
 enum class aggregation : std::uint8_t { sum, mean, gcn };
 std::string_view to_string(aggregation how);
 aggregation parse_aggregation(std::string_view text);
@@ -94,12 +95,12 @@ class gnn_model {
 enum class split_part : std::uint8_t { none = 0, train = 1, validation = 2, test = 3 };
 // What is known of the vertices, a row each in the order of graph_handle::ids(). Read where they lie, by the constructors alone.
 struct known_vertices {
-  row_array labels;                         // i64 of width 1 (one_class), or u8 or f32 of one a class (yes_or_no)
+  row_array labels;                          // i64 of width 1 (one_class), or u8 or f32 of one a class (yes_or_no)
   std::span<std::uint8_t const> split = {};  // a split_part each
 };
 
-// Labels of an .npy file: whole numbers of any width, or floats that are whole (NaN: none), one a vertex, as i64; or of two dimensions 0 and 1
-// (bool, whole numbers, floats), a row a vertex, as u8. errc::input names what is neither.
+// Labels of an .npy file: whole numbers of any width, or floats that are whole (NaN: none), one a vertex, as i64; or of two dimensions 0
+// and 1 (bool, whole numbers, floats), a row a vertex, as u8. errc::input names what is neither.
 row_array read_labels(std::filesystem::path const& file);
 // A split of an .npy file: one whole number a vertex, a split_part each.
 std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
@@ -129,7 +130,8 @@ struct training_options {
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
   std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
   loader_options load = {};          // ahead, window, way, window_bytes, multiprocessors
-  // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked * together.
+  // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked *
+  // together.
   std::shared_ptr<rank_group> ranks = {};  // null: one
   std::uint32_t rank = 0;
 };
@@ -174,10 +176,10 @@ class training {
   void keep(std::filesystem::path const& file) const;
   // * Bit for bit; errc::input for another graph, model, options, number of ranks, or a damaged file.
   void resume(std::filesystem::path const& file);
-  std::uint64_t epochs() const, step() const;            // done so far
+  std::uint64_t epochs() const, step() const;  // done so far
   std::optional<std::uint64_t> best_epoch() const;
-  void take_best();                                      // the model's parameters are those of that epoch
-  std::uint64_t bytes() const;                           // near memory, with the loader's
+  void take_best();             // the model's parameters are those of that epoch
+  std::uint64_t bytes() const;  // near memory, with the loader's
 
  private:
   struct impl;
@@ -196,17 +198,17 @@ struct inference_options {
 // What was done, or would be. Bytes are those between host memory and what lies near, also where the place is the host.
 struct inference_report {
   struct layer {
-    std::string how;                                           // what lies near, in words
-    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;        // bytes brought, bytes sent back, of lists brought again
-    double ms = 0, rows_ms = 0, targets_ms = 0;                // in all; bringing rows, and aggregating them
+    std::string how;                                     // what lies near, in words
+    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;  // bytes brought, bytes sent back, of lists brought again
+    double ms = 0, rows_ms = 0, targets_ms = 0;          // in all; bringing rows, and aggregating them
   };
-  std::vector<layer> layers;            // residual models: the first is the product before the layers
-  double ms = 0, prepare_ms = 0;        // in all; lists and host memory, before the layers
-  std::uint64_t lists = 0;              // bytes of lists that were brought once
-  std::uint64_t near_bytes = 0;         // at most at a time, as planned
-  std::uint64_t floor_bytes = 0;        // the rows of each layer, once
-  std::optional<double> link_gbs;       // measured of this device's link before (garner info), host to device
-  std::uint64_t bytes() const;          // all that crossed
+  std::vector<layer> layers;               // residual models: the first is the product before the layers
+  double ms = 0, prepare_ms = 0;           // in all; lists and host memory, before the layers
+  std::uint64_t lists = 0;                 // bytes of lists that were brought once
+  std::uint64_t near_bytes = 0;            // at most at a time, as planned
+  std::uint64_t floor_bytes = 0;           // the rows of each layer, once
+  std::optional<double> link_gbs;          // measured of this device's link before (garner info), host to device
+  std::uint64_t bytes() const;             // all that crossed
   std::optional<double> floor_ms() const;  // floor_bytes at that rate
 };
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,

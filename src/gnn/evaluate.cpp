@@ -41,10 +41,9 @@ labelled_parts::labelled_parts(known_vertices const& known, graph_handle const& 
     p.positions.push_back(static_cast<std::int64_t>(v));
     for (std::uint64_t c = 0; c < o.classes; ++c) {
       std::uint64_t const at = v * o.classes + c;
-      float const answer = labels.kind == element::u8 ? static_cast<std::uint8_t const*>(labels.data)[at]
-                                                      : static_cast<float const*>(labels.data)[at];
-      if (answer != 0 && answer != 1)
-        fail(errc::input, "answer {} of class {} at position {}: say 0 or 1", answer, c, v);
+      float const answer =
+          labels.kind == element::u8 ? static_cast<std::uint8_t const*>(labels.data)[at] : static_cast<float const*>(labels.data)[at];
+      if (answer != 0 && answer != 1) fail(errc::input, "answer {} of class {} at position {}: say 0 or 1", answer, c, v);
       p.answers.push_back(answer);
     }
   }
@@ -111,8 +110,7 @@ void evaluator::take(std::uint64_t first, std::uint64_t count, row_block<float c
     row_block<float const> const picked{rows, o_.classes};
     if (o_.labels == label_kind::one_class)
       losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data());
-    else
-      losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
+    else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
     if (two && s.which != split_part::train) {
       std::vector<float> here(n * o_.classes);
       x_.copy(here.data(), rows, here.size() * sizeof(float));

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "gnn/pointwise.hpp"
 #include "garner/gnn.hpp"
+#include "gnn/pointwise.hpp"
 
 namespace garner {
 

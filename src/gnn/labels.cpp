@@ -72,8 +72,10 @@ row_array read_labels(std::filesystem::path const& file) {
     std::vector<std::uint8_t> answers(from.rows * width);
     each_number(file.string(), from, "answers", [&](std::uint64_t k, std::int64_t v) {
       if (v != 0 && v != 1)
-        fail(errc::input, "{}: class {} of row {} holds {}, and labels of several columns are 0 or 1, one a class; write one column of classes otherwise",
-             file.string(), k % width, k / width, as_text(v));
+        fail(
+            errc::input,
+            "{}: class {} of row {} holds {}, and labels of several columns are 0 or 1, one a class; write one column of classes otherwise",
+            file.string(), k % width, k / width, as_text(v));
       answers[k] = static_cast<std::uint8_t>(v);
     });
     return owned(std::move(answers), from.rows, width, element::u8);
@@ -84,7 +86,8 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file) {
   return as_error([&] {
     row_array const from = read_rows(file);
     std::uint64_t const width = from.type.empty() ? from.width : from.width / std::max<std::uint64_t>(from.type_bytes, 1);
-    if (width > 1) fail(errc::input, "{}: rows of {}, and a split is one number a vertex: 1 train, 2 validation, 3 test, 0 none", file.string(), width);
+    if (width > 1)
+      fail(errc::input, "{}: rows of {}, and a split is one number a vertex: 1 train, 2 validation, 3 test, 0 none", file.string(), width);
     std::vector<std::uint8_t> split(from.rows);
     each_number(file.string(), from, "parts of a split", [&](std::uint64_t k, std::int64_t v) {
       if (v < 0 || v > 3)

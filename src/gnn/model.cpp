@@ -11,9 +11,7 @@
 
 namespace garner {
 
-std::string_view to_string(row_scaling how) {
-  return how == row_scaling::sum ? "sum" : how == row_scaling::length ? "length" : "none";
-}
+std::string_view to_string(row_scaling how) { return how == row_scaling::sum ? "sum" : how == row_scaling::length ? "length" : "none"; }
 row_scaling parse_row_scaling(std::string_view text) {
   for (row_scaling const how : {row_scaling::none, row_scaling::sum, row_scaling::length})
     if (to_string(how) == text) return how;
@@ -57,8 +55,8 @@ network_shape shape_of(model_options const& o) {
 }
 
 std::string to_text(model_options const& o) {
-  return fmt::format("{} of {} layers, {} -> {} -> {}{}{}, labels {}, rows by {}", to_string(o.kind), o.layers, o.inputs, o.hidden, o.classes,
-                     o.layer_norm ? ", layer norm" : "", o.residual ? ", residual" : "",
+  return fmt::format("{} of {} layers, {} -> {} -> {}{}{}, labels {}, rows by {}", to_string(o.kind), o.layers, o.inputs, o.hidden,
+                     o.classes, o.layer_norm ? ", layer norm" : "", o.residual ? ", residual" : "",
                      o.labels == label_kind::one_class ? "one class" : "yes or no", to_string(o.scaling));
 }
 
@@ -111,14 +109,10 @@ void gnn_model::write(std::filesystem::path const& file) const {
   checkpoint c;
   c.is = checkpoint::kind::model;
   model_options const& o = parts_->options;
-  c.facts = {{"kind", std::string(to_string(o.kind))},
-             {"inputs", std::to_string(o.inputs)},
-             {"hidden", std::to_string(o.hidden)},
-             {"classes", std::to_string(o.classes)},
-             {"layers", std::to_string(o.layers)},
-             {"layer_norm", o.layer_norm ? "1" : "0"},
-             {"residual", o.residual ? "1" : "0"},
-             {"labels", o.labels == label_kind::one_class ? "one_class" : "yes_or_no"},
+  c.facts = {{"kind", std::string(to_string(o.kind))},      {"inputs", std::to_string(o.inputs)},
+             {"hidden", std::to_string(o.hidden)},          {"classes", std::to_string(o.classes)},
+             {"layers", std::to_string(o.layers)},          {"layer_norm", o.layer_norm ? "1" : "0"},
+             {"residual", o.residual ? "1" : "0"},          {"labels", o.labels == label_kind::one_class ? "one_class" : "yes_or_no"},
              {"scaling", std::string(to_string(o.scaling))}};
   for (tensor& t : tensors()) c.arrays.push_back({std::move(t.name), std::move(t.shape), std::move(t.values)});
   c.write(file);

@@ -1,8 +1,8 @@
 // The inside of the contract's gnn_model: a network at a place, and what its rows and labels are.
 #pragma once
 #include "core/executor.hpp"
-#include "gnn/network.hpp"
 #include "garner/gnn.hpp"
+#include "gnn/network.hpp"
 
 namespace garner {
 

@@ -2,11 +2,11 @@
 // Adam is one loop and a sum over ranks one array.
 // A layer of type t: rows of what each relation aggregates and of its own, side by side, times one matrix (GraphSAGE); what GCN or GIN
 // aggregate, times theirs. Where rows are wider than what comes out, and nearly all of them are targets, the product comes first. Then, but
-// for the last, layer norm where asked (of GIN between its two products too), ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
-// comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023).
-// Layer l of L is worked out for the vertices of the first L - l hops alone.
-// Invariant: forward() keeps what backward() needs until the next forward(). Cost: of each layer its aggregated and its finished rows.
-// Sources: Kipf and Welling, ICLR 2017; Hamilton et al., NeurIPS 2017; Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
+// for the last, layer norm where asked (of GIN between its two products too), ReLU, dropout. Residual: a product, ReLU and dropout before
+// the layers; each layer adds to what comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023). Layer l
+// of L is worked out for the vertices of the first L - l hops alone. Invariant: forward() keeps what backward() needs until the next
+// forward(). Cost: of each layer its aggregated and its finished rows. Sources: Kipf and Welling, ICLR 2017; Hamilton et al., NeurIPS 2017;
+// Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -103,7 +103,7 @@ class network {
     std::vector<dense> products;      // one, or GIN's two
     std::vector<std::uint64_t> part;  // by relation: its first column among the inputs; ~0: another type's
     std::uint64_t own_part = 0;
-    norm_of norm, between;  // between GIN's products
+    norm_of norm, between;       // between GIN's products
     bool product_first = false;  // in the last forward
     buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
     rows_in in;  // of the last forward, and what is aggregated: the same, or normed

@@ -70,6 +70,7 @@ training_plan plan_training(training_question const& q) {
       forward += targets * wide;
       if (back) taken_back = std::max(taken_back, targets * wide);
       dense(targets, wide, out, back);
+      if (gin && m.layer_norm) parameters += 2 * out, forward += targets * out, terms = std::max(terms, targets * out);
       if (gin) dense(targets, out, out, true), forward += targets * out, middle_back = std::max(middle_back, targets * out);
     }
     double const columns = first ? out : in;  // that are aggregated, forward and (first, or where rows learn) backward

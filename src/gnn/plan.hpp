@@ -1,6 +1,6 @@
 // What a training will take near and work out, before anything of the graph but its offsets is read.
-// Invariant: the arrays are those of network, aggregate and infer_plan, each a quarter longer where it grows with mini-batches. Mini-batches
-// are the estimates of load/plan. Cost: some tens of sums.
+// Invariant: the arrays are those of network, aggregate and infer_plan, each a quarter longer where it grows with mini-batches.
+// Mini-batches are the estimates of load/plan. Cost: some tens of sums.
 #pragma once
 #include <vector>
 
@@ -15,14 +15,14 @@ struct training_question {
   model_options model;
   double input_dropout = 0;
   bool dropout = true;
-  double training = 0;             // vertices to train with
+  double training = 0;                // vertices to train with
   std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
 };
 
 struct training_plan {
-  load_plan load;                    // of mini-batches
-  std::vector<double> rows, edges;   // a step: before each layer, the last those that come out; of each layer
-  std::vector<load_array> near;      // besides the loader's
+  load_plan load;                   // of mini-batches
+  std::vector<double> rows, edges;  // a step: before each layer, the last those that come out; of each layer
+  std::vector<load_array> near;     // besides the loader's
   inference_plan evaluation;
   std::uint64_t parameters = 0, steps = 0;  // an epoch
   // An epoch: of dense products, of rows that aggregation reads and writes near, over the link.

@@ -20,7 +20,9 @@ struct keeper {
   std::uint32_t threshold;  // of 2^16: below it is left out
   Real factor;
   explicit keeper(dropped const& d)
-      : seed(d.seed), stream(d.stream), threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
+      : seed(d.seed),
+        stream(d.stream),
+        threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
         factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
   GARNER_HD bool any() const { return threshold > 0; }
   // Calls f(c, factor) for each column of row i; four numbers share 64 bits.
@@ -33,8 +35,7 @@ struct keeper {
     std::uint64_t const fours = (columns + 3) / 4;
     t.each(indices{0, fours}, [&](std::uint64_t q) {
       std::uint64_t bits = random_bits(seed, stream, i * fours + q);
-      for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16)
-        f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
+      for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16) f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
     });
   }
 };
@@ -252,8 +253,11 @@ struct softmax_row {
     Real const at_label = counts ? row[label] : highest;
     Real const own = counts ? std::log(sum) + highest - at_label : sum;  // sum: a NaN shows without a label too
     t.once([&] {
-      out.set(i, counts ? static_cast<double>(own) : own - own == 0 ? 0.0 : static_cast<double>(own), counts && best == static_cast<std::uint64_t>(label),
-              counts);
+      out.set(i,
+              counts           ? static_cast<double>(own)
+              : own - own == 0 ? 0.0
+                               : static_cast<double>(own),
+              counts && best == static_cast<std::uint64_t>(label), counts);
     });
     if (!gradient.data) return;
     Real* const g = gradient.row(i);
@@ -446,8 +450,8 @@ void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to,
   for_each_item<32>(x, count, normalise_row<Real>{from, to, columns, gain, shift});
 }
 template <class Real>
-void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms,
-                         std::uint64_t count, std::uint64_t columns, Real const* gain) {
+void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms, std::uint64_t count,
+                         std::uint64_t columns, Real const* gain) {
   for_each_item<32>(x, count, normalise_row_back<Real>{from, gradient, gain_terms, columns, gain});
 }
 template <class Real>
@@ -488,9 +492,8 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
   auto const real = [](double v) { return static_cast<Real>(v); };
   auto const t = static_cast<double>(how.step);
   for_each_item<1>(x, count,
-                   adam_number<Real>{values, gradients, first, second, real(how.rate), real(how.beta1), real(how.beta2),
-                                     real(how.epsilon), real(how.decay), real(1 / (1 - std::pow(how.beta1, t))),
-                                     real(1 / (1 - std::pow(how.beta2, t))), bad});
+                   adam_number<Real>{values, gradients, first, second, real(how.rate), real(how.beta1), real(how.beta2), real(how.epsilon),
+                                     real(how.decay), real(1 / (1 - std::pow(how.beta1, t))), real(1 / (1 - std::pow(how.beta2, t))), bad});
 }
 
 template <class Real>
@@ -502,20 +505,20 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, bu
   return x.read(found);
 }
 
-#define GARNER_OF_REAL(Real)                                                                                                              \
-  template void activate(executor&, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, bool, dropped const&);                   \
-  template void activate_back(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, bool, dropped const&);    \
-  template void drop_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, dropped const&);              \
-  template void add_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t);                               \
+#define GARNER_OF_REAL(Real)                                                                                                               \
+  template void activate(executor&, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, bool, dropped const&);                     \
+  template void activate_back(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, bool, dropped const&);      \
+  template void drop_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, dropped const&);                \
+  template void add_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t);                                 \
   template void normalise_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, Real const*); \
-  template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,    \
-                                    Real const*);                                                                                        \
-  template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling); \
-  template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*); \
-  template void spoil(executor&, std::uint64_t const*, Real*);                                                                            \
-  template class column_sums<Real>;                                                                                                      \
-  template class losses<Real>;                                                                                                           \
-  template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                \
+  template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,      \
+                                    Real const*);                                                                                          \
+  template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling);                                         \
+  template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*);                                            \
+  template void spoil(executor&, std::uint64_t const*, Real*);                                                                             \
+  template class column_sums<Real>;                                                                                                        \
+  template class losses<Real>;                                                                                                             \
+  template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                  \
   template std::uint64_t first_bad(executor&, Real const*, std::uint64_t, buffer<std::uint64_t>*)
 GARNER_OF_REAL(float);
 GARNER_OF_REAL(double);

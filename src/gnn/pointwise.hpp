@@ -1,8 +1,8 @@
 // What a model does to each row, number or parameter by itself: activation, dropout, layer norm, losses, Adam; and sums over rows.
-// Invariant: sums go over slices of 256 rows in their order, then over the slices, so that they are the same bits for any number of threads;
-// what dropout leaves out is a function of (seed, step, layer, position). A NaN stays one through every function here.
-// Cost: each array read and written once. Sources: Srivastava et al., JMLR 2014 (dropout); Ba et al., 2016 (layer norm); Kingma and Ba, ICLR
-// 2015 (Adam); Loshchilov and Hutter, ICLR 2019 (decay apart from the gradient).
+// Invariant: sums go over slices of 256 rows in their order, then over the slices, so that they are the same bits for any number of
+// threads; what dropout leaves out is a function of (seed, step, layer, position). A NaN stays one through every function here. Cost: each
+// array read and written once. Sources: Srivastava et al., JMLR 2014 (dropout); Ba et al., 2016 (layer norm); Kingma and Ba, ICLR 2015
+// (Adam); Loshchilov and Hutter, ICLR 2019 (decay apart from the gradient).
 #pragma once
 #include <cstdint>
 
@@ -43,8 +43,8 @@ void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to,
                     Real const* gain, Real const* shift);
 // In place of the gradient of the result that of `from`; gain_terms: for each number its share in the gradient of the gain, to be summed.
 template <class Real>
-void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms,
-                         std::uint64_t count, std::uint64_t columns, Real const* gain);
+void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms, std::uint64_t count,
+                         std::uint64_t columns, Real const* gain);
 
 // sums[c] += the sum of column c (set, unless `add`).
 template <class Real>
@@ -58,13 +58,13 @@ class column_sums {
 
 // Of the seeds of a mini-batch.
 struct loss_totals {
-  double loss = 0;            // summed over seeds (softmax), or over seeds and classes (sigmoid)
-  std::uint64_t correct = 0;  // seeds whose highest class is theirs; sigmoid: classes on the right side of one half
-  std::uint64_t counted = 0;  // labels looked at: seeds, or seeds times classes
+  double loss = 0;                        // summed over seeds (softmax), or over seeds and classes (sigmoid)
+  std::uint64_t correct = 0;              // seeds whose highest class is theirs; sigmoid: classes on the right side of one half
+  std::uint64_t counted = 0;              // labels looked at: seeds, or seeds times classes
   std::uint64_t bad = ~std::uint64_t{0};  // the first row that holds a number that is none
 };
-// labels: of row i labels[i] (softmax; below 0: none) or classes of them (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not wanted): of the
-// mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to.
+// labels: of row i labels[i] (softmax; below 0: none) or classes of them (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not
+// wanted): of the mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to.
 template <class Real>
 class losses {
  public:

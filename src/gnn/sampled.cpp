@@ -35,8 +35,8 @@ void sampled_layers::take(mini_batch const& from, network<float> const& net, net
   std::size_t const layers = edges.by_hop.size();
   p.rows.assign(layers + 1, {0});
   for (std::size_t l = 0; l <= layers; ++l)
-    p.rows[l][0] = std::accumulate(vertices.by_hop.begin(), vertices.by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1),
-                                   std::uint64_t{0});
+    p.rows[l][0] =
+        std::accumulate(vertices.by_hop.begin(), vertices.by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1), std::uint64_t{0});
   std::uint64_t const back = edges.count - (net.turns_inputs(p) ? 0 : edges.by_hop.back());
   edges_[0].take(x_, edges, p.rows[1][0], p.rows[0][0], back, kind_ == weight_kind::none ? nullptr : &weights_, kind_);
   edges_[0].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), vertices.ids);

@@ -2,9 +2,9 @@
 #pragma once
 #include <vector>
 
+#include "garner/load.hpp"
 #include "gnn/network.hpp"
 #include "gnn/whole_graph.hpp"
-#include "garner/load.hpp"
 
 namespace garner {
 

@@ -1,7 +1,8 @@
 // Training: mini-batches of the loader, or the whole graph, through a network, and Adam.
 // Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
 // comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
-// end of an epoch and every 64 steps. Ranks agree before each step that all take it, and after a step hold the same parameters. Cost: three numbers a parameter beside it, and what network.hpp says.
+// end of an epoch and every 64 steps. Ranks agree before each step that all take it, and after a step hold the same parameters. Cost: three
+// numbers a parameter beside it, and what network.hpp says.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -102,8 +103,8 @@ struct training::impl {
   std::optional<sampled_layers> layers;
   std::optional<block_sampler> sampler;
   std::optional<loader> batches;
-  near_labels known;    // of the seeds, in their order; of a whole graph of all vertices
-  near_labels drawn;    // of a mini-batch
+  near_labels known;  // of the seeds, in their order; of a whole graph of all vertices
+  near_labels drawn;  // of a mini-batch
   losses<float> loss;
   buffer<float> first, second, of_scores;
   buffer<loss_totals> totals;
@@ -116,7 +117,13 @@ struct training::impl {
   double best_loss = 0;
 
   impl(gnn_model& model, graph_handle const& graph, tiered_tensor& table, known_vertices const& from, training_options const& options)
-      : m(model.inside()), g(graph), features(table), o(options), x(m.x), products(x, o.math), parts(from, g, m.options),
+      : m(model.inside()),
+        g(graph),
+        features(table),
+        o(options),
+        x(m.x),
+        products(x, o.math),
+        parts(from, g, m.options),
         ranks(o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr) {
     check();
     seeds = parts.of(split_part::train).positions;
@@ -153,8 +160,8 @@ struct training::impl {
   void require_same() const {
     std::string mine;
     for (auto const& [what, value] : made_for()) mine += fmt::format("{}: {}\n", what, value);
-    mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience, done_steps,
-                        checked_values());
+    mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience,
+                        done_steps, checked_values());
     std::vector<std::string> const all = ranks->tell_all(o.rank, mine);
     for (std::size_t k = 1; k < all.size(); ++k) {
       std::size_t at = 0;
@@ -283,8 +290,8 @@ struct training::impl {
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
-          fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}", p.name,
-               p.layer + 1, done_epochs + 1, o.rate);
+          fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}",
+               p.name, p.layer + 1, done_epochs + 1, o.rate);
     fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.rate);
   }
 
@@ -377,7 +384,8 @@ struct training::impl {
         mine.how = told_evaluation::interrupted;
       }
     auto const told = from_bytes<told_evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
-    if (told.how == told_evaluation::interrupted) fail(errc::interrupted, "interrupted behind epoch {}; nothing was left half-written", done_epochs);
+    if (told.how == told_evaluation::interrupted)
+      fail(errc::interrupted, "interrupted behind epoch {}; nothing was left half-written", done_epochs);
     return told.found;
   }
 
@@ -405,8 +413,9 @@ struct training::impl {
     }
     for (float const a : part.answers) seeds_and_labels = mix(seeds_and_labels ^ (a != 0 ? 1 : 2));
     return {{"model", to_text(m.options)},
-            {"graph", fmt::format("{} vertices, {} arcs, {} {}{}", g.info().vertices, g.info().edges, g.info().directed ? "directed" : "undirected",
-                                  o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "")},
+            {"graph",
+             fmt::format("{} vertices, {} arcs, {} {}{}", g.info().vertices, g.info().edges, g.info().directed ? "directed" : "undirected",
+                         o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "")},
             {"features", fmt::format("{} rows of {} {}", features.rows(), features.width(), to_string(features.kind()))},
             {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
             {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
@@ -443,7 +452,8 @@ struct training::impl {
     c.arrays.push_back({"first moments", {n}, here(first)});
     c.arrays.push_back({"second moments", {n}, here(second)});
     if (best) c.arrays.push_back({"best values", {n}, best_values});
-    c.arrays.push_back({"counters", {6}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse}});
+    c.arrays.push_back(
+        {"counters", {6}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse}});
     c.arrays.push_back({"best loss", {1}, std::vector<double>{best_loss}});
     c.arrays.push_back({"counted", {states.size(), 3}, std::move(counted)});
     c.arrays.push_back({"losses", {states.size()}, std::move(losses)});
@@ -514,7 +524,8 @@ training::~training() {
 training::training(training&&) noexcept = default;
 bool training::over() const { return impl_->o.patience && impl_->worse >= impl_->o.patience; }
 epoch_report training::next() {
-  return told_to(impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);
+  return told_to(
+      impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);
 }
 evaluation training::evaluate() {
   return as_error([&] { return impl_->evaluate(); });
@@ -527,9 +538,7 @@ void training::resume(std::filesystem::path const& file) {
 }
 std::uint64_t training::epochs() const { return impl_->done_epochs; }
 std::uint64_t training::step() const { return impl_->done_steps; }
-std::optional<std::uint64_t> training::best_epoch() const {
-  return impl_->best ? std::optional(impl_->best) : std::nullopt;
-}
+std::optional<std::uint64_t> training::best_epoch() const { return impl_->best ? std::optional(impl_->best) : std::nullopt; }
 void training::take_best() {
   if (!impl_->best) return;
   executor& x = impl_->x;

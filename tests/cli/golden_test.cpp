@@ -17,8 +17,11 @@ std::filesystem::path const golden_folder = std::filesystem::path(GARNER_SOURCE_
 std::string masked(std::string text) {
   static std::vector<std::pair<std::regex, std::string>> const masks = {
       {std::regex(R"~(\| +\d+\.\d +\d+\.\d \|)~"), "| # # |"},  // what a training waited
+      {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
+      {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
-      {std::regex(R"~("((evaluation|sample|fetch|gather|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
+      {std::regex(R"~("((evaluation|model|sample|fetch|gather|caller_waited|loader_waited|rows|targets)_ms|gbs)": [-+.e\d]+)~"),
+       "\"$1\": #"},
       {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
       {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},
       {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},
@@ -352,10 +355,12 @@ TEST(golden, training) {
        "export GARNER_BLAS=none; garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o p.npy --json",
        "garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume c.ckpt --seed 2",
        "head -c 300 c.ckpt > cut; garner train g.gnr --features x.npy --labels y.npy --split s.npy --fanout 3,3 --batch 32 --resume cut",
-       "garner train g.gnr --features x.npy --labels y.npy --split y.npy", "garner plan kron:10 --job train --width 16 --classes 4 "
-       "--fanout 5,3 --batch 100 --share 100% --place simulated", "garner plan kron:10 --job train --width 16 --classes 4 --full "
-       "--device-memory 1GiB", "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy",
-       "ls"},
+       "garner train g.gnr --features x.npy --labels y.npy --split y.npy",
+       "garner plan kron:10 --job train --width 16 --classes 4 "
+       "--fanout 5,3 --batch 100 --share 100% --place simulated",
+       "garner plan kron:10 --job train --width 16 --classes 4 --full "
+       "--device-memory 1GiB",
+       "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy", "ls"},
       [](folder const& at) { write_communities(at); });
 }
 

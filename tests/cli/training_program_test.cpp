@@ -33,8 +33,8 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
       for (std::string const place : {"host", "simulated"}) {
         if (place == "simulated" && (model != "sage")) continue;
         SCOPED_TRACE(model + " " + how + " " + place);
-        json const all = ran(at, "garner train " + what + how + " --model " + model + " --hidden 16 --dropout 0.1 --input-dropout 0 --place " +
-                                     place + " -o m.safetensors");
+        json const all = ran(at, "garner train " + what + how + " --model " + model +
+                                     " --hidden 16 --dropout 0.1 --input-dropout 0 --place " + place + " -o m.safetensors");
         ASSERT_FALSE(all.empty());
         bool const full = how.starts_with("--full");
         EXPECT_EQ(all["model"], model);
@@ -83,7 +83,8 @@ TEST(training_program, learns_answers_weights_and_two_classes) {
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("--classes-only"), std::string::npos) << o.err;
   EXPECT_FALSE(std::filesystem::exists(at / "k.npy"));
-  json const heavy = ran(at, "garner train " + what + drawn + "--epochs 2 --weighted"), plain = ran(at, "garner train " + what + drawn + "--epochs 2");
+  json const heavy = ran(at, "garner train " + what + drawn + "--epochs 2 --weighted"),
+             plain = ran(at, "garner train " + what + drawn + "--epochs 2");
   EXPECT_NE(heavy["epochs"][1]["loss"], plain["epochs"][1]["loss"]);
   json const deep = ran(at, "garner train " + what + "--fanout 3,2,2 --batch 32 --residual --norm layer --epochs 3 --patience 1");
   EXPECT_EQ(deep["layers"], 3);
@@ -134,7 +135,8 @@ TEST(training_program, a_full_disk_leaves_the_old_files) {
   std::string const checkpoint = read_text(at / "c.ckpt"), model = read_text(at / "m.safetensors");
   std::vector<std::string> const before = at.names();
   for (std::string const to : {"--checkpoint c.ckpt", "-o m.safetensors"}) {
-    outcome const o = at.shell("garner train " + what + drawn + "--epochs 2 " + to, {.file_bytes = 4000, .address_bytes = {}, .interrupt_after = {}});
+    outcome const o =
+        at.shell("garner train " + what + drawn + "--epochs 2 " + to, {.file_bytes = 4000, .address_bytes = {}, .interrupt_after = {}});
     EXPECT_EQ(o.code, 1) << to;
     EXPECT_NE(o.err.find("File too large"), std::string::npos) << o.err;
     expect_one_line(o.err);
@@ -142,7 +144,8 @@ TEST(training_program, a_full_disk_leaves_the_old_files) {
   }
   EXPECT_EQ(read_text(at / "c.ckpt"), checkpoint);
   EXPECT_EQ(read_text(at / "m.safetensors"), model);
-  outcome const o = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.npy", {.file_bytes = 500, .address_bytes = {}, .interrupt_after = {}});
+  outcome const o = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.npy",
+                             {.file_bytes = 500, .address_bytes = {}, .interrupt_after = {}});
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(at.names(), before);
 }
@@ -150,7 +153,9 @@ TEST(training_program, a_full_disk_leaves_the_old_files) {
 TEST(training_program, is_planned_before_it_loads) {
   folder const at;
   write_communities(at);
-  auto const plan = [&](std::string const& line) { return ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --share 60% " + line); };
+  auto const plan = [&](std::string const& line) {
+    return ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --share 60% " + line);
+  };
   for (std::string const model : {"gcn", "sage", "gin"})
     for (std::string const how : {"--full ", "--fanout 3,3 --batch 32 "}) {
       SCOPED_TRACE(model + " " + how);
@@ -163,7 +168,7 @@ TEST(training_program, is_planned_before_it_loads) {
       std::uint64_t near = 0;
       bool mine = false;
       for (json const& r : p["memory"]) {
-        if (mine) near += r["bytes"].get<std::uint64_t>();
+        if (mine && r["array"] != "exact evaluation, at the most") near += r["bytes"].get<std::uint64_t>();
         mine = mine || r["array"] == "table of rows";
       }
       double const took = run["near_bytes"].get<double>();
@@ -269,7 +274,7 @@ TEST(training_program, refuses) {
   says(train + drawn + "--resume c.ckpt --seed 2", 1, "seed");
   says(train + drawn + "--resume c.ckpt --hidden 8", 1, "model");
   says(train + "--full --resume c.ckpt", 1, "fanouts");
-  says(train + drawn + "--lr 900000 --layers 2 --model gin --epochs 3000 --quiet >/dev/null", 1, "smaller rate");
+  says(train + drawn + "--lr 900000 --layers 2 --model gin --norm none --epochs 3000 --quiet >/dev/null", 1, "smaller rate");
   std::string const predict = "garner predict g.gnr --features x.npy -o p.npy --model ";
   says(predict + "cut.safetensors", 1, "cut.safetensors");
   says(predict + "empty", 1, "empty");

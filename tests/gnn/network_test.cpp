@@ -132,7 +132,10 @@ struct setup {
       of_weights.data = weights.back().data();
       edges[r].take(x, e, pass.rows[1][relations[r].to], pass.rows[0][relations[r].from], e.count, c.weighted ? &of_weights : nullptr,
                     weight_kind::f32);
-      edges[r].normalise(x, c.kind == model_kind::gcn ? aggregation::gcn : c.kind == model_kind::sage ? aggregation::mean : aggregation::sum,
+      edges[r].normalise(x,
+                         c.kind == model_kind::gcn    ? aggregation::gcn
+                         : c.kind == model_kind::sage ? aggregation::mean
+                                                      : aggregation::sum,
                          degrees[2 * r + 1].data(), degrees[2 * r].data(), drawn.of_type(0).ids);
     }
     for (std::size_t t = 0; t < types.size(); ++t) {
@@ -183,7 +186,8 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
     std::vector<double> const values = host_copy(s.x, s.inputs[t].data(), s.inputs[t].size());
     table rows(s.pass.rows[0][t]);
     for (std::size_t i = 0; i < rows.size(); ++i)
-      rows[i].assign(values.begin() + static_cast<long>(i * s.shape.inputs[t]), values.begin() + static_cast<long>((i + 1) * s.shape.inputs[t]));
+      rows[i].assign(values.begin() + static_cast<long>(i * s.shape.inputs[t]),
+                     values.begin() + static_cast<long>((i + 1) * s.shape.inputs[t]));
     now.push_back(rows);
   }
   struct arc_of {
@@ -231,8 +235,7 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
     std::vector<table> next(now.size()), came = now;
     if (c.residual && c.norm)
       for (std::size_t t = 0; t < now.size(); ++t)
-        for (auto& row : now[t])
-          row = normed(row, "norms." + std::to_string(l) + "." + (c.several ? s.shape.types[t] + "." : ""));
+        for (auto& row : now[t]) row = normed(row, "norms." + std::to_string(l) + "." + (c.several ? s.shape.types[t] + "." : ""));
     std::string const conv = "convs." + std::to_string(l) + ".";
     for (std::size_t t = 0; t < now.size(); ++t) {
       if (last && t != 0) continue;
@@ -246,7 +249,9 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
           double total = 0, drawn = 0;
           for (auto const& a : arcs[r])
             if (a.to == v) total += a.weight, drawn += 1;
-          auto const degree = [&](std::size_t u) { return host_copy(s.x, s.degrees[1].data(), vertices)[static_cast<std::size_t>(ids[u])]; };
+          auto const degree = [&](std::size_t u) {
+            return host_copy(s.x, s.degrees[1].data(), vertices)[static_cast<std::size_t>(ids[u])];
+          };
           for (auto const& a : arcs[r]) {
             if (a.to != v) continue;
             double by = a.weight;
@@ -286,8 +291,7 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
     now = next;
   }
   if (c.residual)
-    for (auto& row : now[0])
-      row = plus(matrix("lin_out.weight", c.norm ? normed(row, "norm_out.") : row), by_name.at("lin_out.bias"));
+    for (auto& row : now[0]) row = plus(matrix("lin_out.weight", c.norm ? normed(row, "norm_out.") : row), by_name.at("lin_out.bias"));
   std::vector<double> flat;
   for (auto const& row : now[0]) flat.insert(flat.end(), row.begin(), row.end());
   return flat;
@@ -346,7 +350,7 @@ TEST_P(network_at, gradients_are_those_of_finite_differences) {
     EXPECT_NEAR(gradient, (above - below) / (2 * step), 2e-4 * std::max(1.0, std::abs(gradient))) << what;
   };
   for (parameter const& p : s.net->parameters())
-    for (std::uint64_t k = 0; k < p.rows * p.columns; k += p.rows * p.columns > 40 ? 7 : 1) {
+    for (std::uint64_t k = 0; k<p.rows * p.columns; k += p.rows * p.columns> 40 ? 7 : 1) {
       std::uint64_t const at = p.offset + k / p.columns * p.stride + k % p.columns;
       near(s.net->values() + at, got[at], p.name + " " + std::to_string(k));
     }

@@ -198,7 +198,8 @@ TEST_P(pointwise, layer_norm_is_the_formula) {
   auto const near = near_copy(x, in), near_gain = near_copy(x, gain), near_shift = near_copy(x, shift), gradient = near_copy(x, g);
   buffer<float> to(x.near(), rows * columns, x.device(), "a test"), terms(x.near(), rows * columns, x.device(), "a test");
   normalise_rows<float>(x, {near.data(), columns}, {to.data(), columns}, rows, columns, near_gain.data(), near_shift.data());
-  normalise_rows_back<float>(x, {near.data(), columns}, {gradient.data(), columns}, {terms.data(), columns}, rows, columns, near_gain.data());
+  normalise_rows_back<float>(x, {near.data(), columns}, {gradient.data(), columns}, {terms.data(), columns}, rows, columns,
+                             near_gain.data());
   std::vector<double> wanted, of_in, of_gain;
   for (std::uint64_t r = 0; r < rows; ++r) {
     std::vector<double> z(in.begin() + static_cast<long>(r * columns), in.begin() + static_cast<long>((r + 1) * columns));

@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(each, of_kind,
                          ::testing::Combine(::testing::Values(model_kind::gcn, model_kind::sage, model_kind::gin),
                                             ::testing::Values(way::full, way::drawn)),
                          [](auto const& info) {
-                           return std::string(to_string(std::get<0>(info.param))) + (std::get<1>(info.param) == way::full ? "_full" : "_drawn");
+                           return std::string(to_string(std::get<0>(info.param))) +
+                                  (std::get<1>(info.param) == way::full ? "_full" : "_drawn");
                          });
 
 TEST_P(of_kind, learns) {
@@ -260,7 +261,8 @@ TEST(training, counts_edges_by_their_weights) {
     training_options o = options_of(w);
     lesson plain({}, communities().model(model_kind::gcn), o);
     o.weighted = true;
-    lesson weighted({}, communities().model(model_kind::gcn), o), simulated({place_kind::simulated, 0}, communities().model(model_kind::gcn), o);
+    lesson weighted({}, communities().model(model_kind::gcn), o),
+        simulated({place_kind::simulated, 0}, communities().model(model_kind::gcn), o);
     std::vector<float> const values = weighted.after(1);
     EXPECT_NE(plain.after(1), values);
     EXPECT_EQ(simulated.after(1), values);
@@ -487,8 +489,8 @@ TEST(training, refuses_what_it_cannot_train_with) {
   communities const c;
   graph_handle const g = c.graph();
   tiered_tensor features(c.table(), {});
-  auto const said = [&](known_vertices const& known, training_options const& o, model_options m, errc expected, graph_handle const* of = nullptr,
-                        tiered_tensor* rows = nullptr) {
+  auto const said = [&](known_vertices const& known, training_options const& o, model_options m, errc expected,
+                        graph_handle const* of = nullptr, tiered_tensor* rows = nullptr) {
     errc code = errc::io;
     gnn_model model({}, m);
     std::string const words = error_of([&] { training(model, of ? *of : g, rows ? *rows : features, known, o); }, &code);
@@ -719,7 +721,8 @@ TEST_F(label_files, name_what_is_no_label) {
   EXPECT_THAT(labels(npy("<u8", std::vector<std::uint64_t>{1, ~0ull})), HasSubstr("element 1 is 18446744073709551615"));
   EXPECT_THAT(labels(npy("<f2", std::vector<std::uint16_t>{0, 0})), HasSubstr("write them as int64"));
   EXPECT_THAT(labels(npy("<U1", std::vector<std::uint32_t>{65, 66})), HasSubstr("<U1"));
-  EXPECT_THAT(labels(npy("<i4", std::vector<std::int32_t>{0, 1, 2, 1}, 2)), AllOf(HasSubstr("class 0 of row 1 holds 2"), HasSubstr("0 or 1")));
+  EXPECT_THAT(labels(npy("<i4", std::vector<std::int32_t>{0, 1, 2, 1}, 2)),
+              AllOf(HasSubstr("class 0 of row 1 holds 2"), HasSubstr("0 or 1")));
   EXPECT_THAT(labels(npy("<f4", std::vector<float>{0, std::nanf("")}, 2)), HasSubstr("class 1 of row 0 holds NaN"));
   EXPECT_THAT(split(npy("<i8", std::vector<std::int64_t>{1, 7})), HasSubstr("part 7 at position 1"));
   EXPECT_THAT(split(npy("<i8", std::vector<std::int64_t>{-1})), HasSubstr("part -1 at position 0"));

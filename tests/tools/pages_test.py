@@ -48,6 +48,9 @@ objects = {
         "JSON of sample": "garner sample g.gnr --json",
         "JSON of load": "garner load g.gnr --width 4 --json",
         "JSON of plan of load": "garner plan g.gnr --job load --width 4 --json",
+        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --json -o m.safetensors",
+        "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
+        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --json",
         "JSON of stats": "garner stats g.gnr --json",
     },
     "docs/report.md": {
@@ -256,6 +259,11 @@ def check_objects(texts, build, failures):
             return subprocess.run(command.split(), cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 
         run("garner generate kron --scale 8 --weights 1:9 g.gnr")
+        for name, width in (("x.npy", 4), ("y.npy", 0)):  # rows of 1; labels and parts of a split alike
+            shape = f"(256, {width})" if width else "(256,)"
+            head = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+            with open(f"{folder}/{name}", "wb") as file:
+                file.write(b"\x93NUMPY\1\0\x76\0" + head.encode() + b"\1\2\3\1" * (64 * max(width, 1)))
         for page, headings in objects.items():
             for heading, command in headings.items():
                 names = listed(texts[page], heading)
