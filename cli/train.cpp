@@ -1,7 +1,10 @@
 // garner train: seeds in, a trained model out. garner predict: what such a model says of every vertex.
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common.hpp"
 #include "core/fail.hpp"
@@ -11,6 +14,7 @@
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
 #include "load_options.hpp"
+#include "memory/budget.hpp"
 #include "plan_load.hpp"
 #include "verbs.hpp"
 
@@ -22,12 +26,36 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
-  std::string model = "sage", split, scaling = "automatic", norm = "none", math = "tf32", out, checkpoint, resume;
+  std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
   bool full = false, residual = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
   double dropout = 0.5, rate = 0.01;
   std::optional<double> input_dropout, decay;
+  std::vector<std::uint32_t> devices;
+  std::optional<std::uint32_t> ranks;
+  std::string group;
+
+  // Which of how many ranks this process is, with --group.
+  static std::uint32_t of_environment(char const* name) {
+    char const* const said = std::getenv(name);
+    std::uint32_t value = 0;
+    if (!said || !cli::set_value(std::string(said), value).empty())
+      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE", name,
+           said ? fmt::format("'{}'", said) : "not set");
+    return value;
+  }
+  // The ranks of this process, and where each of them learns.
+  std::vector<garner::place> places() const {
+    std::vector<garner::place> all;
+    for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
+    if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
+    if (all.empty()) all.assign(ranks.value_or(1), where());
+    if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
+    if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+    if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
+    return all;
+  }
 
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
@@ -48,11 +76,11 @@ void train_file(train_arguments& a) {
   a.width.reset();
   if (a.features.empty()) fail(errc::usage, "which rows? Name a table with --features FILE.npy");
   a.check();
-  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = a.norm == "layer", m.residual = a.residual;
+  m.layer_norm = a.norm == "layer" || (a.norm == "automatic" && m.kind == model_kind::gin), m.residual = a.residual;
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
@@ -65,11 +93,22 @@ void train_file(train_arguments& a) {
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
   t.load = a.loader();
-  if (a.patience && !a.evaluate_every) fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  if (a.patience && !a.evaluate_every)
+    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  place const where = a.where();
+  std::vector<place> const places = a.places();
+  place const where = places[0];
   bool const on_device = where.kind == place_kind::device;
-  a.budgets.apply(where);
+  for (place const p : places) a.budgets.apply(p);
+  auto const named = [](place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); };
+  a.place = named(where);
+  std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
+  if (!a.group.empty()) {
+    t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
+    t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
+  } else if (places.size() > 1) {
+    t.ranks = ranks_of_threads(all_ranks, 3600);
+  }
 
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
@@ -83,7 +122,8 @@ void train_file(train_arguments& a) {
   m.classes = known.labels.width;
   if (m.labels == label_kind::one_class) {
     std::int64_t highest = 0;
-    for (std::uint64_t v = 0; v < known.labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(known.labels.data)[v]);
+    for (std::uint64_t v = 0; v < known.labels.rows; ++v)
+      highest = std::max(highest, static_cast<std::int64_t const*>(known.labels.data)[v]);
     m.classes = a.classes.value_or(static_cast<std::uint32_t>(highest + 1));
   } else if (a.classes && *a.classes != m.classes) {
     fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *a.classes, a.labels, m.classes);
@@ -105,14 +145,57 @@ void train_file(train_arguments& a) {
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
   gnn_model model(where, m);
-  training run(model, g, features, known, t);
-  if (!a.resume.empty()) {
+  auto const resume = [&](training& run) {
+    if (a.resume.empty()) return;
     try {
       run.resume(a.resume);
     } catch (error const& e) {
       fail(e.code(), "--resume {}: {}", a.resume, e.what());
     }
+  };
+  // A rank that says nothing.
+  auto const follow = [&](training& run) {
+    resume(run);
+    try {
+      while (run.epochs() < a.epochs && !run.over()) {
+        run.next();
+        if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+      }
+    } catch (error const& e) {
+      if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
+      throw;
+    }
+  };
+  // Lists in host memory are read by all devices, others lie on each.
+  std::vector<graph_handle> lists;
+  std::vector<tiered_tensor> tables;
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    tables.push_back(features.beside(places[k]));
+    if (*edges == tier::host || !on_device) continue;
+    train_arguments other = a;
+    other.place = named(places[k]);
+    graph_source again(a.file);
+    if (in_lists) again.want_in_lists();
+    std::optional<tier> there = edges;
+    lists.push_back(other.load_lists(again, there, needs, 0));
+    if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
   }
+  std::vector<std::jthread> others;  // rank 0 tells what went wrong there
+  for (std::uint32_t k = 1; k < places.size(); ++k)
+    others.emplace_back([&, k] {
+      try {
+        training_options mine = t;
+        mine.rank = k;
+        gnn_model copy(places[k], m);
+        training run(copy, lists.empty() ? g : lists[k - 1], tables[k - 1], known, mine);
+        follow(run);
+      } catch (std::exception const& e) {
+        leave_ranks(*t.ranks, k, e.what());
+      }
+    });
+  training run(model, g, features, known, t);
+  if (t.rank > 0) return follow(run);
+  resume(run);
   std::uint64_t parts[4] = {};
   for (std::uint64_t v = 0; v < n; ++v) ++parts[split[v]];
   bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
@@ -121,6 +204,7 @@ void train_file(train_arguments& a) {
            {"vertices", n},
            {"edges", from.info().edges},
            {"place", to_string(where)},
+           {"ranks", all_ranks},
            {"tier", to_string(*edges)},
            {"rows", features.about()},
            {"model", a.model},
@@ -133,7 +217,7 @@ void train_file(train_arguments& a) {
            {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
            {"batch", a.full ? json(nullptr) : json(a.batch)},
            {"rate", a.rate},
-           {"decay", a.decay.value_or(0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1)))},
+           {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
            {"scaling", to_string(m.scaling)},
            {"dropout", a.dropout},
            {"seed", a.seed},
@@ -144,11 +228,18 @@ void train_file(train_arguments& a) {
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(from.info()));
     cli::say("place   {}; lists in tier {}\n", to_string(where), to_string(*edges));
+    if (all_ranks > 1) {
+      std::vector<std::string> at;
+      for (place const p : places) at.push_back(to_string(p));
+      cli::say("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
+               grouped(a.batch));
+    }
     cli::say("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about());
     cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
              grouped(model.parameters()));
-    cli::say("seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
-             a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
+    cli::say(
+        "seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
+        a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
     if (run.epochs() || run.step()) cli::say("goes on after epoch {}, step {}\n", run.epochs(), run.step());
     cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of rows");
     cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss", "right",
@@ -197,8 +288,8 @@ void train_file(train_arguments& a) {
       clear_interrupt();  // which would stop the writing too
       keep();
       if (!a.checkpoint.empty())
-        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1, run.step(),
-             a.checkpoint, a.checkpoint);
+        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1,
+             run.step(), a.checkpoint, a.checkpoint);
     }
     throw;
   }
@@ -222,13 +313,17 @@ void train_file(train_arguments& a) {
            run.over() ? fmt::format("no better validation in {} evaluations; ", a.patience) : "",
            best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
            100 * told(last.test));
-  if (!a.out.empty()) cli::say("{}: the model; garner predict {} --features {} --model {} -o scores.npy\n", a.out, a.file, a.features, a.out);
+  if (!a.out.empty())
+    cli::say("{}: the model; garner predict {} --features {} --model {} -o scores.npy\n", a.out, a.file, a.features, a.out);
 }
 
 struct predict_arguments : cli::sample_arguments {
-  std::string features, model, out, side = "in", math = "tf32", budget;
+  std::string features, model, out, side = "in", math = "tf32", near_bytes;
   bool weighted = false, classes = false;
 };
+
+// GB/s over all the layers.
+double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
 
 void predict_file(predict_arguments& a) {
   if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
@@ -243,15 +338,20 @@ void predict_file(predict_arguments& a) {
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
   if (side == list_side::in) from.want_in_lists();
   std::optional<tier> edges;
+  // What the device has room for goes to rows; it reads lists and table once.
+  bool const on_device = where.kind == place_kind::device;
+  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = where.kind == place_kind::device ? read_rows(a.features) : map_rows(a.features);
+  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
   tiered_options tiers;
   tiers.where = where;
+  if (on_device) tiers.device_budget = 0;
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
   o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  infer(model, g, features, scores, o);
+  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  inference_report const r = infer(model, g, features, scores, o);
   bool const one = model.options().labels == label_kind::one_class;
   std::vector<std::int64_t> found(one ? n : 0);
   std::vector<std::uint64_t> count(one ? classes : 0);
@@ -260,17 +360,55 @@ void predict_file(predict_arguments& a) {
     found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
     ++count[static_cast<std::size_t>(found[v])];
   }
-  if (a.classes && !one) fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
+  if (a.classes && !one)
+    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
   pending_file file(a.out);
   file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
   if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
   else file.write(scores.data(), scores.size() * sizeof(float));
   file.commit();
   if (a.json) {
-    cli::say("{}\n", json{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}}.dump(2));
+    json layers = json::array();
+    for (auto const& l : r.layers)
+      layers.push_back({{"how", l.how},
+                        {"ms", l.ms},
+                        {"rows_ms", l.rows_ms},
+                        {"targets_ms", l.targets_ms},
+                        {"bytes_in", l.rows_in},
+                        {"bytes_out", l.rows_out},
+                        {"list_bytes", l.lists}});
+    auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
+    std::optional<double> const least = r.floor_ms();
+    cli::say("{}\n", json{{"file", a.file},
+                          {"vertices", n},
+                          {"classes", classes},
+                          {"out", a.out},
+                          {"found", count},
+                          {"ms", r.ms},
+                          {"prepare_ms", r.prepare_ms},
+                          {"layers", layers},
+                          {"list_bytes", r.lists},
+                          {"bytes", r.bytes()},
+                          {"gbs", rate(r)},
+                          {"near_bytes", r.near_bytes},
+                          {"floor_bytes", r.floor_bytes},
+                          {"link_gbs", maybe(r.link_gbs)},
+                          {"floor_ms", maybe(least)},
+                          {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}}
+                         .dump(2));
     return;
   }
-  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes), grouped(n));
+  for (std::size_t l = 0; l < r.layers.size(); ++l)
+    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
+             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
+             r.layers[l].how);
+  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
+           rate(r),
+           r.floor_ms()
+               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
+               : "");
+  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
+           grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
 }
 
@@ -282,7 +420,8 @@ void add_train(cli::program& p) {
   cli::verb& v = p.add("train", "a model trained by mini-batches or on the whole graph, and evaluated exactly");
   a->add_file(v);
   v.add("--features", a->features).required();
-  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class").required();
+  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class")
+      .required();
   v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none").required();
   v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
   v.add("--full", a->full).not_with("--fanout");
@@ -307,6 +446,9 @@ void add_train(cli::program& p) {
   v.add("-o,--out", a->out, "file to write the model to (safetensors)");
   v.add("--checkpoint", a->checkpoint);
   v.add("--resume", a->resume, "go on from this checkpoint, bit for bit");
+  v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
+  v.add("--ranks", a->ranks).not_with("--group");
+  v.add("--group", a->group);
   v.add("--budget", a->budget);
   v.add("--math", a->math);
   a->add_loader(v);
@@ -327,6 +469,7 @@ void add_predict(cli::program& p) {
   v.add("--weighted", a->weighted, "edges count by their weights");
   v.add("--side", a->side);
   v.add("--math", a->math);
+  v.add("--near-bytes", a->near_bytes);
   a->add_place(v);
   a->add_rest(v);
   v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");

@@ -1,8 +1,10 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
+#include "garner/aggregate.hpp"   // block_aggregation: sums, means and GCN's over the edges of a block, and backward
 #include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
+#include "garner/embedding.hpp"   // embedding: rows that a model learns, in several tiers, with their optimiser's state
 #include "garner/error.hpp"       // error, errc: the one exception type
 #include "garner/features.hpp"    // unified_tensor, tiered_tensor: rows in several tiers, gathered
 #include "garner/gnn.hpp"         // gnn_model, training, infer: GCN, GraphSAGE and GIN, trained and inferred exactly

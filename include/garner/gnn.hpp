@@ -47,7 +47,8 @@ enum class row_scaling : std::uint8_t {
 };
 std::string_view to_string(row_scaling how);
 row_scaling parse_row_scaling(std::string_view text);
-// What suits a table: length where none of some 4,096 of its rows holds a negative number (words, counts), else none.
+// What suits a table, by some 4,096 of its rows: none where a number is negative; else sum where less than a tenth of the numbers is not 0
+// (words), length where more is (counts).
 row_scaling scaling_of(tiered_tensor& features);
 
 struct model_options {
@@ -103,20 +104,34 @@ row_array read_labels(std::filesystem::path const& file);
 // A split of an .npy file: one whole number a vertex, a split_part each.
 std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
 
+// Data parallel: ranks that train copies of one model, each on its share of every mini-batch (loader_options::ranks), and take the mean of
+// their gradients in a fixed order, so that all hold the same bits. Threads of a process, each with a place of its own, or processes.
+class rank_group;
+std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
+// Processes that say the same name; `wait_seconds`: for all to come.
+std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
+// For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
+void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
+
 struct training_options {
   std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
   list_side side = list_side::in;
   bool weighted = false;  // edges count by their weights
   std::uint64_t batch = 1024;
   double rate = 0.01;  // of Adam
-  std::optional<double> decay;           // of all parameters; unset: a half over the number of training vertices, as a prior counts
+  // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is
+  // known beforehand counts the less the more there is to learn from.
+  std::optional<double> decay;
   double dropout = 0.5;
-  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn, none else
+  std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
   dense_math math = dense_math::tf32;
   std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
   std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
   loader_options load = {};          // ahead, window, way, window_bytes, multiprocessors
+  // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked * together.
+  std::shared_ptr<rank_group> ranks = {};  // null: one
+  std::uint32_t rank = 0;
 };
 
 // Of exact scores: of the whole neighbourhood of each vertex, without a draw.
@@ -143,18 +158,22 @@ struct epoch_report {
 class training {
  public:
   // Graph, features and model must outlive it. errc::input where labels are missing, not below the number of classes, or nothing is to be
-  // trained; errc::usage for options out of range.
+  // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
+  // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
   ~training();
   training(training&&) noexcept;
 
   bool over() const;  // by patience
   // One epoch, or what is left of one. errc::input names a row or parameter that is no number, and the model is what it was before that
-  // step. Interrupted, it stands between two steps and may be kept.
+  // step. Interrupted, it stands between two steps and may be kept. * Loss and accuracy are of all ranks, rank 0 evaluates; where one is
+  // interrupted all are, before the same step.
   epoch_report next();
-  evaluation evaluate();
-  void keep(std::filesystem::path const& file) const;    // a checkpoint: everything that decides what comes
-  void resume(std::filesystem::path const& file);        // bit for bit; errc::input for another graph, model, options, or a damaged file
+  evaluation evaluate();  // of this rank alone
+  // * A checkpoint: everything that decides what comes. Rank 0 writes it.
+  void keep(std::filesystem::path const& file) const;
+  // * Bit for bit; errc::input for another graph, model, options, number of ranks, or a damaged file.
+  void resume(std::filesystem::path const& file);
   std::uint64_t epochs() const, step() const;            // done so far
   std::optional<std::uint64_t> best_epoch() const;
   void take_best();                                      // the model's parameters are those of that epoch
@@ -166,12 +185,33 @@ class training {
 };
 
 // --- inference ---
-// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer.
+// Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near
+// comes over the link in parts, a layer after the other; each layer goes the way with the fewest bytes.
 struct inference_options {
   list_side side = list_side::in;
   bool weighted = false;
   dense_math math = dense_math::tf32;
+  std::optional<std::uint64_t> near_bytes;  // at most so much memory near; unset: what is free
 };
-void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options = {});
+// What was done, or would be. Bytes are those between host memory and what lies near, also where the place is the host.
+struct inference_report {
+  struct layer {
+    std::string how;                                           // what lies near, in words
+    std::uint64_t rows_in = 0, rows_out = 0, lists = 0;        // bytes brought, bytes sent back, of lists brought again
+    double ms = 0, rows_ms = 0, targets_ms = 0;                // in all; bringing rows, and aggregating them
+  };
+  std::vector<layer> layers;            // residual models: the first is the product before the layers
+  double ms = 0, prepare_ms = 0;        // in all; lists and host memory, before the layers
+  std::uint64_t lists = 0;              // bytes of lists that were brought once
+  std::uint64_t near_bytes = 0;         // at most at a time, as planned
+  std::uint64_t floor_bytes = 0;        // the rows of each layer, once
+  std::optional<double> link_gbs;       // measured of this device's link before (garner info), host to device
+  std::uint64_t bytes() const;          // all that crossed
+  std::optional<double> floor_ms() const;  // floor_bytes at that rate
+};
+inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
+                       inference_options const& options = {});
+// The same without doing it. errc::memory where too little is allowed.
+inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 
 }  // namespace garner

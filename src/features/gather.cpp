@@ -159,8 +159,8 @@ struct look_at_ids {
     bool const there = id < from.rows;
     if (!there) atomic_min(bad, i), id = from.rows;
     if (!keys) return;
-    std::uint64_t page = id * from.row_bytes >> page_bits;
-    if (split && there && from[id].where == tier::host) id += from.rows + 1, page += (from.rows * from.row_bytes >> page_bits) + 1;
+    std::uint64_t page = id * from.apart() >> page_bits;
+    if (split && there && from[id].where == tier::host) id += from.rows + 1, page += (from.rows * from.apart() >> page_bits) + 1;
     keys[i] = shift ? id << shift | page : id;
     if (positions) positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
@@ -269,7 +269,7 @@ bool converts(element from, element to) {
 
 unsigned widest_load(row_view const& from, batch_list const& to, element kind, element written, unsigned most) {
   std::uint64_t const in = bytes_of(kind), out = bytes_of(written);
-  std::uint64_t places = from.row_bytes, outs = 0;
+  std::uint64_t places = from.row_bytes | from.stride, outs = 0;
   for (std::uint32_t k = 0; k < from.used_parts(); ++k) places |= reinterpret_cast<std::uintptr_t>(from.part[k]);
   places |= reinterpret_cast<std::uintptr_t>(from.far) | reinterpret_cast<std::uintptr_t>(from.window);
   for (std::uint32_t b = 0; b < to.count; ++b) outs |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
@@ -313,7 +313,7 @@ id_order order_ids(executor& x, batch_list const& batches, row_view const& from,
     at_least(room.repeats, "positions of repeated ids of a gather");
   }
   if (batches.count > 1) at_least(room.places, "places of the rows of a gather");
-  std::uint64_t const last_page = from.rows * from.row_bytes >> page_bits;
+  std::uint64_t const last_page = from.rows * from.apart() >> page_bits;
   int const bits = std::max<int>(1, std::bit_width(pages ? last_page + (split ? last_page + 1 : 0) : from.rows << split));
   id_order made;
   made.shift = static_cast<std::uint32_t>(pages ? bits : 0);

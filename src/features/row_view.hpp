@@ -24,6 +24,7 @@ struct row_view {
   };
 
   std::uint64_t rows = 0, row_bytes = 0;
+  std::uint64_t stride = 0;  // from a row to the next; 0: row_bytes
   void const* rank_of = nullptr;  // a rank of kept() or more: the row is far
   std::uint32_t rank_bytes = 4;
   std::uint32_t segments = 0;
@@ -35,6 +36,7 @@ struct row_view {
   std::uint32_t window_rows = 0;
   char const* window = nullptr;
 
+  GARNER_HD_INLINE std::uint64_t apart() const { return stride ? stride : row_bytes; }
   GARNER_HD_INLINE std::uint64_t kept() const { return segments ? segment[segments - 1].end : 0; }
   GARNER_HD_INLINE std::uint64_t begin_of(std::uint32_t k) const { return k ? segment[k - 1].end : 0; }
   GARNER_HD_INLINE std::uint64_t rank(std::uint64_t id) const {
@@ -48,15 +50,15 @@ struct row_view {
         segment_of_rows const& s = segment[k];
         if (r >= s.end) continue;
         std::uint64_t const offset = r - begin_of(k);
-        if (s.parts == 1) return {part[s.first_part] + offset * row_bytes, s.where};
-        return {part[s.first_part + offset % s.parts] + offset / s.parts * row_bytes, s.where};
+        if (s.parts == 1) return {part[s.first_part] + offset * apart(), s.where};
+        return {part[s.first_part + offset % s.parts] + offset / s.parts * apart(), s.where};
       }
     }
     if (window_of) {
       std::uint32_t const k = window_of[id];
       if (k < window_rows) return {window + k * row_bytes, tier::device};
     }
-    return {far + id * row_bytes, tier::host};
+    return {far + id * apart(), tier::host};
   }
 
   std::uint32_t used_parts() const { return segments ? segment[segments - 1].first_part + segment[segments - 1].parts : 0; }

@@ -12,6 +12,7 @@
 #include "core/device.hpp"
 #include "core/event.hpp"
 #include "core/fail.hpp"
+#include "features/ask.hpp"
 #include "features/choose.hpp"
 #include "features/gather.hpp"
 #include "features/placement.hpp"
@@ -140,31 +141,8 @@ struct tiered_tensor::parts {
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }
-  // A kernel that reads elsewhere ends the device's context.
-  void require_here(void const* at, char const* what) const {
-    if (x.on_device() && at && !device::reads(x.device(), at))
-      fail(errc::usage,
-           "{} lie in memory that {} does not read; give memory of that device, or host memory that is pinned (unified_tensor)", what,
-           to_string(x.where()));
-  }
-  void require_ids(id_span const& ids) const {
-    std::uint32_t const bytes = ids.id_bytes();
-    if (bytes != 4 && bytes != 8) fail(errc::usage, "ids of {} bytes; say 4 or 8", bytes);
-    if (ids.is_unsigned() && bytes != 8) fail(errc::usage, "unsigned ids of {} bytes; widen them to 8", bytes);
-    if (ids.size() && !ids.data()) fail(errc::usage, "{} ids and no data", ids.size());
-    if (reinterpret_cast<std::uintptr_t>(ids.data()) % bytes != 0)
-      fail(errc::usage, "ids of {} bytes that are not aligned to {}", bytes, bytes);
-  }
-  // Names the id that stands at `position` of these batches, of which `before` others came before.
   [[noreturn]] void refuse(batch_list const& batches, std::uint64_t position, std::uint64_t before, bool many) {
-    std::uint32_t const b = batches.batch_of(position);
-    std::uint64_t const k = position - batches.start[b];
-    char const* const at = static_cast<char const*>(batches.ids[b]) + k * batches.id_bytes[b];
-    std::int64_t const id =
-        batches.id_bytes[b] == 4 ? x.read(reinterpret_cast<std::int32_t const*>(at)) : x.read(reinterpret_cast<std::int64_t const*>(at));
-    bool const positive = batches.of_unsigned >> b & 1;
-    fail_id("id {} at position {}{}: this table has {}", positive ? std::to_string(static_cast<std::uint64_t>(id)) : std::to_string(id), k,
-            many ? fmt::format(" of batch {}", before + b) : "", source.rows ? fmt::format("rows 0 to {}", source.rows - 1) : "no rows");
+    refuse_id(x, batches, position, source.rows, many ? std::optional(before) : std::nullopt);
   }
 
   // By the threads of the host. All ids are looked at before the first row is sent.
@@ -238,8 +216,8 @@ struct tiered_tensor::parts {
       if (count && source.width && !outs[b].data()) fail(errc::usage, "{} ids and no place for their rows", count);
       if (outs[b].bytes() < wanted)
         fail(errc::usage, "{} rows take {} bytes, and their place has {}; give a larger one", count, wanted, outs[b].bytes());
-      if (count) require_here(batches[b].data(), "ids");
-      if (count && row_bytes) require_here(outs[b].data(), "places for rows");
+      if (count) require_readable(x, batches[b].data(), "ids");
+      if (count && row_bytes) require_readable(x, outs[b].data(), "places for rows");
       if (to != source.kind && reinterpret_cast<std::uintptr_t>(outs[b].data()) % bytes_of(to) != 0)
         fail(errc::usage, "a place for {} rows that is not aligned to {} bytes", to_string(to), bytes_of(to));
     }
@@ -297,7 +275,7 @@ struct tiered_tensor::parts {
     std::lock_guard const hold(turn);
     require_ids(ids);
     if (ids.size() == 0) return {};
-    require_here(ids.data(), "ids");
+    require_readable(x, ids.data(), "ids");
     if (x.on_device()) {
       if (std::exchange(pending, false)) done.wait();
       x.work_on(nullptr);

@@ -83,7 +83,7 @@ template <class Real>
 struct find_factors {
   aggregation how;
   std::uint64_t targets;
-  std::uint64_t const* offsets;
+  std::uint64_t const* offsets;  // null: of a whole graph, whose vertices have all their neighbours
   Real const* weights;
   float const *degrees, *counts;
   std::int64_t const* ids;
@@ -91,8 +91,8 @@ struct find_factors {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
     if (how == aggregation::mean) {
-      Real sum = static_cast<Real>(offsets[v + 1] - offsets[v]);
-      if (weights) {
+      Real sum = offsets ? static_cast<Real>(offsets[v + 1] - offsets[v]) : static_cast<Real>(degrees[v]);
+      if (offsets && weights) {
         sum = 0;
         for (std::uint64_t k = offsets[v]; k < offsets[v + 1]; ++k) sum += weights[k];
       }
@@ -103,16 +103,37 @@ struct find_factors {
     Real const root = 1 / std::sqrt(static_cast<Real>(degrees[at]) + 1);
     of_source[v] = root;
     if (v >= targets) return;
+    of_self[v] = root * root;
+    of_target[v] = root;
+    if (!offsets) return;
     Real const drawn = static_cast<Real>(offsets[v + 1] - offsets[v]);
     of_target[v] = drawn > 0 ? root * static_cast<Real>(counts[at]) / drawn : 0;
-    of_self[v] = root * root;
   }
 };
+
+constexpr std::uint64_t slice_edges = 4096;
+
+struct find_long {
+  std::uint64_t const* offsets;
+  std::uint64_t* counts;
+  long_list* lists;
+  list_slice* slices;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t const begin = offsets[i], end = offsets[i + 1];
+    if (end - begin <= slice_edges) return;
+    std::uint64_t const n = (end - begin + slice_edges - 1) / slice_edges, first = atomic_add(counts + 1, n);
+    lists[atomic_add(counts, std::uint64_t{1})] = {i, first, n};
+    for (std::uint64_t k = 0; k < n; ++k) slices[first + k] = {i, begin + k * slice_edges, smaller(end, begin + (k + 1) * slice_edges)};
+  }
+};
+
+}  // namespace
 
 template <class Real>
 struct sum_rows {
   list_view<Real> lists;
-  std::uint64_t below;  // of each list what lies under it
+  std::uint64_t below;       // of each list what lies under it
   Real const *factor, *own;  // by the other end; by the item; null: 1
   row_block<Real const> in;
   row_block<Real> out;
@@ -128,11 +149,8 @@ struct sum_rows {
     Real self_factor, own;
     Real* out;
     GARNER_HD Real start(std::uint64_t) const { return 0; }
-    GARNER_HD Real const* row(std::uint64_t k) const { return b.in.data + b.lists.ends[k] * b.in.stride; }
-    GARNER_HD Real scale(std::uint64_t k) const {
-      Real const f = b.factor ? b.factor[b.lists.ends[k]] : Real{1};
-      return b.lists.weights ? f * b.lists.weights[k] : f;
-    }
+    GARNER_HD Real const* row(std::uint64_t k) const { return b.row(k); }
+    GARNER_HD Real scale(std::uint64_t k) const { return b.scale(k); }
     GARNER_HD void done(std::uint64_t c, Real sum) const {
       Real value = own * sum;
       if (self) value += self_factor * self[c];
@@ -141,22 +159,84 @@ struct sum_rows {
     }
   };
 
+  GARNER_HD Real const* row(std::uint64_t k) const { return in.data + lists.ends[k] * in.stride; }
+  GARNER_HD Real scale(std::uint64_t k) const {
+    Real const f = factor ? factor[lists.ends[k]] : Real{1};
+    return lists.weights ? f * lists.weights[k] : f;
+  }
+  GARNER_HD rows of(std::uint64_t i) const {
+    bool const has_self = i < selves;
+    return {*this, has_self ? self.data + i * self.stride : nullptr, has_self && of_self ? of_self[i] : Real{1}, own ? own[i] : Real{1},
+            out.data + i * out.stride};
+  }
+  GARNER_HD indices cut(indices list) const {  // at the first that is not below
+    if (list.begin >= list.end || lists.ends[list.end - 1] < below) return list;
+    std::uint64_t low = list.begin, high = list.end;
+    while (low < high) {
+      std::uint64_t const middle = (low + high) / 2;
+      if (lists.ends[middle] < below) low = middle + 1;
+      else high = middle;
+    }
+    return {list.begin, low};
+  }
+
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    indices list{lists.offsets[i], lists.offsets[i + 1]};
-    if (list.begin < list.end && lists.ends[list.end - 1] >= below) {  // cut: the first that is not below
-      std::uint64_t low = list.begin, high = list.end;
-      while (low < high) {
-        std::uint64_t const middle = (low + high) / 2;
-        if (lists.ends[middle] < below) low = middle + 1;
-        else high = middle;
-      }
-      list.end = low;
-    }
-    bool const has_self = i < selves;
-    t.template add_rows<Real>(list, columns, wide,
-                              rows{*this, has_self ? self.data + i * self.stride : nullptr, has_self && of_self ? of_self[i] : Real{1},
-                                   own ? own[i] : Real{1}, out.data + i * out.stride});
+    indices const list{lists.offsets[i] - lists.base, lists.offsets[i + 1] - lists.base};
+    if (list.end - list.begin > slice_edges) return;  // others do it, slice by slice
+    t.template add_rows<Real>(cut(list), columns, wide, of(i));
+  }
+};
+
+namespace {
+
+// A slice of a long list into a row of its own ...
+template <class Real>
+struct sum_slice_of_list {
+  sum_rows<Real> of;
+  list_slice const* slices;
+  std::uint64_t first, items;  // of these alone
+  Real* sums;
+
+  struct rows {
+    sum_rows<Real> const& b;
+    Real* out;
+    GARNER_HD Real start(std::uint64_t) const { return 0; }
+    GARNER_HD Real const* row(std::uint64_t k) const { return b.row(k); }
+    GARNER_HD Real scale(std::uint64_t k) const { return b.scale(k); }
+    GARNER_HD void done(std::uint64_t c, Real sum) const { out[c] = sum; }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    list_slice const s = slices[k];
+    if (s.item - first >= items) return;
+    t.template add_rows<Real>(of.cut({s.begin - of.lists.base, s.end - of.lists.base}), of.columns, of.wide,
+                              rows{of, sums + k * of.columns});
+  }
+};
+// ... and these in their order.
+template <class Real>
+struct sum_slices_of_list {
+  sum_rows<Real> of;
+  long_list const* lists;
+  std::uint64_t first, items;
+  Real const* sums;
+  bool wide;
+
+  struct rows {
+    typename sum_rows<Real>::rows of;
+    Real const* sums;
+    std::uint64_t columns;
+    GARNER_HD Real start(std::uint64_t) const { return 0; }
+    GARNER_HD Real const* row(std::uint64_t k) const { return sums + k * columns; }
+    GARNER_HD Real scale(std::uint64_t) const { return 1; }
+    GARNER_HD void done(std::uint64_t c, Real sum) const { of.done(c, sum); }
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    long_list const l = lists[k];
+    if (l.item - first >= items) return;
+    t.template add_rows<Real>({l.first, l.first + l.count}, of.columns, wide, rows{of.of(l.item - first), sums, of.columns});
   }
 };
 
@@ -170,7 +250,7 @@ bool is_wide(row_block<Real const> b, std::uint64_t columns) {
 
 template <class Real>
 void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources,
-                                std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind) {
+                                std::uint64_t backward, arc_array<std::uint32_t> const* weights, weight_kind kind, Real const* own) {
   if (sources >= std::uint64_t{1} << 32 || edges.count >= std::uint64_t{1} << 32)
     fail(errc::usage, "{} sources and {} edges in a mini-batch; say smaller ones, of less than 2^32", sources, edges.count);
   targets_ = targets, sources_ = sources, edges_ = edges.count;
@@ -178,12 +258,16 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   auto* const ends = room(x, ends_, edges_, "edges of a mini-batch");
   for_each_item<1>(x, edges_ + 1, find_offsets{edges.col, edges_, targets, offsets});
   for_each_item<1>(x, edges_, narrow{edges.row, ends});
-  Real* w = nullptr;
+  Real const* w = own;
   if (weights) {
-    w = room(x, weights_, edges_, "weights of a mini-batch");
-    for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, w});
+    auto* const read = room(x, weights_, edges_, "weights of a mini-batch");
+    for_each_item<1>(x, edges_, read_weights<Real>{*weights, kind == weight_kind::f32, edges.edge, read});
+    w = read;
   }
   lists_ = {offsets, ends, w};
+  first_ = 0, same_ = false;
+  find_long_lists(x, long_, offsets, targets, edges_, false);
+  long_turned_.most_lists = 0;
   if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
     turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), nullptr, nullptr};
     x.fill(turned_offsets_.data(), 0, (sources + 1) * sizeof(std::uint64_t));
@@ -202,6 +286,33 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   for_each_item<1>(x, backward + 1,
                    lay_out_turned<Real>{sorted.data(), order.data(), edges.col, w, backward, sources, turned_offsets_.data(),
                                         turned_ends_.data(), w ? turned_weights_.data() : nullptr});
+  find_long_lists(x, long_turned_, turned_offsets_.data(), sources, backward, false);
+}
+
+template <class Real>
+void relation_edges<Real>::find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items,
+                                           std::uint64_t edges, bool count) {
+  to.most_lists = edges / (slice_edges + 1);
+  to.most_slices = to.most_lists ? edges / slice_edges + to.most_lists : 0;
+  if (to.most_lists == 0) return;
+  auto* const counts = room(x, to.counts, 2, "long lists");
+  x.fill(counts, 0, 2 * sizeof(std::uint64_t));
+  for_each_item<1>(
+      x, items,
+      find_long{offsets, counts, room(x, to.lists, to.most_lists, "long lists"), room(x, to.slices, to.most_slices, "long lists")});
+  if (!count) return;
+  to.most_lists = x.read(counts), to.most_slices = x.read(counts + 1);
+}
+
+template <class Real>
+void relation_edges<Real>::run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items) {
+  for_each_item<32>(x, items, body);
+  if (of.most_lists == 0) return;
+  auto* const sums = room(x, partial_, of.most_slices * body.columns, "sums of long lists");
+  for_each_item<32>(x, item_count(of.counts.data() + 1, of.most_slices),
+                    sum_slice_of_list<Real>{body, of.slices.data(), first, items, sums});
+  for_each_item<32>(x, item_count(of.counts.data(), of.most_lists),
+                    sum_slices_of_list<Real>{body, of.lists.data(), first, items, sums, body.columns % (16 / sizeof(Real)) == 0});
 }
 
 template <class Real>
@@ -231,6 +342,52 @@ void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists
   lists_ = bring(lists, offsets_, ends_, weights_);
   bool const same = lists.offsets == turned.offsets && lists.ends == turned.ends && lists.weights == turned.weights;
   turned_ = same ? lists_ : bring(turned, turned_offsets_, turned_ends_, turned_weights_);
+  first_ = 0;
+  find_long_lists(x, long_, lists_.offsets, vertices, edges_, true);
+  if (!same) find_long_lists(x, long_turned_, turned_.offsets, vertices, edges_, true);
+  same_ = same;
+}
+
+template <class Real>
+void relation_edges<Real>::take_part(executor& x, host_lists const& lists, std::uint64_t first, std::uint64_t count,
+                                     std::uint64_t vertices) {
+  if (vertices >= std::uint64_t{1} << 32) fail(errc::usage, "{} vertices; a model takes graphs of less than 2^32", vertices);
+  std::uint64_t const from = lists.offsets[first];
+  targets_ = sources_ = vertices, first_ = first, edges_ = lists.offsets[first + count] - from;
+  bool const in_place = x.where().kind == place_kind::host && std::is_same_v<Real, float>;
+  lists_ = {lists.offsets + first, lists.ends, nullptr, 0};
+  if (!in_place) {
+    lists_.base = from;
+    x.copy(room(x, offsets_, count + 1, "lists of a whole graph"), lists.offsets + first, (count + 1) * sizeof(std::uint64_t));
+    x.copy(room(x, ends_, edges_, "lists of a whole graph"), lists.ends + from, edges_ * sizeof(std::uint32_t));
+    lists_.offsets = offsets_.data(), lists_.ends = ends_.data();
+  }
+  if constexpr (std::is_same_v<Real, float>) {
+    lists_.weights = lists.weights;
+    if (lists.weights && !in_place) {
+      x.copy(room(x, weights_, edges_, "weights of a whole graph"), lists.weights + from, edges_ * sizeof(float));
+      lists_.weights = weights_.data();
+    }
+  } else if (lists.weights) {
+    std::vector<Real> const as(lists.weights + from, lists.weights + from + edges_);
+    x.copy(room(x, weights_, edges_, "weights of a whole graph"), as.data(), edges_ * sizeof(Real));
+    x.wait();
+    lists_.weights = weights_.data();
+  }
+  turned_ = {}, long_turned_.most_lists = 0;
+  find_long_lists(x, long_, lists_.offsets, count, edges_, false);
+}
+
+template <class Real>
+void relation_edges<Real>::normalise_whole(executor& x, aggregation how, float const* degrees, std::uint64_t vertices) {
+  how_ = how;
+  if (how == aggregation::sum) return;
+  auto* const of_target = room(x, of_target_, vertices, "factors of a graph");
+  Real *of_source = nullptr, *of_self = nullptr;
+  if (how == aggregation::gcn)
+    of_source = room(x, of_source_, vertices, "factors of a graph"), of_self = room(x, of_self_, vertices, "factors of a graph");
+  for_each_item<1>(x, vertices,
+                   find_factors<Real>{how, vertices, nullptr, nullptr, degrees, nullptr, nullptr, of_source, of_target, of_self});
 }
 
 template <class Real>
@@ -239,8 +396,9 @@ void relation_edges<Real>::normalise(executor& x, aggregation how, float const* 
   if (how == aggregation::sum) return;
   auto* const of_target = room(x, of_target_, targets_, "factors of a mini-batch");
   if (how == aggregation::mean) {
-    for_each_item<1>(x, targets_,
-                     find_factors<Real>{how, targets_, lists_.offsets, lists_.weights, nullptr, nullptr, nullptr, nullptr, of_target, nullptr});
+    for_each_item<1>(
+        x, targets_,
+        find_factors<Real>{how, targets_, lists_.offsets, lists_.weights, nullptr, nullptr, nullptr, nullptr, of_target, nullptr});
     return;
   }
   auto* const of_source = room(x, of_source_, sources_, "factors of a mini-batch");
@@ -250,30 +408,34 @@ void relation_edges<Real>::normalise(executor& x, aggregation how, float const* 
 }
 
 template <class Real>
-void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets,
-                                   std::uint64_t columns, row_block<Real const> self) const {
+void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t columns,
+                                   row_block<Real const> self, std::uint64_t from) {
   bool const gcn = how_ == aggregation::gcn;
-  for_each_item<32>(x, targets,
-                    sum_rows<Real>{lists_, ~std::uint64_t{0}, gcn ? of_source_.data() : nullptr,
-                                   how_ == aggregation::sum ? nullptr : of_target_.data(), in, out, columns, is_wide(in, columns), false,
-                                   gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0});
+  list_view<Real> lists = lists_;
+  lists.offsets += from - first_;
+  run(x,
+      sum_rows<Real>{lists, ~std::uint64_t{0}, gcn ? of_source_.data() : nullptr,
+                     how_ == aggregation::sum ? nullptr : of_target_.data() + from, in, out, columns, is_wide(in, columns), false,
+                     gcn ? row_block<Real const>{in.row(from), in.stride} : self, gcn ? of_self_.data() + from : nullptr,
+                     gcn || self.data ? targets : 0},
+      long_, from - first_, targets);
 }
 
 template <class Real>
 void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets,
-                                    std::uint64_t sources, std::uint64_t columns, row_block<Real const> self, bool add) const {
+                                    std::uint64_t sources, std::uint64_t columns, row_block<Real const> self, bool add) {
   bool const gcn = how_ == aggregation::gcn;
-  for_each_item<32>(x, sources,
-                    sum_rows<Real>{turned_, targets, how_ == aggregation::sum ? nullptr : of_target_.data(),
-                                   gcn ? of_source_.data() : nullptr, in, out, columns, is_wide(in, columns), add, gcn ? in : self,
-                                   gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0});
+  run(x,
+      sum_rows<Real>{turned_, targets, how_ == aggregation::sum ? nullptr : of_target_.data(), gcn ? of_source_.data() : nullptr, in, out,
+                     columns, is_wide(in, columns), add, gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
+      same_ ? long_ : long_turned_, 0, sources);
 }
 
 template <class Real>
 std::uint64_t relation_edges<Real>::bytes() const {
   return offsets_.bytes() + turned_offsets_.bytes() + keys_.bytes() + spare_keys_.bytes() + ends_.bytes() + turned_ends_.bytes() +
          order_.bytes() + spare_order_.bytes() + weights_.bytes() + turned_weights_.bytes() + of_source_.bytes() + of_target_.bytes() +
-         of_self_.bytes();
+         of_self_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes();
 }
 
 template class relation_edges<float>;

@@ -2,8 +2,9 @@
 //   out[v] = own[v] * sum over edges (u, v) of weight * factor[u] * in[u], and a row of v's own (GCN's loop, a tree's root)
 // A sum, a mean, and GCN's normalisation differ in the factors alone. Forward and backward are one body, over lists and their transpose.
 // Invariant: a vertex adds in the order of its list, whatever the place and the number of threads; edges of a block ascend by target, so a
-// layer that has the first targets alone has a prefix of them. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a
-// block's edges round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
+// layer that has the first targets alone has a prefix of them. A list of more than 4096 is added in slices of so many, a team each, and
+// then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
+// round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -32,7 +33,18 @@ struct list_view {
   std::uint64_t const* offsets = nullptr;
   std::uint32_t const* ends = nullptr;  // the other ends, ascending within a list where it is cut
   Real const* weights = nullptr;        // one an edge; null: 1
+  std::uint64_t base = 0;               // where ends[0] stands by the offsets
 };
+
+// A list of more edges than a team adds up alone, and its slices.
+struct long_list {
+  std::uint64_t item, first, count;
+};
+struct list_slice {
+  std::uint64_t item, begin, end;
+};
+template <class Real>
+struct sum_rows;
 
 // Rows of numbers, near.
 template <class Real>
@@ -47,9 +59,9 @@ template <class Real>
 class relation_edges {
  public:
   // Of a block that `rule` last drew. `weights`: of the lists that were drawn from, by the ids of edges; empty: all 1. `backward`: how many
-  // of the edges will be turned round.
+  // of the edges will be turned round. `own`: weights of these edges instead, near, which stay the caller's.
   void take(executor& x, blocks::edges const& edges, std::uint64_t targets, std::uint64_t sources, std::uint64_t backward,
-            arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none);
+            arc_array<std::uint32_t> const* weights = nullptr, weight_kind kind = weight_kind::none, Real const* own = nullptr);
   // Of a whole graph, whose lists and their transpose are given in host memory, 4 bytes an id. They stay the caller's at the host, and are
   // copied to a device.
   struct host_lists {
@@ -58,10 +70,14 @@ class relation_edges {
     float const* weights;  // null: 1
   };
   void take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices);
+  // The lists of vertices [first, first + count) of it alone, for forward(): read in place at the host, else copied.
+  void take_part(executor& x, host_lists const& lists, std::uint64_t first, std::uint64_t count, std::uint64_t vertices);
 
   // The factors. `degrees`: by position, the number of neighbours (weighted: their weights' sum); `ids`: positions of the sources, null:
   // they are numbered so. Of targets that drew fewer neighbours than they have, each counts for those that were left out.
   void normalise(executor& x, aggregation how, float const* degrees, float const* counts, std::int64_t const* ids);
+  // The same of all vertices of a whole graph, whichever lists are there.
+  void normalise_whole(executor& x, aggregation how, float const* degrees, std::uint64_t vertices);
 
   std::uint64_t targets() const { return targets_; }
   std::uint64_t sources() const { return sources_; }
@@ -69,22 +85,36 @@ class relation_edges {
   std::uint64_t bytes() const;
 
   // out[v] for v < targets, `columns` of each. `self`: rows that are added as they are (GCN takes its own from `in`, by its factor).
+  // `from`: of targets from there on; out and self begin with that one's row.
   void forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t columns,
-               row_block<Real const> self = {}) const;
+               row_block<Real const> self = {}, std::uint64_t from = 0);
   // out[u] for u < sources; added to what is there, if `add`. `self`: a row for each target besides, as it is; else what GCN gives back to
   // its own row.
   void backward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t sources,
-                std::uint64_t columns, row_block<Real const> self, bool add) const;
+                std::uint64_t columns, row_block<Real const> self, bool add);
 
  private:
-  void turn_round(executor& x, std::uint64_t edges);
+  struct long_lists {
+    std::uint64_t most_lists = 0, most_slices = 0;  // bounds; 0: there are none
+    buffer<std::uint64_t> counts;                   // how many there are of each
+    buffer<long_list> lists;
+    buffer<list_slice> slices;
+    std::uint64_t bytes() const { return counts.bytes() + lists.bytes() + slices.bytes(); }
+  };
+  // `count`: the bounds become what there is, which waits.
+  void find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items, std::uint64_t edges, bool count);
+  void run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items);
   aggregation how_ = aggregation::mean;
   std::uint64_t targets_ = 0, sources_ = 0, edges_ = 0;
+  std::uint64_t first_ = 0;  // the target of the first list
+  bool same_ = false;        // turned round the lists are the same
   list_view<Real> lists_, turned_;
   buffer<std::uint64_t> offsets_, turned_offsets_, keys_, spare_keys_;
   buffer<std::uint32_t> ends_, turned_ends_, order_, spare_order_;
   buffer<Real> weights_, turned_weights_;
   buffer<Real> of_source_, of_target_, of_self_;  // factors; of_self_: GCN's loops
+  long_lists long_, long_turned_;
+  buffer<Real> partial_;
 };
 
 }  // namespace garner

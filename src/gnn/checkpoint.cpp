@@ -10,6 +10,7 @@
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/publish.hpp"
 #include "core/shown.hpp"
 #include "gnn/safetensors.hpp"
 
@@ -60,6 +61,19 @@ class sum {
   std::unique_ptr<::XXH3_state_t, decltype(&::XXH3_freeState)> state_;
 };
 
+// How many rows of a large array come at a time, and their floats in all.
+struct pieces {
+  std::uint64_t rows, each, at_once;
+  explicit pieces(std::vector<std::uint64_t> const& shape) : rows(shape.empty() ? 1 : shape[0]), each(1) {
+    for (std::size_t d = 1; d < shape.size(); ++d) each *= shape[d];
+    at_once = std::max<std::uint64_t>(1, (4u << 20) / std::max<std::uint64_t>(1, each));
+  }
+  template <class F>
+  void for_each(F f) const {  // f(first, how many)
+    for (std::uint64_t r = 0; r < rows && each; r += at_once) f(r, std::min(at_once, rows - r));
+  }
+};
+
 }  // namespace
 
 void checkpoint::write(std::filesystem::path const& to) const {
@@ -86,15 +100,36 @@ void checkpoint::write(std::filesystem::path const& to) const {
                  type_and_shape(t.dtype, t.shape));
         },
         a.values);
+  for (large_array const& a : large) tensors.push_back({a.name, dtype_of<float>, a.shape, nullptr});
+  // The checksum, which comes before the data, is written behind them.
   tensor_head const head = head_of(name, tensors, all);
   sum checksum;
-  checksum.add(head.bytes.data(), head.bytes.size());
-  for (auto const& part : head.order) checksum.add(tensors[part.tensor].data, part.bytes);
+  pending_file out(to);
+  auto const put = [&](void const* data, std::uint64_t bytes) {
+    checksum.add(data, bytes);
+    out.write(data, bytes);
+  };
+  put(head.bytes.data(), head.bytes.size());
+  for (auto const& part : head.order) {
+    if (part.tensor < arrays.size()) {
+      put(tensors[part.tensor].data, part.bytes);
+      continue;
+    }
+    large_array const& a = large[part.tensor - arrays.size()];
+    pieces const in(a.shape);
+    std::vector<float> some(std::min(in.at_once, in.rows) * in.each);
+    in.for_each([&](std::uint64_t first, std::uint64_t rows) {
+      a.give(first, rows, some.data());
+      put(some.data(), rows * in.each * sizeof(float));
+    });
+  }
   all[checksum_key] = checksum.text();
-  write_tensors(to, tensors, all);
+  tensor_head const summed = head_of(name, tensors, all);
+  out.write_at(0, summed.bytes.data(), summed.bytes.size());
+  out.commit();
 }
 
-checkpoint checkpoint::read(std::filesystem::path const& from, kind wanted) {
+checkpoint checkpoint::read(std::filesystem::path const& from, kind wanted, std::set<std::string> const& left) {
   tensor_file const in(from);
   file_metadata const& all = in.metadata();
   auto const said = [&](char const* key) {
@@ -119,6 +154,15 @@ checkpoint checkpoint::read(std::filesystem::path const& from, kind wanted) {
   sum checksum;
   checksum.add(head.data(), head.size());
   for (tensor_info const& t : in.tensors()) {
+    if (left.count(t.name)) {
+      std::vector<char> some(std::min<std::uint64_t>(t.bytes, 16u << 20));
+      for (std::uint64_t at = 0; at < t.bytes; at += some.size()) {
+        std::uint64_t const n = std::min<std::uint64_t>(some.size(), t.bytes - at);
+        in.read(t, some.data(), n, at);
+        checksum.add(some.data(), n);
+      }
+      continue;
+    }
     auto const take = [&]<class T>(std::vector<T>&& values) {
       if (t.dtype != dtype_of<T>) return false;
       try {
@@ -179,6 +223,23 @@ named_array const* find(checkpoint const& c, std::string const& name) {
   return found == c.arrays.end() ? nullptr : &*found;
 }
 }  // namespace
+
+void checkpoint::read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take) const {
+  tensor_file const in(file);
+  tensor_info const* const t = in.find(name);
+  std::string const wanted = type_and_shape(dtype_of<float>, shape);
+  if (!t) fail(errc::input, "{}: has no array {}, which is to be {}; name a file that has it", file, shown(name), wanted);
+  if (t->dtype != dtype_of<float> || t->shape != shape)
+    fail(errc::input, "{}: array {}: expected {}, found {}; name a file of the same table", file, shown(name), wanted,
+         type_and_shape(t->dtype, t->shape));
+  if (!take) return;
+  pieces const of(shape);
+  std::vector<float> some(std::min(of.at_once, of.rows) * of.each);
+  of.for_each([&](std::uint64_t first, std::uint64_t rows) {
+    in.read(*t, some.data(), rows * of.each * sizeof(float), first * of.each * sizeof(float));
+    take(first, rows, some.data());
+  });
+}
 
 bool checkpoint::has(std::string const& name) const { return find(*this, name); }
 

@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,6 +19,13 @@ struct named_array {
   std::variant<std::vector<float>, std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>> values;
 };
 
+// One of floats that is too large to be held beside what it is of: it comes some rows (of its first dimension) at a time, in their order.
+struct large_array {
+  std::string name;
+  std::vector<std::uint64_t> shape;  // rows, and more
+  std::function<void(std::uint64_t first, std::uint64_t rows, float* to)> give;
+};
+
 struct checkpoint {
   enum class kind : std::uint8_t { model, checkpoint };  // what is needed to use a model, and to go on training it
   using texts = std::map<std::string, std::string>;
@@ -25,12 +34,18 @@ struct checkpoint {
   texts facts;     // anything but names that begin with "garner."
   texts made_for;  // the fingerprint, field by field: model, graph, options that must be the same again
   std::vector<named_array> arrays;
-  std::string file = "a checkpoint";  // for messages: where it was read from
+  std::vector<large_array> large = {};  // written; never read
+  std::string file = "a checkpoint";    // for messages: where it was read from
 
   // Whole or not at all, as write_tensors(). errc::usage where arrays and shapes do not go together, or a name cannot be.
   void write(std::filesystem::path const& to) const;
   // errc::input where it is no such file, one of another kind or version, or not a byte as it was written.
-  static checkpoint read(std::filesystem::path const& from, kind wanted);
+  // `left`: arrays that stay in the file, for read_large().
+  static checkpoint read(std::filesystem::path const& from, kind wanted, std::set<std::string> const& left = {});
+  // Of the file that was read, one that was left there, some rows at a time. errc::input where there is none, or one of other elements or
+  // shape, before the first row; so ask with an empty `take` before anything is changed.
+  using take_rows = std::function<void(std::uint64_t first, std::uint64_t rows, float const* values)>;
+  void read_large(std::string const& name, std::vector<std::uint64_t> const& shape, take_rows const& take) const;
 
   // errc::input where it was made for something else; names the fields that differ, and of the first both values.
   void require_made_for(texts const& wanted) const;

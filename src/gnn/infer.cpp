@@ -3,25 +3,30 @@
 #include <numeric>
 
 #include "core/fail.hpp"
+#include "gnn/layered.hpp"
 #include "graph/handle.hpp"
 
 namespace garner {
 
-void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to) {
+void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
+               take_room* kept) {
   constexpr std::uint64_t most = 1u << 20;
-  buffer<std::int64_t> ids(x.near(), std::min(count, most), x.device(), "ids of rows");
-  std::vector<std::int64_t> here(ids.size());
+  take_room own;
+  take_room& in = kept ? *kept : own;
+  std::int64_t* const ids = room(x, in.ids, std::min(count, most), "ids of rows");
+  std::vector<std::int64_t> here(std::min(count, most));
   gather_options o;
   if (features.kind() != element::f32) o.to = element::f32;
+  o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // they ascend, each once
   std::uint64_t const width = features.width();
   for (std::uint64_t at = 0; at < count; at += most) {
     std::uint64_t const n = std::min(most, count - at);
     std::iota(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(n), static_cast<std::int64_t>(first + at));
-    x.copy(ids.data(), here.data(), n * sizeof(std::int64_t));
+    x.copy(ids, here.data(), n * sizeof(std::int64_t));
     x.wait();
-    features.gather({ids.data(), n, 8}, {to + at * width, n * width * sizeof(float)}, o);
+    features.gather({ids, n, 8}, {to + at * width, n * width * sizeof(float)}, o);
   }
-  if (std::uint64_t const bad = first_bad(x, to, count * width); bad != ~std::uint64_t{0})
+  if (std::uint64_t const bad = first_bad(x, to, count * width, &in.bad); bad != ~std::uint64_t{0})
     fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
          first + bad / width);
   scale_rows(x, row_block<float>{to, width}, count, width, scaling);
@@ -58,22 +63,47 @@ void exact_inference::run(network<float>& net, row_scaling scaling, tiered_tenso
   take(0, vertices_, {scores.data, scores.stride});
 }
 
-void infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores, inference_options const& options) {
-  as_error([&] {
+namespace {
+
+void check_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features) {
+  model_options const& o = model.options();
+  std::uint64_t const n = g.info().vertices;
+  if (features.rows() < n)
+    fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
+  if (features.width() != o.inputs)
+    fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(),
+         o.inputs);
+  if (!(features.where() == model.where()))
+    fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
+         to_string(features.where()), to_string(model.where()));
+}
+
+}  // namespace
+
+inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
+                       inference_options const& options) {
+  return as_error([&] {
     auto& [x, o, net] = model.inside();
     std::uint64_t const n = g.info().vertices;
-    if (features.rows() < n)
-      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
-    if (features.width() != o.inputs)
-      fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(), o.inputs);
+    check_inference(model, g, features);
     if (scores.size() < n * o.classes)
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
     blas products(x, options.math);
-    exact_inference all(x, whole_graph(g, options.side, options.weighted), aggregation_of(o.kind));
-    all.run(net, o.scaling, features, products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
+    whole_graph const lists(g, options.side, options.weighted, false);
+    layered_inference all(x, lists, o, net, features, options.near_bytes);
+    return all.run(products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
       x.copy(scores.data() + first * o.classes, found.data, count * o.classes * sizeof(float));
       x.wait();
     });
+  });
+}
+
+inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options) {
+  return as_error([&] {
+    auto& [x, o, net] = model.inside();
+    check_inference(model, g, features);
+    whole_graph const lists(g, options.side, options.weighted, false);
+    return layered_inference(x, lists, o, net, features, options.near_bytes).planned();
   });
 }
 

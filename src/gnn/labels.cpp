@@ -27,6 +27,9 @@ void each_number(std::string const& file, row_array const& rows, char const* wha
         if (value != std::floor(value) || std::abs(value) > static_cast<T>(1e15))
           fail(errc::input, "{}: element {} is {}, and {} are whole numbers; mend it", file, k, value, what);
       }
+      if constexpr (std::is_same_v<T, std::uint64_t>)
+        if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+          fail(errc::input, "{}: element {} is {}, and {} are less than 2^63; mend it", file, k, value, what);
       f(k, static_cast<std::int64_t>(value));
     }
   };
@@ -46,6 +49,8 @@ void each_number(std::string const& file, row_array const& rows, char const* wha
     fail(errc::input, "{}: elements of {}, and {} are whole numbers; write them as int64", file,
          type.empty() ? std::string(to_string(rows.kind)) : type, what);
 }
+
+std::string as_text(std::int64_t v) { return v == std::numeric_limits<std::int64_t>::min() ? "NaN" : std::to_string(v); }
 
 template <class T>
 row_array owned(std::vector<T> values, std::uint64_t rows, std::uint64_t width, element kind) {
@@ -68,7 +73,7 @@ row_array read_labels(std::filesystem::path const& file) {
     each_number(file.string(), from, "answers", [&](std::uint64_t k, std::int64_t v) {
       if (v != 0 && v != 1)
         fail(errc::input, "{}: class {} of row {} holds {}, and labels of several columns are 0 or 1, one a class; write one column of classes otherwise",
-             file.string(), k % width, k / width, v == std::numeric_limits<std::int64_t>::min() ? "NaN" : std::to_string(v));
+             file.string(), k % width, k / width, as_text(v));
       answers[k] = static_cast<std::uint8_t>(v);
     });
     return owned(std::move(answers), from.rows, width, element::u8);
@@ -83,7 +88,7 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file) {
     std::vector<std::uint8_t> split(from.rows);
     each_number(file.string(), from, "parts of a split", [&](std::uint64_t k, std::int64_t v) {
       if (v < 0 || v > 3)
-        fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file.string(), v, k);
+        fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file.string(), as_text(v), k);
       split[k] = static_cast<std::uint8_t>(v);
     });
     return split;

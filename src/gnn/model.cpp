@@ -36,7 +36,9 @@ row_scaling scaling_of(tiered_tensor& features) {
     std::vector<float> here(rows.size());
     x.copy(here.data(), rows.data(), rows.bytes());
     x.wait();
-    return std::any_of(here.begin(), here.end(), [](float v) { return v < 0; }) ? row_scaling::none : row_scaling::length;
+    if (std::any_of(here.begin(), here.end(), [](float v) { return v < 0; })) return row_scaling::none;
+    auto const zeros = static_cast<std::uint64_t>(std::count(here.begin(), here.end(), 0.0f));
+    return (here.size() - zeros) * 10 < here.size() ? row_scaling::sum : row_scaling::length;
   });
 }
 

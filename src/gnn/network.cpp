@@ -41,7 +41,7 @@ typename network<Real>::dense network<Real>::add_dense(std::uint32_t layer, std:
 }
 template <class Real>
 typename network<Real>::norm_of network<Real>::add_norm(std::uint32_t layer, std::string const& name, std::uint64_t width) {
-  norm_of const n{reserve(width), reserve(width)};
+  norm_of const n{reserve(width), reserve(width), width};
   add(layer, name + "weight", {width}, n.gain, width);
   add(layer, name + "bias", {width}, n.shift, width);
   return n;
@@ -92,6 +92,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
           of.products = {add_dense(l, conv + "lin.weight", conv + "bias", width(l, t), out)};
         } else {
           of.products = {add_dense(l, conv + "nn.lins.0.weight", conv + "nn.lins.0.bias", width(l, t), out)};
+          if (s.layer_norm) of.between = add_norm(l, conv + "nn.norms.0.", out);
           of.products.push_back(add_dense(l, conv + "nn.lins.1.weight", conv + "nn.lins.1.bias", out, out));
         }
       }
@@ -117,7 +118,7 @@ void network<Real>::draw(executor& x, std::uint64_t seed) {
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     parameter const& p = parameters_[k];
     double const bound = std::sqrt(6.0 / static_cast<double>(p.rows + p.columns));
-    bool const gain = p.name.starts_with("norm") && p.name.ends_with("weight");
+    bool const gain = p.name.find("norm") != p.name.npos && p.name.ends_with("weight");
     for (std::uint64_t r = 0; r < p.rows; ++r)
       for (std::uint64_t c = 0; c < p.columns; ++c) {
         double const unit = static_cast<double>(unit_float(random_bits(seed, k, r * p.columns + c)));
@@ -133,6 +134,16 @@ template <class Real>
 dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const {
   double const share = !p.training ? 0 : layer == 0 ? p.input_dropout : p.dropout;
   return {share, p.seed, (p.step * (shape_.layers + 2) + layer) * shape_.inputs.size() + type};
+}
+
+template <class Real>
+bool network<Real>::product_first(pass const& p, std::uint32_t l, std::uint32_t t) const {
+  bool const one = shape_.relations.size() == 1 && shape_.inputs.size() == 1;
+  return one && shape_.kind != model_kind::gin && width(l, t) > layers_[l][t].products[0].out && p.rows[l][t] <= 2 * p.rows[l + 1][t];
+}
+template <class Real>
+bool network<Real>::turns_inputs(pass const& p) const {
+  return shape_.residual || product_first(p, 0, shape_.target);
 }
 
 template <class Real>
@@ -157,31 +168,107 @@ void network<Real>::sum_columns(executor& x, rows_in rows, std::uint64_t count, 
 template <class Real>
 typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count,
                                                          buffer<Real>& to) {
-  std::uint64_t const columns = shape_.hidden;
+  std::uint64_t const columns = n.width;
   rows_out const out{room(x, to, count * columns, "rows of a layer"), columns};
   normalise_rows(x, from, out, count, columns, values_.data() + n.gain, values_.data() + n.shift);
   return {out.data, out.stride};
 }
 template <class Real>
 void network<Real>::norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient) {
-  std::uint64_t const columns = shape_.hidden;
+  std::uint64_t const columns = n.width;
   sum_columns(x, {gradient.data, gradient.stride}, count, columns, n.shift);
   rows_out const terms{room(x, terms_, count * columns, "gradients"), columns};
   normalise_rows_back(x, from, gradient, terms, count, columns, values_.data() + n.gain);
   sum_columns(x, {terms.data, terms.stride}, count, columns, n.gain);
 }
 
-// Aggregated rows times the matrix, bias and all.
 template <class Real>
-void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, std::vector<rows_in> const& source,
-                              rows_out to) {
+typename network<Real>::rows_in network<Real>::encode(executor& x, pass const& p, std::uint32_t t, rows_in rows, std::uint64_t count) {
+  ends_of_type& end = ends_[t];
+  rows_out const encoded{room(x, end.encoded, count * shape_.hidden, "rows of a layer"), shape_.hidden};
+  multiply(x, p, end.first, rows, count, encoded);
+  activate(x, encoded, count, shape_.hidden, values_.data() + end.first.bias, true, drop_of(p, shape_.layers + 1, t));
+  return {encoded.data, encoded.stride};
+}
+template <class Real>
+typename network<Real>::rows_in network<Real>::source_of(executor& x, std::uint32_t l, std::uint32_t t, rows_in in, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  return shape_.residual && shape_.layer_norm ? norm_rows(x, of.norm, in, count, of.normed) : in;
+}
+template <class Real>
+typename network<Real>::first_matrix network<Real>::first_of(std::uint32_t l, std::uint32_t t) const {
+  layer_of_type const& of = layers_[l][t];
+  dense const& first = of.products[0];
+  Real const* const w = values_.data() + first.weight;
+  return {w + of.part[0], shape_.kind == model_kind::sage ? w + of.own_part : nullptr, first.in, first.out};
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::first_room(executor& x, std::uint32_t l, std::uint32_t t, std::uint64_t count) {
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const columns = of.products[0].out;
+  bool const two = of.products.size() > 1;
+  buffer<Real>& to = two ? (shape_.layer_norm ? of.middle_made : of.middle) : norm_behind(l) ? of.made : of.out;
+  return {room(x, to, count * columns, "rows of a layer"), columns};
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_in in,
+                                                       std::uint64_t count) {
   auto const& s = shape_;
+  Real const* const w = values_.data();
+  layer_of_type& of = layers_[l][t];
+  std::uint64_t const columns = outputs(l);
+  bool const norm = norm_behind(l), active = s.residual || l + 1 < s.layers;
+  rows_out const out{room(x, of.out, count * columns, "rows of a layer"), columns};
+  rows_out const made = norm ? rows_out{room(x, of.made, count * columns, "rows of a layer"), columns} : out;
+  if (of.products.size() > 1) {
+    dense const& first = of.products[0];
+    Real const* between = w + first.bias;
+    if (s.layer_norm) {
+      rows_out const before{of.middle_made.data(), first.out};
+      activate(x, before, count, first.out, between, false, {});
+      norm_rows(x, of.between, {before.data, before.stride}, count, of.middle);
+      between = nullptr;
+    }
+    rows_out const middle{of.middle.data(), first.out};
+    activate(x, middle, count, first.out, between, true, {});
+    multiply(x, p, of.products.back(), {middle.data, middle.stride}, count, made);
+  }
+  Real const* bias = w + of.products.back().bias;
+  if (norm) {
+    activate(x, made, count, columns, bias, false, {});
+    normalise_rows(x, {made.data, made.stride}, out, count, columns, w + of.norm.gain, w + of.norm.shift);
+    bias = nullptr;
+  }
+  activate(x, out, count, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
+  of.result = out;
+  if (s.residual) {
+    of.result = {room(x, of.result_room, count * columns, "rows of a layer"), columns};
+    drop_rows(x, {out.data, out.stride}, of.result, count, columns, {});
+    add_rows(x, in, of.result, count, columns);
+  }
+  return of.result;
+}
+template <class Real>
+typename network<Real>::rows_out network<Real>::scores_of(executor& x, pass const& p, rows_in in, std::uint64_t count) {
+  auto const& s = shape_;
+  ends_of_type& end = ends_[s.target];
+  end.in = s.layer_norm ? norm_rows(x, end.norm, in, count, end.normed) : in;
+  rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
+  multiply(x, p, end.last, end.in, count, scores);
+  activate(x, scores, count, s.classes, values_.data() + end.last.bias, false, {});
+  return scores;
+}
+
+// Aggregated rows times the matrix that finish() goes on from.
+template <class Real>
+void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, std::vector<rows_in> const& source) {
+  auto const& s = shape_;
+  rows_out const to = first_room(x, l, t, p.rows[l + 1][t]);
   layer_of_type& of = layers_[l][t];
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data();
-  bool const one = s.relations.size() == 1 && s.inputs.size() == 1;
-  of.product_first = one && s.kind != model_kind::gin && width(l, t) > first.out && p.rows[l][t] <= 2 * targets;
+  of.product_first = product_first(p, l, t);
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out;
     rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};
@@ -189,8 +276,8 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                         first.in, Real{0}, small.data, out);
     (*p.edges)[0].forward(x, {small.data, out}, to, targets, out);
     if (s.kind == model_kind::sage)
-      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part, first.in,
-                          Real{1}, to.data, to.stride);
+      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part,
+                          first.in, Real{1}, to.data, to.stride);
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
@@ -200,14 +287,7 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                             s.kind == model_kind::gin ? source[t] : rows_in{});
     }
     if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
-    rows_in from{taken.data, taken.stride};
-    if (of.products.size() > 1) {
-      rows_out const middle{room(x, of.middle, targets * first.out, "rows between"), first.out};
-      multiply(x, p, first, from, targets, middle);
-      activate(x, middle, targets, first.out, w + first.bias, true, {});
-      from = {middle.data, middle.stride};
-    }
-    multiply(x, p, of.products.back(), from, targets, to);
+    multiply(x, p, first, {taken.data, taken.stride}, targets, to);
   }
 }
 
@@ -244,6 +324,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
     rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
     multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
     activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
+    if (s.layer_norm) norm_rows_back(x, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_middle, of_taken);
   } else {
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
@@ -269,7 +350,6 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
 template <class Real>
 row_block<Real> network<Real>::forward(executor& x, pass const& p) {
   auto const& s = shape_;
-  Real const* const w = values_.data();
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
     inputs_[t] = p.inputs[t];
     dropped const drop = drop_of(p, 0, t);
@@ -279,56 +359,24 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
     inputs_[t] = {to.data, to.stride};
   }
   std::vector<rows_in> in = inputs_;
-  for (std::uint32_t t = 0; s.residual && t < in.size(); ++t) {
-    ends_of_type& end = ends_[t];
-    rows_out const encoded{room(x, end.encoded, p.rows[0][t] * s.hidden, "rows of a layer"), s.hidden};
-    multiply(x, p, end.first, in[t], p.rows[0][t], encoded);
-    activate(x, encoded, p.rows[0][t], s.hidden, w + end.first.bias, true, drop_of(p, s.layers + 1, t));
-    in[t] = {encoded.data, encoded.stride};
-  }
+  for (std::uint32_t t = 0; s.residual && t < in.size(); ++t) in[t] = encode(x, p, t, in[t], p.rows[0][t]);
   for (std::uint32_t l = 0; l < s.layers; ++l) {
-    bool const last = l + 1 == s.layers;
     std::vector<rows_in> source = in;
     for (std::uint32_t t = 0; t < in.size(); ++t) {
       layer_of_type& of = layers_[l][t];
-      if (s.residual && s.layer_norm) source[t] = norm_rows(x, of.norm, in[t], p.rows[l][t], of.normed);
+      source[t] = source_of(x, l, t, in[t], p.rows[l][t]);
       of.in = in[t], of.source = source[t];
     }
     std::vector<rows_in> next(in.size());
     for (std::uint32_t t = 0; t < in.size(); ++t) {
-      layer_of_type& of = layers_[l][t];
-      if (!of.used) continue;
-      std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
-      bool const norm = s.layer_norm && !s.residual && !last, active = s.residual || !last;
-      rows_out out{room(x, of.out, targets * columns, "rows of a layer"), columns};
-      rows_out const made = norm ? rows_out{room(x, of.made, targets * columns, "rows of a layer"), columns} : out;
-      aggregate(x, p, l, t, source, made);
-      Real const* bias = w + of.products.back().bias;
-      if (norm) {
-        activate(x, made, targets, columns, bias, false, {});
-        normalise_rows(x, {made.data, made.stride}, out, targets, columns, w + of.norm.gain, w + of.norm.shift);
-        bias = nullptr;
-      }
-      activate(x, out, targets, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
-      if (s.residual) {
-        rows_out const both{room(x, of.result_room, targets * columns, "rows of a layer"), columns};
-        drop_rows(x, {out.data, out.stride}, both, targets, columns, {});
-        add_rows(x, in[t], both, targets, columns);
-        out = both;
-      }
-      of.result = out;
+      if (!layers_[l][t].used) continue;
+      aggregate(x, p, l, t, source);
+      rows_out const out = finish(x, p, l, t, in[t], p.rows[l + 1][t]);
       next[t] = {out.data, out.stride};
     }
     in = std::move(next);
   }
-  if (!s.residual) return layers_.back()[s.target].result;
-  ends_of_type& end = ends_[s.target];
-  std::uint64_t const count = p.rows.back()[s.target];
-  end.in = s.layer_norm ? norm_rows(x, end.norm, in[s.target], count, end.normed) : in[s.target];
-  rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
-  multiply(x, p, end.last, end.in, count, scores);
-  activate(x, scores, count, s.classes, w + end.last.bias, false, {});
-  return scores;
+  return s.residual ? scores_of(x, p, in[s.target], p.rows.back()[s.target]) : layers_.back()[s.target].result;
 }
 
 template <class Real>
@@ -394,11 +442,10 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum =
-      values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
+  std::uint64_t sum = values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
-      for (auto const* b : {&of.normed, &of.taken, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
+      for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
   for (auto const& end : ends_)
     for (auto const* b : {&end.encoded, &end.normed, &end.scores}) sum += b->bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();

@@ -2,7 +2,7 @@
 // Adam is one loop and a sum over ranks one array.
 // A layer of type t: rows of what each relation aggregates and of its own, side by side, times one matrix (GraphSAGE); what GCN or GIN
 // aggregate, times theirs. Where rows are wider than what comes out, and nearly all of them are targets, the product comes first. Then, but
-// for the last, layer norm where asked, ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
+// for the last, layer norm where asked (of GIN between its two products too), ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
 // comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023).
 // Layer l of L is worked out for the vertices of the first L - l hops alone.
 // Invariant: forward() keeps what backward() needs until the next forward(). Cost: of each layer its aggregated and its finished rows.
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "garner/gnn.hpp"
 #include "gnn/aggregate.hpp"
 #include "gnn/blas.hpp"
 #include "gnn/pointwise.hpp"
-#include "garner/gnn.hpp"
 
 namespace garner {
 
@@ -68,26 +68,45 @@ class network {
   // Sets gradients(). `scores`: the gradient of what forward() gave; overwritten. `of_inputs`: by type, filled where data is not null.
   void backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs = {});
 
+  // Whether backward() takes the edges that lead from rows of the inputs, those of the last hop among them; `p`: of its rows.
+  bool turns_inputs(pass const& p) const;
   std::uint64_t bytes() const;
 
- private:
+  // --- forward() in pieces, for who has the rows of a layer in parts: `count` of them at a time, whichever these are. What a piece gives
+  // stays until it is called again for that layer. ---
   using rows_in = row_block<Real const>;
   using rows_out = row_block<Real>;
+  std::uint64_t width(std::uint32_t layer, std::uint32_t type) const;  // of the rows that come into it
+  std::uint64_t outputs(std::uint32_t layer) const;
+  rows_in encode(executor& x, pass const& p, std::uint32_t type, rows_in rows, std::uint64_t count);         // residual: before the layers
+  rows_in source_of(executor& x, std::uint32_t layer, std::uint32_t type, rows_in in, std::uint64_t count);  // what is aggregated
+  // The matrix of what is aggregated and, side by side with it, that of a vertex's own row (GraphSAGE; else null).
+  struct first_matrix {
+    Real const *aggregated, *own;
+    std::uint64_t stride, out;
+  };
+  first_matrix first_of(std::uint32_t layer, std::uint32_t type) const;
+  rows_out first_room(executor& x, std::uint32_t layer, std::uint32_t type, std::uint64_t count);  // where their products go,
+  rows_out finish(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_in in,
+                  std::uint64_t count);                                             // and what follows
+  rows_out scores_of(executor& x, pass const& p, rows_in in, std::uint64_t count);  // residual: behind the layers
+
+ private:
   struct dense {  // one matrix and its bias
     std::uint64_t weight = 0, bias = 0, in = 0, out = 0;
   };
   struct norm_of {
-    std::uint64_t gain = 0, shift = 0;
+    std::uint64_t gain = 0, shift = 0, width = 0;
   };
   struct layer_of_type {
     bool used = false;
     std::vector<dense> products;      // one, or GIN's two
     std::vector<std::uint64_t> part;  // by relation: its first column among the inputs; ~0: another type's
     std::uint64_t own_part = 0;
-    norm_of norm;
+    norm_of norm, between;  // between GIN's products
     bool product_first = false;  // in the last forward
-    buffer<Real> normed, taken, middle, made, out, result_room;
-    rows_in in;       // of the last forward, and what is aggregated: the same, or normed
+    buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
+    rows_in in;  // of the last forward, and what is aggregated: the same, or normed
     rows_in source;
     rows_out result;
   };
@@ -97,19 +116,19 @@ class network {
     buffer<Real> encoded, normed, scores;
     rows_in in;
   };
-  std::uint64_t width(std::uint32_t layer, std::uint32_t type) const;  // of the rows that come into it
-  std::uint64_t outputs(std::uint32_t layer) const;
+  bool norm_behind(std::uint32_t layer) const { return shape_.layer_norm && !shape_.residual && layer + 1 < shape_.layers; }
   dense add_dense(std::uint32_t layer, std::string const& weight, std::string const& bias, std::uint64_t in, std::uint64_t out);
   norm_of add_norm(std::uint32_t layer, std::string const& name, std::uint64_t width);
   void add(std::uint32_t layer, std::string name, std::vector<std::uint64_t> shape, std::uint64_t offset, std::uint64_t stride);
   std::uint64_t reserve(std::uint64_t n);
   void draw(executor& x, std::uint64_t seed);
+  bool product_first(pass const& p, std::uint32_t layer, std::uint32_t type) const;
   dropped drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const;
 
   void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
   // Gradients of matrix and bias, and, where data is not null, of what came in.
   void multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result, rows_out of_from);
-  void aggregate(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, std::vector<rows_in> const& source, rows_out to);
+  void aggregate(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, std::vector<rows_in> const& source);
   void aggregate_back(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_out of_made,
                       std::vector<rows_out> const& of_source, std::vector<bool>& written);
   rows_in norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count, buffer<Real>& to);

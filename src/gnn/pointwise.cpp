@@ -384,7 +384,18 @@ struct mark_bad_number {
   std::uint64_t* bad;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
-    if (values[i] - values[i] != 0) atomic_min(bad, told);
+    Real const square = values[i] * values[i];
+    if (square - square != 0) atomic_min(bad, told);
+  }
+};
+
+template <class Real>
+struct spoil_number {
+  std::uint64_t const* bad;
+  Real* value;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    if (*bad != ~std::uint64_t{0}) *value = std::numeric_limits<Real>::quiet_NaN();
   }
 };
 
@@ -424,6 +435,10 @@ void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad) {
   for_each_item<1>(x, count, mark_bad_number<Real>{values, told, bad});
+}
+template <class Real>
+void spoil(executor& x, std::uint64_t const* bad, Real* value) {
+  for_each_item<1>(x, 1, spoil_number<Real>{bad, value});
 }
 template <class Real>
 void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
@@ -479,11 +494,12 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
 }
 
 template <class Real>
-std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
-  buffer<std::uint64_t> found(x.near(), 1, x.device(), "a search for what is no number");
-  x.fill(found.data(), 0xff, sizeof(std::uint64_t));
-  for_each_item<1>(x, count, find_bad<Real>{values, found.data()});
-  return x.read(found.data());
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept) {
+  buffer<std::uint64_t> own;
+  std::uint64_t* const found = room(x, kept ? *kept : own, 1, "a search for what is no number");
+  x.fill(found, 0xff, sizeof(std::uint64_t));
+  for_each_item<1>(x, count, find_bad<Real>{values, found});
+  return x.read(found);
 }
 
 #define GARNER_OF_REAL(Real)                                                                                                              \
@@ -496,10 +512,11 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
                                     Real const*);                                                                                        \
   template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling); \
   template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*); \
+  template void spoil(executor&, std::uint64_t const*, Real*);                                                                            \
   template class column_sums<Real>;                                                                                                      \
   template class losses<Real>;                                                                                                           \
   template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                \
-  template std::uint64_t first_bad(executor&, Real const*, std::uint64_t)
+  template std::uint64_t first_bad(executor&, Real const*, std::uint64_t, buffer<std::uint64_t>*)
 GARNER_OF_REAL(float);
 GARNER_OF_REAL(double);
 #undef GARNER_OF_REAL

@@ -29,7 +29,7 @@ sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side sid
   degrees_ = weighted ? bring(of.degrees) : buffer<float>();
 }
 
-void sampled_layers::take(mini_batch const& from, network<float>::pass& p) {
+void sampled_layers::take(mini_batch const& from, network<float> const& net, network<float>::pass& p) {
   blocks::vertices const& vertices = from.drawn().of_type(0);
   blocks::edges const& edges = from.drawn().of_relation(0);
   std::size_t const layers = edges.by_hop.size();
@@ -37,7 +37,7 @@ void sampled_layers::take(mini_batch const& from, network<float>::pass& p) {
   for (std::size_t l = 0; l <= layers; ++l)
     p.rows[l][0] = std::accumulate(vertices.by_hop.begin(), vertices.by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1),
                                    std::uint64_t{0});
-  std::uint64_t const back = edges.count - edges.by_hop.back();  // rows of the table learn nothing
+  std::uint64_t const back = edges.count - (net.turns_inputs(p) ? 0 : edges.by_hop.back());
   edges_[0].take(x_, edges, p.rows[1][0], p.rows[0][0], back, kind_ == weight_kind::none ? nullptr : &weights_, kind_);
   edges_[0].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), vertices.ids);
   p.edges = &edges_;

@@ -31,7 +31,7 @@ void whole_graph::take(side_lists& to, graph_handle const& g, bool in, bool weig
   to.view.weights = to.weights.data();
 }
 
-whole_graph::whole_graph(graph_handle const& g, list_side side, bool weighted) {
+whole_graph::whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned) {
   graph_info const& info = g.info();
   vertices_ = info.vertices;
   if (vertices_ >= std::uint64_t{1} << 32) fail(errc::usage, "{}: {} vertices; a model takes less than 2^32", g.name(), vertices_);
@@ -39,7 +39,7 @@ whole_graph::whole_graph(graph_handle const& g, list_side side, bool weighted) {
     fail(errc::input, "{}: this graph has no weights; convert it with some, or train without", g.name());
   same_ = !info.directed;
   take(pulled_, g, info.directed && side == list_side::in, weighted);
-  if (!same_) take(given_, g, side != list_side::in, weighted);
+  if (!same_ && turned) take(given_, g, side != list_side::in, weighted);
 }
 
 std::vector<float> whole_graph::counts() const {

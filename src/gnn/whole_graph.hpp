@@ -13,7 +13,8 @@ namespace garner {
 class whole_graph {
  public:
   // errc::input where a directed graph lacks the in-lists, or the graph the weights; errc::usage for 2^32 vertices and more.
-  whole_graph(graph_handle const& g, list_side side, bool weighted);
+  // `turned`: with the transpose, for backward.
+  whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned = true);
 
   using lists = relation_edges<float>::host_lists;
   std::uint64_t vertices() const { return vertices_; }

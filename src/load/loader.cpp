@@ -587,7 +587,12 @@ struct loader::impl {
         std::exception_ptr const error = std::exchange(core->error, nullptr);
         hold.unlock();
         halt();
-        std::rethrow_exception(error);
+        try {
+          std::rethrow_exception(error);
+        } catch (garner::error const& e) {  // an interrupt that the caller has dealt with since is none
+          if (e.code() != errc::interrupted || interrupt_requested()) throw;
+        }
+        return next(stream);
       }
       r = core->ready.front();
       if (r) {

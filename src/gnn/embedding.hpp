@@ -1,0 +1,58 @@
+// Loops over rows that are learned. A record is a row and what its optimiser keeps of it, one after the other, so that both cross the link
+// together, each part in whole sectors: `part` floats of the row, then nothing (SGD), `part` sums (Adagrad), or `part` pairs of moments
+// (Adam). What lies behind the row's width is 0 and stays so; it is written too, so that no sector is written in part.
+// Invariant: of one row's gradients the one of the lowest position is added first, at every place. Cost of a step: a sort of the ids by
+// 12 bytes each; each different record read and written once, its gradients read twice.
+#pragma once
+#include <cstdint>
+
+#include "core/executor.hpp"
+#include "features/gather.hpp"
+#include "garner/embedding.hpp"
+
+namespace garner {
+
+// Where records lie: those of the first ranks near, all others far. `rows.stride` is that of records, and rows.row_bytes of rows alone.
+struct record_view {
+  row_view rows;
+  std::uint64_t width = 0, part = 0;  // floats
+  row_optimiser optimiser = row_optimiser::adam;
+
+  static std::uint64_t part_of(std::uint64_t width) { return (width + 7) / 8 * 8; }
+  static std::uint64_t record_floats(std::uint64_t width, row_optimiser how) {
+    return part_of(width) * (how == row_optimiser::sgd ? 1 : how == row_optimiser::adagrad ? 2 : 3);
+  }
+  // Element c of array `which` in a record: 0 the row, then the states.
+  GARNER_HD std::uint64_t at(std::uint32_t which, std::uint64_t c) const {
+    if (which == 0) return c;
+    return optimiser == row_optimiser::adam ? part + 2 * c + (which - 1) : part + c;
+  }
+};
+
+// Records [first, first + count) as they are before the first step.
+void draw_records(executor& x, record_view const& v, std::uint64_t first, std::uint64_t count, embedding_options const& o);
+// One array of records [first, first + count) to a near block of `width` floats a row, or from one.
+void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to);
+void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from);
+
+// What looking at a step finds, near: ~0 and 0 before.
+struct step_findings {
+  std::uint64_t bad_id = ~std::uint64_t{0};        // the first position whose id is no row
+  std::uint64_t bad_gradient = ~std::uint64_t{0};  // the first entry of the order whose gradients' sum is no finite number
+  std::uint64_t rows = 0, far_rows = 0;            // different ones
+};
+struct gradient_rows {
+  id_order order;  // sorted, with positions
+  std::uint64_t count = 0;
+  float const* rows = nullptr;
+};
+void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g, step_findings* found);
+// The numbers of a step: what each optimiser's rule needs of the host.
+struct step_numbers {
+  float rate, epsilon = 0;
+  float first_share = 0, second_share = 0;  // adam: of the gradient in its moments, 1 - beta
+};
+// Does nothing where something bad was found.
+void step_records(executor& x, record_view const& v, gradient_rows const& g, step_numbers const& n, step_findings const* found);
+
+}  // namespace garner

@@ -1,0 +1,128 @@
+// Aggregation over a block of one's own, against loops in double; its backward is the transpose; what is wrong is named.
+#include "garner/aggregate.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+struct block {
+  std::uint64_t targets, sources;
+  std::vector<std::int64_t> row, col;
+  std::vector<double> weights;
+  std::vector<float> degrees;
+};
+block make_block(std::uint64_t targets, std::uint64_t sources, bool weighted) {
+  std::mt19937 from(4);
+  block b{targets, sources, {}, {}, {}, {}};
+  for (std::uint64_t v = 0; v < targets; ++v)
+    for (std::uint64_t k = from() % 7; k > 0; --k) {  // some have none
+      b.row.push_back(static_cast<std::int64_t>(from() % sources)), b.col.push_back(static_cast<std::int64_t>(v));
+      if (weighted) b.weights.push_back(1 + static_cast<double>(from() % 8));
+    }
+  for (std::uint64_t u = 0; u < sources; ++u) b.degrees.push_back(static_cast<float>(from() % 20));
+  return b;
+}
+// The matrix that the aggregation is: targets x sources.
+std::vector<double> matrix_of(block const& b, aggregation how, bool own_degrees) {
+  std::vector<double> m(b.targets * b.sources), in(b.sources), drawn(b.sources);
+  auto const weight = [&](std::size_t e) { return b.weights.empty() ? 1.0 : b.weights[e]; };
+  for (std::size_t e = 0; e < b.row.size(); ++e)
+    in[static_cast<std::size_t>(b.col[e])] += weight(e), ++drawn[static_cast<std::size_t>(b.col[e])];
+  auto const degree = [&](std::size_t u) { return own_degrees ? in[u] : static_cast<double>(b.degrees[u]); };
+  for (std::size_t e = 0; e < b.row.size(); ++e) {
+    auto const v = static_cast<std::size_t>(b.col[e]), u = static_cast<std::size_t>(b.row[e]);
+    double f = 1;
+    if (how == aggregation::mean) f = 1 / in[v];
+    if (how == aggregation::gcn) f = 1 / std::sqrt((degree(v) + 1) * (degree(u) + 1)) * (own_degrees ? 1 : degree(v) / drawn[v]);
+    m[v * b.sources + u] += weight(e) * f;
+  }
+  if (how == aggregation::gcn)
+    for (std::size_t v = 0; v < b.targets; ++v) m[v * b.sources + v] += 1 / (degree(v) + 1);
+  return m;
+}
+
+class block_aggregation_test : public at_place {
+ protected:
+  template <class Real>
+  void check(block const& b, aggregation how, bool own_degrees, std::uint64_t columns) {
+    executor x(where());
+    auto const row = near_copy(x, b.row), col = near_copy(x, b.col);
+    auto const weights = near_copy(x, std::vector<Real>(b.weights.begin(), b.weights.end()));
+    auto const degrees = near_copy(x, b.degrees);
+    std::mt19937 from(6);
+    std::normal_distribution<double> normal;
+    std::vector<Real> in(b.sources * columns), of_out(b.targets * columns);
+    for (Real& v : in) v = static_cast<Real>(normal(from));
+    for (Real& v : of_out) v = static_cast<Real>(normal(from));
+    auto const rows = near_copy(x, in), gradients = near_copy(x, of_out);
+    buffer<Real> out(x.near(), of_out.size(), x.device(), "a test"), of_in(x.near(), in.size(), x.device(), "a test");
+    block_aggregation<Real> a(where());
+    a.take({row.data(), col.data(), b.row.size(), b.targets, b.sources, b.weights.empty() ? nullptr : weights.data(),
+            own_degrees ? nullptr : degrees.data()},
+           how);
+    a.forward(rows.data(), out.data(), columns);
+    a.backward(gradients.data(), of_in.data(), columns);
+    auto const found = host_copy(x, out.data(), out.size()), back = host_copy(x, of_in.data(), of_in.size());
+    std::vector<double> const m = matrix_of(b, how, own_degrees);
+    double const near = sizeof(Real) == 8 ? 1e-6 : 1e-4;  // degrees are floats
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      for (std::uint64_t v = 0; v < b.targets; ++v) {
+        double sum = 0;
+        for (std::uint64_t u = 0; u < b.sources; ++u) sum += m[v * b.sources + u] * in[u * columns + c];
+        ASSERT_NEAR(found[v * columns + c], sum, near) << v << " " << c;
+      }
+      for (std::uint64_t u = 0; u < b.sources; ++u) {
+        double sum = 0;
+        for (std::uint64_t v = 0; v < b.targets; ++v) sum += m[v * b.sources + u] * of_out[v * columns + c];
+        ASSERT_NEAR(back[u * columns + c], sum, near) << u << " " << c;
+      }
+    }
+  }
+};
+GARNER_AT_EVERY_PLACE(block_aggregation_test);
+
+TEST_P(block_aggregation_test, forward_and_backward_are_a_matrix_and_its_transpose) {
+  for (bool const weighted : {false, true})
+    for (std::uint64_t const columns : {1, 8, 33}) {
+      block const b = make_block(20, 50, weighted), square = make_block(40, 40, weighted);
+      for (aggregation const how : {aggregation::sum, aggregation::mean}) {
+        check<float>(b, how, true, columns);
+        check<double>(b, how, true, columns);
+      }
+      if (!weighted) check<double>(b, aggregation::gcn, false, columns);
+      check<float>(square, aggregation::gcn, true, columns);
+      check<double>(square, aggregation::gcn, true, columns);
+    }
+}
+
+TEST_P(block_aggregation_test, a_block_without_edges_gives_nothing_or_its_own) {
+  block none{3, 5, {}, {}, {}, {4, 2, 0, 1, 9}};
+  for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn}) check<float>(none, how, false, 4);
+}
+
+TEST_P(block_aggregation_test, edges_that_cannot_be_are_named) {
+  executor x(where());
+  block_aggregation<float> a(where());
+  auto const told = [&](std::vector<std::int64_t> r, std::vector<std::int64_t> c, std::uint64_t targets = 3, std::uint64_t sources = 5,
+                        aggregation how = aggregation::sum) {
+    auto const row = near_copy(x, r), col = near_copy(x, c);
+    return error_of([&] { a.take({row.data(), col.data(), r.size(), targets, sources}, how); });
+  };
+  EXPECT_EQ(told({0, 5}, {0, 1}), "edge 1 from 5 to 1: there are 5 sources and 3 targets");
+  EXPECT_EQ(told({0, 4, -1}, {0, 1, 2}), "edge 2 from -1 to 2: there are 5 sources and 3 targets");
+  EXPECT_EQ(told({0, 4}, {0, 3}), "edge 1 from 4 to 3: there are 5 sources and 3 targets");
+  EXPECT_EQ(told({0, 4, 1}, {0, 2, 1}), "edge 2 to 1 stands behind one to 2; sort edges by their targets");
+  EXPECT_THAT(told({0}, {0}, 6, 5), ::testing::HasSubstr("6 targets and 5 sources"));
+  EXPECT_THAT(told({0}, {0}, 3, 5, aggregation::gcn), ::testing::HasSubstr("give those of the sources in the whole graph"));
+  float one = 0;
+  EXPECT_THAT(error_of([&] { a.forward(&one, &one, 1); }), ::testing::HasSubstr("take() some first"));
+}
+
+}  // namespace
+}  // namespace garner::testing
