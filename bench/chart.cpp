@@ -107,6 +107,11 @@ std::string short_number(double value) {
   return text;
 }
 
+std::string count_text(double n) {
+  if (n < 9999.5) return fmt::format("{:.0f}", n);
+  return n < 999.5e3 ? short_number(n / 1e3) + " k" : n < 999.5e6 ? short_number(n / 1e6) + " M" : short_number(n / 1e9) + " G";
+}
+
 std::string draw(bar_chart const& c) {
   double top = c.least_top;
   bool any = false;
@@ -236,7 +241,8 @@ std::string draw(line_chart const& c) {
     s.text(x0 - 6, at_y(t) + 4,
            c.percent ? fmt::format("{:.0f} %", 100 * t)
            : t < 1e4 ? fmt::format("{:.4g}", t)
-                     : short_number(t),
+           : t < 1e5 ? short_number(t)
+                     : count_text(t),  // 100 k
            "dim", "end");
   }
   double written = -1e300;

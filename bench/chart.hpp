@@ -16,6 +16,7 @@ std::string shortened(std::string_view text, double units);  // UTF-8, letters o
 
 // A number with three significant digits, and none where there are none: 0.0123, 1.23, 12.3, 123, 12,345.
 std::string short_number(double value);
+std::string count_text(double n);  // 1,234 or 12.3 k, M, G
 
 struct bar {
   std::string name;

@@ -130,12 +130,6 @@ struct by_graph {
   std::string between(std::size_t i) const { return i == 0 ? "" : i + 1 == all.size() ? " and " : ", "; }
 };
 
-// 1,234 or 12.3 k, M, G.
-std::string count_text(double n) {
-  if (n < 9999.5) return fmt::format("{:.0f}", n);
-  return n < 999.5e3 ? short_number(n / 1e3) + " k" : n < 999.5e6 ? short_number(n / 1e6) + " M" : short_number(n / 1e9) + " G";
-}
-
 double geometric_mean(std::vector<double> const& values) {
   double sum = 0;
   for (double const v : values) sum += std::log(v);

@@ -20,8 +20,10 @@ std::string masked(std::string text) {
       {std::regex(R"~((layer  ?\d+|all     ): +\d+\.\d ms)~"), "$1: # ms"},
       {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(("loss": \d+\.\d{3})\d*)~"), "$1"},
-      {std::regex(R"~("((evaluation|model|sample|fetch|gather|caller_waited|loader_waited|rows|targets)_ms|gbs)": [-+.e\d]+)~"),
-       "\"$1\": #"},
+      {std::regex(R"~("((evaluation|sample|fetch|gather|model|rows|targets|caller_waited|loader_waited)_ms)": [-+.e\d]+)~"), "\"$1\": #"},
+      {std::regex(R"~(("gbs": )[-+.e\d]+)~"), "$1#"},
+      {std::regex(R"~((layer +\d+|all  +): +\d+\.\d ms)~"), "$1: # ms"},  // of an inference
+      {std::regex(R"~(\(\d+\.\d before the layers\), \d+\.\d GB/s)~"), "(# before the layers), # GB/s"},
       {std::regex(R"~(; \d+\.\d\d s\n)~"), "; # s\n"},
       {std::regex(R"~(time \d+\.\d+ ms, \d+\.\d+ GTEPS)~"), "time # ms, # GTEPS"},
       {std::regex(R"~( +\d+\.\d{3} +\d+\.\d{4} )~"), " # # "},
