@@ -175,6 +175,7 @@ constexpr option_row table[] = {
     {"--evaluate-every", "N", basic, "epochs until the exact evaluation; 0: at the end alone"},
     {"--patience", "N", basic, "stop after so many evaluations without a better validation; 0: never"},
     {"--checkpoint", "FILE", basic, "file to keep the training in, after each epoch and when it is interrupted"},
+    {"--target", "TYPE", basic, "of a manifest: the type that is told apart (default: the one with labels and training vertices)"},
     {"--devices", "LIST", basic, "GPUs that train together, a share of every mini-batch each, as 0,1; --batch is of each of them"},
     {"--ranks", "N", basic, "so many threads train together at one place, as GPUs would"},
     {"--group", "NAME", basic,

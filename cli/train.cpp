@@ -1,10 +1,12 @@
 // garner train: seeds in, a trained model out. garner predict: what such a model says of every vertex.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "common.hpp"
 #include "core/fail.hpp"
@@ -34,7 +36,7 @@ struct train_arguments : cli::load_arguments {
   std::optional<double> input_dropout, decay;
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;
-  std::string group;
+  std::string group, target;
 
   // Which of how many ranks this process is, with --group.
   static std::uint32_t of_environment(char const* name) {
@@ -71,12 +73,7 @@ json of_part(evaluation::part const& p) {
 }
 double told(evaluation::part const& p) { return p.auc.value_or(p.accuracy); }
 
-void train_file(train_arguments& a) {
-  if (a.full) a.fanout = "1";  // nothing is drawn
-  a.width.reset();
-  if (a.features.empty()) fail(errc::usage, "which rows? Name a table with --features FILE.npy");
-  a.check();
-  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
+std::pair<model_options, training_options> options_of(train_arguments const& a) {
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
@@ -93,15 +90,12 @@ void train_file(train_arguments& a) {
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
   t.load = a.loader();
-  if (a.patience && !a.evaluate_every)
-    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
-  cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  std::vector<place> const places = a.places();
-  place const where = places[0];
-  bool const on_device = where.kind == place_kind::device;
-  for (place const p : places) a.budgets.apply(p);
-  auto const named = [](place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); };
-  a.place = named(where);
+  if (a.patience && !a.evaluate_every) fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  return {m, t};
+}
+std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
+// Of how many ranks this process has those at `places`, or with --group one.
+std::uint32_t join_ranks(train_arguments const& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
   if (!a.group.empty()) {
     t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
@@ -109,104 +103,65 @@ void train_file(train_arguments& a) {
   } else if (places.size() > 1) {
     t.ranks = ranks_of_threads(all_ranks, 3600);
   }
-
-  graph_source from(a.file);
-  std::uint64_t const n = from.info().vertices;
-  cli::table_size const rows = cli::size_of(a.features);
-  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
-  known_vertices known;
-  known.labels = read_labels(a.labels);
-  std::vector<std::uint8_t> const split = read_split(a.split);
-  known.split = split;
-  m.labels = known.labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
-  m.classes = known.labels.width;
+  return all_ranks;
+}
+void resume(train_arguments const& a, training& run) {
+  if (a.resume.empty()) return;
+  try {
+    run.resume(a.resume);
+  } catch (error const& e) {
+    fail(e.code(), "--resume {}: {}", a.resume, e.what());
+  }
+}
+// A rank that says nothing.
+void follow(train_arguments const& a, training& run) {
+  resume(a, run);
+  try {
+    while (run.epochs() < a.epochs && !run.over()) {
+      run.next();
+      if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+    }
+  } catch (error const& e) {
+    if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
+    throw;
+  }
+}
+void set_classes(train_arguments const& a, row_array const& labels, std::string const& file, model_options& m) {
+  m.labels = labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
+  m.classes = labels.width;
   if (m.labels == label_kind::one_class) {
     std::int64_t highest = 0;
-    for (std::uint64_t v = 0; v < known.labels.rows; ++v)
-      highest = std::max(highest, static_cast<std::int64_t const*>(known.labels.data)[v]);
+    for (std::uint64_t v = 0; v < labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(labels.data)[v]);
     m.classes = a.classes.value_or(static_cast<std::uint32_t>(highest + 1));
   } else if (a.classes && *a.classes != m.classes) {
-    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *a.classes, a.labels, m.classes);
+    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *a.classes, file, m.classes);
   }
+}
 
-  std::optional<tier> edges;
-  bool const in_lists = a.lists() == list_side::in;
-  if (in_lists) from.want_in_lists();
-  std::uint64_t const needs =
-      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
-  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes);
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
-  m.inputs = table.width;
-  std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
-  tiered_options tiers;
-  tiers.where = where;
-  if (where.kind != place_kind::host) tiers.device_budget = kept;
-  tiered_tensor features(table, tiers);
-
-  if (a.scaling == "automatic") m.scaling = scaling_of(features);
-  gnn_model model(where, m);
-  auto const resume = [&](training& run) {
-    if (a.resume.empty()) return;
-    try {
-      run.resume(a.resume);
-    } catch (error const& e) {
-      fail(e.code(), "--resume {}: {}", a.resume, e.what());
-    }
-  };
-  // A rank that says nothing.
-  auto const follow = [&](training& run) {
-    resume(run);
-    try {
-      while (run.epochs() < a.epochs && !run.over()) {
-        run.next();
-        if (!a.checkpoint.empty()) run.keep(a.checkpoint);
-      }
-    } catch (error const& e) {
-      if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
-      throw;
-    }
-  };
-  // Lists in host memory are read by all devices, others lie on each.
-  std::vector<graph_handle> lists;
-  std::vector<tiered_tensor> tables;
-  for (std::size_t k = 1; k < places.size(); ++k) {
-    tables.push_back(features.beside(places[k]));
-    if (*edges == tier::host || !on_device) continue;
-    train_arguments other = a;
-    other.place = named(places[k]);
-    graph_source again(a.file);
-    if (in_lists) again.want_in_lists();
-    std::optional<tier> there = edges;
-    lists.push_back(other.load_lists(again, there, needs, 0));
-    if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
-  }
-  std::vector<std::jthread> others;  // rank 0 tells what went wrong there
-  for (std::uint32_t k = 1; k < places.size(); ++k)
-    others.emplace_back([&, k] {
-      try {
-        training_options mine = t;
-        mine.rank = k;
-        gnn_model copy(places[k], m);
-        training run(copy, lists.empty() ? g : lists[k - 1], tables[k - 1], known, mine);
-        follow(run);
-      } catch (std::exception const& e) {
-        leave_ranks(*t.ranks, k, e.what());
-      }
-    });
-  training run(model, g, features, known, t);
-  if (t.rank > 0) return follow(run);
-  resume(run);
-  std::uint64_t parts[4] = {};
-  for (std::uint64_t v = 0; v < n; ++v) ++parts[split[v]];
+// What is told of a training besides its steps.
+struct subject {
+  json head;
+  std::vector<std::string> lines;
+  std::array<std::uint64_t, 4> parts{};  // vertices of a split_part
+  std::optional<double> row_gb;          // unset: of several widths
+  std::string predict;
+};
+std::string ranks_line(train_arguments const& a, std::vector<place> const& places, std::uint32_t all_ranks) {
+  if (all_ranks == 1) return "";
+  std::vector<std::string> at;
+  for (place const p : places) at.push_back(to_string(p));
+  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
+                     grouped(a.batch));
+}
+// Rank 0, or the only one: to the end.
+void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
+  place const where = model.where();
+  model_options const& m = model.options();
+  auto const& parts = what.parts;
   bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
   char const* const measure = of_auc ? "ROC AUC" : "accuracy";
-  json out{{"file", a.file},
-           {"vertices", n},
-           {"edges", from.info().edges},
-           {"place", to_string(where)},
-           {"ranks", all_ranks},
-           {"tier", to_string(*edges)},
-           {"rows", features.about()},
+  json out = what.head;
+  out.update(json{
            {"model", a.model},
            {"layers", m.layers},
            {"hidden", m.hidden},
@@ -224,17 +179,9 @@ void train_file(train_arguments& a) {
            {"training_vertices", parts[1]},
            {"validation_vertices", parts[2]},
            {"test_vertices", parts[3]},
-           {"epochs", json::array()}};
+           {"epochs", json::array()}});
   if (!a.json) {
-    cli::say("graph   {}: {}\n", a.file, cli::describe(from.info()));
-    cli::say("place   {}; lists in tier {}\n", to_string(where), to_string(*edges));
-    if (all_ranks > 1) {
-      std::vector<std::string> at;
-      for (place const p : places) at.push_back(to_string(p));
-      cli::say("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
-               grouped(a.batch));
-    }
-    cli::say("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about());
+    for (std::string const& line : what.lines) cli::say("{}", line);
     cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
              grouped(model.parameters()));
     cli::say(
@@ -249,7 +196,6 @@ void train_file(train_arguments& a) {
   auto const keep = [&] {
     if (!a.checkpoint.empty()) run.keep(a.checkpoint);
   };
-  double const row_gb = static_cast<double>(features.row_bytes()) / 1e9;
   try {
     while (run.epochs() < a.epochs && !run.over()) {
       epoch_report const e = run.next();
@@ -272,7 +218,7 @@ void train_file(train_arguments& a) {
       row["best"] = e.best;
       if (!a.json) {
         auto const share = [&](evaluation::part const* p) { return p && p->vertices ? fmt::format("{:.2f} %", 100 * told(*p)) : "-"; };
-        auto const gb = [&](char const* key) { return fmt::format("{:.2f}", row[key].get<double>() * row_gb); };
+        auto const gb = [&](char const* key) { return what.row_gb ? fmt::format("{:.2f}", row[key].get<double>() * *what.row_gb) : "-"; };
         evaluation const* const x = e.exact ? &*e.exact : nullptr;
         cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}\n", e.epoch,
                  grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
@@ -313,8 +259,224 @@ void train_file(train_arguments& a) {
            run.over() ? fmt::format("no better validation in {} evaluations; ", a.patience) : "",
            best ? fmt::format("epoch {}, the best", *best) : "at the end", measure, 100 * told(last.train), 100 * told(last.validation),
            100 * told(last.test));
-  if (!a.out.empty())
-    cli::say("{}: the model; garner predict {} --features {} --model {} -o scores.npy\n", a.out, a.file, a.features, a.out);
+  if (!a.out.empty()) cli::say("{}: the model; garner predict {} --model {} -o scores.npy\n", a.out, what.predict, a.out);
+}
+
+// --- several types ---
+struct opened_types {
+  hetero_graph g;
+  std::vector<row_array> rows;
+  std::vector<tiered_tensor> tables;
+  std::vector<tiered_tensor*> features() {
+    std::vector<tiered_tensor*> all;
+    for (tiered_tensor& t : tables) all.push_back(&t);
+    return all;
+  }
+};
+open_options types_options(place where, std::string const& tier) {
+  open_options o;
+  o.where = where;
+  if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
+  o.in_lists = false, o.weights = false;
+  return o;
+}
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget) {
+  opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
+  for (vertex_type const& t : all.g.types()) {
+    if (!t.features)
+      fail(errc::input, "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)", file,
+           t.name);
+    row_array const rows = where.kind == place_kind::device ? read_rows(*t.features) : map_rows(*t.features);
+    tiered_options o;
+    o.where = where;
+    if (where.kind != place_kind::host) o.device_budget = budget;
+    all.tables.emplace_back(rows, o);
+    all.rows.push_back(rows);
+  }
+  return all;
+}
+// The type with labels and a split, or the one that was said.
+std::size_t target_of(hetero_graph const& g, std::string const& said) {
+  if (!said.empty()) {
+    std::size_t const k = g.type(said);
+    if (!g.types()[k].labels || !g.types()[k].train)
+      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(), g.types()[k].labels ? "training vertices (train)" : "labels");
+    return k;
+  }
+  std::vector<std::string> names;
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < g.types().size(); ++k)
+    if (g.types()[k].labels && g.types()[k].train) names.push_back(g.types()[k].name), found = k;
+  if (names.empty()) fail(errc::input, "{}: no type has labels and training vertices (labels, train); name some in it", g.name());
+  if (names.size() > 1) fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
+  return found;
+}
+
+void train_types(train_arguments& a) {
+  for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
+    if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
+  if (a.full) fail(errc::usage, "--full: {} may have several types, which are trained by mini-batches; say --fanout", a.file);
+  if (a.side != "in") fail(errc::usage, "--side {}: each relation of a manifest has its side; leave it out", a.side);
+  a.features = "of the manifest";  // for check()
+  a.check();
+  auto [m, t] = options_of(a);
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
+  std::vector<place> const places = a.places();
+  place const where = places[0];
+  for (place const p : places) a.budgets.apply(p);
+  std::uint32_t const all_ranks = join_ranks(a, places, t);
+  std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
+  if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
+  opened_types on = open_types(a.file, where, a.tier, budget);
+  std::size_t const target = target_of(on.g, a.target);
+  vertex_type const& type = on.g.types()[target];
+  known_vertices known;
+  known.labels = read_labels(*type.labels);
+  std::vector<std::uint8_t> split(type.count);
+  std::uint8_t part = 0;
+  for (auto const& file : {type.train, type.valid, type.test}) {
+    ++part;
+    if (!file) continue;
+    row_array const vertices = read_labels(*file);  // held against the manifest when it was opened
+    for (std::uint64_t k = 0; k < vertices.rows; ++k) split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
+  }
+  known.split = split;
+  set_classes(a, known.labels, type.labels->string(), m);
+  if (a.scaling == "automatic") m.scaling = scaling_of(on.tables[target]);
+  model_types const types = types_of(on.g, target, on.features());
+  gnn_model model(where, m, types);
+  std::vector<opened_types> rooms;
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    rooms.push_back({hetero_graph::open(a.file, types_options(places[k], a.tier)), on.rows, {}});
+    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.beside(places[k]));
+  }
+  std::vector<std::jthread> others;
+  for (std::uint32_t k = 1; k < places.size(); ++k)
+    others.emplace_back([&, k, m = m, t = t] {
+      try {
+        training_options mine = t;
+        mine.rank = k;
+        gnn_model copy(places[k], m, types);
+        training run(copy, rooms[k - 1].g, rooms[k - 1].features(), known, mine);
+        follow(a, run);
+      } catch (std::exception const& e) {
+        leave_ranks(*t.ranks, k, e.what());
+      }
+    });
+  training run(model, on.g, on.features(), known, t);
+  if (t.rank > 0) return follow(a, run);
+  resume(a, run);
+  std::uint64_t arcs = 0;
+  for (edge_type const& e : on.g.edges()) arcs += e.arcs;
+  subject what;
+  what.head = {{"file", a.file}, {"target", type.name}, {"vertices", type.count}, {"edges", arcs}, {"place", to_string(where)}, {"ranks", all_ranks}};
+  what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(), types.relations.size(),
+                            grouped(arcs), type.name),
+                fmt::format("place   {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
+  bool same = true;
+  for (std::size_t k = 0; k < on.tables.size(); ++k) {
+    tiered_tensor const& table = on.tables[k];
+    same &= table.row_bytes() == on.tables[0].row_bytes();
+    what.head["rows"][types.names[k]] = table.about();
+    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(), to_string(table.kind()),
+                                     table.about()));
+  }
+  for (std::uint8_t const p : split) ++what.parts[p];
+  if (same) what.row_gb = static_cast<double>(on.tables[0].row_bytes()) / 1e9;
+  what.predict = a.file;
+  learn(a, t, model, run, what);
+}
+
+void train_file(train_arguments& a) {
+  a.width.reset();
+  if (a.file.ends_with(".json")) return train_types(a);
+  for (auto const& [name, said, what] : {std::tuple("--features", a.features, "rows"), std::tuple("--labels", a.labels, "labels"),
+                                         std::tuple("--split", a.split, "parts of the split")})
+    if (said.empty()) fail(errc::usage, "{} is required: which {}? Name an .npy file (a manifest names its own)", name, what);
+  if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
+  if (a.full) a.fanout = "1";  // nothing is drawn
+  a.check();
+  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  auto [m, t] = options_of(a);
+  cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
+  std::vector<place> const places = a.places();
+  place const where = places[0];
+  bool const on_device = where.kind == place_kind::device;
+  for (place const p : places) a.budgets.apply(p);
+  a.place = named(where);
+  std::uint32_t const all_ranks = join_ranks(a, places, t);
+
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices;
+  cli::table_size const rows = cli::size_of(a.features);
+  if (rows.rows < n) fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, n);
+  known_vertices known;
+  known.labels = read_labels(a.labels);
+  std::vector<std::uint8_t> const split = read_split(a.split);
+  known.split = split;
+  set_classes(a, known.labels, a.labels, m);
+
+  std::optional<tier> edges;
+  bool const in_lists = a.lists() == list_side::in;
+  if (in_lists) from.want_in_lists();
+  std::uint64_t const needs =
+      cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
+  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes);
+  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  m.inputs = table.width;
+  std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
+  tiered_options tiers;
+  tiers.where = where;
+  if (where.kind != place_kind::host) tiers.device_budget = kept;
+  tiered_tensor features(table, tiers);
+
+  if (a.scaling == "automatic") m.scaling = scaling_of(features);
+  gnn_model model(where, m);
+  // Lists in host memory are read by all devices, others lie on each.
+  std::vector<graph_handle> lists;
+  std::vector<tiered_tensor> tables;
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    tables.push_back(features.beside(places[k]));
+    if (*edges == tier::host || !on_device) continue;
+    train_arguments other = a;
+    other.place = named(places[k]);
+    graph_source again(a.file);
+    if (in_lists) again.want_in_lists();
+    std::optional<tier> there = edges;
+    lists.push_back(other.load_lists(again, there, needs, 0));
+    if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
+  }
+  std::vector<std::jthread> others;  // rank 0 tells what went wrong there
+  for (std::uint32_t k = 1; k < places.size(); ++k)
+    others.emplace_back([&, k] {
+      try {
+        training_options mine = t;
+        mine.rank = k;
+        gnn_model copy(places[k], m);
+        training run(copy, lists.empty() ? g : lists[k - 1], tables[k - 1], known, mine);
+        follow(a, run);
+      } catch (std::exception const& e) {
+        leave_ranks(*t.ranks, k, e.what());
+      }
+    });
+  training run(model, g, features, known, t);
+  if (t.rank > 0) return follow(a, run);
+  resume(a, run);
+  subject what;
+  what.head = {{"file", a.file},
+               {"vertices", n},
+               {"edges", from.info().edges},
+               {"place", to_string(where)},
+               {"ranks", all_ranks},
+               {"tier", to_string(*edges)},
+               {"rows", features.about()}};
+  what.lines = {fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
+                fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+                fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+  for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
+  what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
+  what.predict = fmt::format("{} --features {}", a.file, a.features);
+  learn(a, t, model, run, what);
 }
 
 struct predict_arguments : cli::sample_arguments {
@@ -322,36 +484,8 @@ struct predict_arguments : cli::sample_arguments {
   bool weighted = false, classes = false;
 };
 
-// GB/s over all the layers.
-double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
-
-void predict_file(predict_arguments& a) {
-  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
-  list_side const side = a.side == "in" ? list_side::in : list_side::out;
-  cli::check_outputs(a.file, {{"--out", a.out}});
-  place const where = a.where();
-  a.budgets.apply(where);
-  gnn_model model = gnn_model::read(a.model, where);
-  graph_source from(a.file);
-  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
-  if (a.weighted && from.info().weights == weight_kind::none)
-    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
-  if (side == list_side::in) from.want_in_lists();
-  std::optional<tier> edges;
-  // What the device has room for goes to rows; it reads lists and table once.
-  bool const on_device = where.kind == place_kind::device;
-  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
-  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
-  tiered_options tiers;
-  tiers.where = where;
-  if (on_device) tiers.device_budget = 0;
-  tiered_tensor features(table, tiers);
-  std::vector<float> scores(n * classes);
-  inference_options o;
-  o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
-  inference_report const r = infer(model, g, features, scores, o);
+void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores) {
+  std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
   bool const one = model.options().labels == label_kind::one_class;
   std::vector<std::int64_t> found(one ? n : 0);
   std::vector<std::uint64_t> count(one ? classes : 0);
@@ -412,6 +546,50 @@ void predict_file(predict_arguments& a) {
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
 }
 
+void predict_types(predict_arguments& a) {
+  if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
+  if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
+  cli::check_outputs(a.file, {{"--out", a.out}});
+  place const where = a.where();
+  a.budgets.apply(where);
+  gnn_model model = gnn_model::read(a.model, where);
+  opened_types on = open_types(a.file, where, a.tier, std::nullopt);
+  if (model.types().names.empty())
+    fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
+  std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
+  inference_options o;
+  o.math = parse_dense_math(a.math);
+  infer(model, on.g, on.features(), scores, o);
+  write_scores(a, model, scores);
+}
+
+void predict_file(predict_arguments& a) {
+  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
+  if (a.file.ends_with(".json")) return predict_types(a);
+  if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
+  list_side const side = a.side == "in" ? list_side::in : list_side::out;
+  cli::check_outputs(a.file, {{"--out", a.out}});
+  place const where = a.where();
+  a.budgets.apply(where);
+  gnn_model model = gnn_model::read(a.model, where);
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
+  if (a.weighted && from.info().weights == weight_kind::none)
+    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
+  if (side == list_side::in) from.want_in_lists();
+  std::optional<tier> edges;
+  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
+  row_array const table = where.kind == place_kind::device ? read_rows(a.features) : map_rows(a.features);
+  tiered_options tiers;
+  tiers.where = where;
+  tiered_tensor features(table, tiers);
+  std::vector<float> scores(n * classes);
+  inference_options o;
+  o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
+  infer(model, g, features, scores, o);
+  write_scores(a, model, scores);
+}
+
 }  // namespace
 
 void add_train(cli::program& p) {
@@ -419,10 +597,10 @@ void add_train(cli::program& p) {
   a->fanout = "15,10", a->epochs = 10;
   cli::verb& v = p.add("train", "a model trained by mini-batches or on the whole graph, and evaluated exactly");
   a->add_file(v);
-  v.add("--features", a->features).required();
-  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class")
-      .required();
-  v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none").required();
+  v.add("--features", a->features);
+  v.add("--labels", a->labels, "labels (.npy, by ascending id): a class a vertex, below 0: none; or a row of 0 and 1, one a class");
+  v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none");
+  v.add("--target", a->target);
   v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
   v.add("--full", a->full).not_with("--fanout");
   v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
@@ -462,7 +640,7 @@ void add_predict(cli::program& p) {
   auto const a = std::make_shared<predict_arguments>();
   cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
   a->add_file(v);
-  v.add("--features", a->features).required();
+  v.add("--features", a->features);
   v.add("--model", a->model, "model file that garner train wrote").required();
   v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
   v.add("--classes-only", a->classes);

@@ -14,6 +14,7 @@
 #include "garner/blocks.hpp"
 #include "garner/features.hpp"
 #include "garner/handle.hpp"
+#include "garner/hetero.hpp"
 #include "garner/load.hpp"
 #include "garner/place.hpp"
 
@@ -62,10 +63,27 @@ struct model_options {
   std::uint64_t seed = 1;  // of the parameters' first values
 };
 
+// What a model over several types of vertices and edges is made for (hetero.hpp): GraphSAGE with a matrix a relation.
+struct model_types {
+  struct relation {
+    std::uint32_t from = 0, to = 0;
+    std::string name;
+    bool operator==(relation const&) const = default;
+  };
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> inputs;  // elements a row, of each type
+  std::vector<relation> relations;    // named FROM__RELATION__TO
+  std::uint32_t target = 0;           // the type that is told apart
+  bool operator==(model_types const&) const = default;
+};
+// A table a type, in their order. errc::input names a type without one.
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features);
+
 // Rows of vertices in, scores of classes out. Its parameters lie near its place.
 class gnn_model {
  public:
   gnn_model(place where, model_options const& options);
+  gnn_model(place where, model_options const& options, model_types const& types);  // options' inputs are those of the target
   // A model file, which is safetensors with the names that PyG's models have (convs.0.lin_l.weight ...), its options in the metadata.
   static gnn_model read(std::filesystem::path const& file, place where);
   void write(std::filesystem::path const& file) const;
@@ -74,6 +92,7 @@ class gnn_model {
   gnn_model& operator=(gnn_model&&) noexcept;
 
   model_options const& options() const;
+  model_types types() const;  // of one type: no names
   place where() const;
   struct tensor {
     std::string name;
@@ -163,6 +182,10 @@ class training {
   // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
   // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
+  // Of several types: a table each, labels and split of the model's target. By mini-batches alone; `fanouts` are of every relation, side and
+  // weights are not looked at. All must outlive it.
+  training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
+           training_options const& options);
   ~training();
   training(training&&) noexcept;
 
@@ -213,6 +236,9 @@ struct inference_report {
 };
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options = {});
+// Of the target's vertices, of a graph of several types: all of it in one piece, near.
+void infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
+           inference_options const& options = {});
 // The same without doing it. errc::memory where too little is allowed.
 inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 

@@ -9,14 +9,14 @@
 
 namespace garner {
 
-labelled_parts::labelled_parts(known_vertices const& known, graph_handle const& g, model_options const& o)
-    : vertices_(g.info().vertices), width_(o.labels == label_kind::one_class ? 1 : o.classes) {
+labelled_parts::labelled_parts(known_vertices const& known, std::string const& graph, std::uint64_t vertices, model_options const& o)
+    : vertices_(vertices), width_(o.labels == label_kind::one_class ? 1 : o.classes) {
   row_array const& labels = known.labels;
   if (labels.rows < vertices_)
-    fail(errc::input, "{} labels, and {} has {} vertices; give each vertex one, -1 where none is known", labels.rows, g.name(), vertices_);
+    fail(errc::input, "{} labels, and {} has {} vertices; give each vertex one, -1 where none is known", labels.rows, graph, vertices_);
   if (known.split.size() < vertices_)
     fail(errc::input, "a split of {}, and {} has {} vertices; give each vertex a part: 1 train, 2 validation, 3 test, 0 none",
-         known.split.size(), g.name(), vertices_);
+         known.split.size(), graph, vertices_);
   bool const one = o.labels == label_kind::one_class;
   if (one && (labels.kind != element::i64 || labels.width != 1))
     fail(errc::usage, "labels of {} x {}: a class each is one i64 a vertex", labels.width, to_string(labels.kind));

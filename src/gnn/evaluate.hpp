@@ -20,7 +20,7 @@ class labelled_parts {
  public:
   // errc::input where there are fewer labels or parts than vertices, a label that is not below the number of classes, an answer that is
   // neither 0 nor 1, or a part that is none.
-  labelled_parts(known_vertices const& known, graph_handle const& g, model_options const& o);
+  labelled_parts(known_vertices const& known, std::string const& graph, std::uint64_t vertices, model_options const& o);
   struct part {
     std::vector<std::int64_t> positions, classes;
     std::vector<float> answers;

@@ -68,6 +68,7 @@ namespace {
 void check_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features) {
   model_options const& o = model.options();
   std::uint64_t const n = g.info().vertices;
+  if (!model.types().names.empty()) fail(errc::usage, "{}: one type, and the model is of several; give it the manifest", g.name());
   if (features.rows() < n)
     fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
   if (features.width() != o.inputs)

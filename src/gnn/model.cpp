@@ -44,13 +44,17 @@ aggregation aggregation_of(model_kind kind) {
   return kind == model_kind::gcn ? aggregation::gcn : kind == model_kind::sage ? aggregation::mean : aggregation::sum;
 }
 
-network_shape shape_of(model_options const& o) {
+network_shape shape_of(model_options const& o, model_types const& t) {
   network_shape s;
   s.kind = o.kind;
   s.inputs = {o.inputs};
   s.relations = {{0, 0, "to"}};
   s.hidden = o.hidden, s.classes = o.classes, s.layers = o.layers;
   s.layer_norm = o.layer_norm, s.residual = o.residual;
+  if (t.names.empty()) return s;
+  s.types = t.names, s.inputs = t.inputs, s.target = t.target;
+  s.relations.clear();
+  for (auto const& r : t.relations) s.relations.push_back({r.from, r.to, r.name});
   return s;
 }
 
@@ -73,9 +77,53 @@ model_options const& checked(model_options const& o) {
 }
 }  // namespace
 
-gnn_model::parts::parts(place where, model_options const& o) : x(where), options(checked(o)), net(x, shape_of(o), o.seed) {}
+namespace {
+// Of several types the inputs are those of the target.
+model_options options_for(model_options o, model_types const& t) {
+  if (t.names.empty()) return o;
+  if (t.inputs.size() != t.names.size() || t.target >= t.names.size())
+    fail(errc::usage, "a model of {} types with {} widths of rows and the target {}; give each type a width", t.names.size(), t.inputs.size(), t.target);
+  for (auto const& r : t.relations)
+    if (r.from >= t.names.size() || r.to >= t.names.size()) fail(errc::usage, "relation '{}' between types that are not there", r.name);
+  for (std::uint64_t const width : t.inputs)
+    if (width < 1 || width > 1u << 24) fail(errc::usage, "a type with rows of {} elements: say 1 to {}", width, 1u << 24);
+  o.inputs = t.inputs[t.target];
+  return o;
+}
+}  // namespace
+
+gnn_model::parts::parts(place where, model_options const& o, model_types const& t)
+    : x(where), options(checked(options_for(o, t))), net(x, shape_of(options, t), o.seed) {}
+
+model_types types_in(network_shape const& s) {
+  model_types t;
+  if (s.types.size() == 1 && s.types[0].empty()) return t;
+  t.names = s.types, t.inputs = s.inputs, t.target = s.target;
+  for (auto const& r : s.relations) t.relations.push_back({r.from, r.to, r.name});
+  return t;
+}
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features) {
+  auto const& types = g.types();
+  if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
+  if (features.size() != types.size()) fail(errc::usage, "{}: {} tables for {} types; give each type one", g.name(), features.size(), types.size());
+  model_types t;
+  t.target = static_cast<std::uint32_t>(target);
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    if (!features[k])
+      fail(errc::input, "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)", g.name(),
+           types[k].name);
+    t.names.push_back(types[k].name), t.inputs.push_back(features[k]->width());
+  }
+  for (edge_type const& e : g.edges())
+    t.relations.push_back({static_cast<std::uint32_t>(g.type(e.from)), static_cast<std::uint32_t>(g.type(e.to)),
+                           fmt::format("{}__{}__{}", e.from, e.relation, e.to)});
+  return t;
+}
 
 gnn_model::gnn_model(place where, model_options const& options) : parts_(std::make_unique<parts>(where, options)) {}
+gnn_model::gnn_model(place where, model_options const& options, model_types const& types)
+    : parts_(std::make_unique<parts>(where, options, types)) {}
+model_types gnn_model::types() const { return types_in(parts_->net.shape()); }
 gnn_model::gnn_model(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
 gnn_model::~gnn_model() = default;
 gnn_model::gnn_model(gnn_model&&) noexcept = default;
@@ -114,13 +162,25 @@ void gnn_model::write(std::filesystem::path const& file) const {
              {"layers", std::to_string(o.layers)},          {"layer_norm", o.layer_norm ? "1" : "0"},
              {"residual", o.residual ? "1" : "0"},          {"labels", o.labels == label_kind::one_class ? "one_class" : "yes_or_no"},
              {"scaling", std::string(to_string(o.scaling))}};
+  if (model_types const types = this->types(); !types.names.empty()) {
+    c.facts["types"] = std::to_string(types.names.size());
+    c.facts["relations"] = std::to_string(types.relations.size());
+    c.facts["target"] = std::to_string(types.target);
+    for (std::size_t k = 0; k < types.names.size(); ++k)
+      c.facts[fmt::format("type {}", k)] = types.names[k], c.facts[fmt::format("type {} inputs", k)] = std::to_string(types.inputs[k]);
+    for (std::size_t k = 0; k < types.relations.size(); ++k) {
+      auto const& r = types.relations[k];
+      c.facts[fmt::format("relation {}", k)] = r.name;
+      c.facts[fmt::format("relation {} from", k)] = std::to_string(r.from), c.facts[fmt::format("relation {} to", k)] = std::to_string(r.to);
+    }
+  }
   for (tensor& t : tensors()) c.arrays.push_back({std::move(t.name), std::move(t.shape), std::move(t.values)});
   c.write(file);
 }
 
 gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
   checkpoint const c = checkpoint::read(path, checkpoint::kind::model);
-  auto const number = [&](char const* key) {
+  auto const number = [&](std::string const& key) {
     std::string const& from = c.fact(key);
     std::uint64_t value = 0;
     auto const [end, wrong] = std::from_chars(from.data(), from.data() + from.size(), value);
@@ -135,7 +195,18 @@ gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
   o.layer_norm = number("layer_norm") != 0, o.residual = number("residual") != 0;
   o.labels = c.fact("labels") == "one_class" ? label_kind::one_class : label_kind::yes_or_no;
   o.scaling = parse_row_scaling(c.fact("scaling"));
-  gnn_model m(where, o);
+  model_types types;
+  if (c.facts.contains("types")) {
+    std::uint64_t const n = number("types"), relations = number("relations");
+    if (n < 1 || n > 1u << 16 || relations > 1u << 16) fail(errc::input, "{}: {} types and {} relations; the file is damaged", c.file, n, relations);
+    types.target = static_cast<std::uint32_t>(number("target"));
+    for (std::uint64_t k = 0; k < n; ++k)
+      types.names.push_back(c.fact(fmt::format("type {}", k))), types.inputs.push_back(number(fmt::format("type {} inputs", k)));
+    for (std::uint64_t k = 0; k < relations; ++k)
+      types.relations.push_back({static_cast<std::uint32_t>(number(fmt::format("relation {} from", k))),
+                                 static_cast<std::uint32_t>(number(fmt::format("relation {} to", k))), c.fact(fmt::format("relation {}", k))});
+  }
+  gnn_model m(where, o, types);
   network<float>& net = m.parts_->net;
   std::vector<float> all(net.count(), 0);
   for (parameter const& p : net.parameters()) {

@@ -10,10 +10,11 @@ struct gnn_model::parts {
   executor x;
   model_options options;
   network<float> net;
-  parts(place where, model_options const& o);
+  parts(place where, model_options const& o, model_types const& t = {});
 };
 
-network_shape shape_of(model_options const& o);
+model_types types_in(network_shape const& s);  // no names: of one type
+network_shape shape_of(model_options const& o, model_types const& t = {});
 aggregation aggregation_of(model_kind kind);
 std::string to_text(model_options const& o);  // one line, as checkpoints and messages compare it
 

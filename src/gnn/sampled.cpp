@@ -29,17 +29,26 @@ sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side sid
   degrees_ = weighted ? bring(of.degrees) : buffer<float>();
 }
 
+sampled_layers::sampled_layers(executor& x, network_shape const& shape)
+    : x_(x), how_(aggregation_of(shape.kind)), edges_(shape.relations.size()) {}
+
 void sampled_layers::take(mini_batch const& from, network<float> const& net, network<float>::pass& p) {
-  blocks::vertices const& vertices = from.drawn().of_type(0);
-  blocks::edges const& edges = from.drawn().of_relation(0);
-  std::size_t const layers = edges.by_hop.size();
-  p.rows.assign(layers + 1, {0});
-  for (std::size_t l = 0; l <= layers; ++l)
-    p.rows[l][0] =
-        std::accumulate(vertices.by_hop.begin(), vertices.by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1), std::uint64_t{0});
-  std::uint64_t const back = edges.count - (net.turns_inputs(p) ? 0 : edges.by_hop.back());
-  edges_[0].take(x_, edges, p.rows[1][0], p.rows[0][0], back, kind_ == weight_kind::none ? nullptr : &weights_, kind_);
-  edges_[0].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), vertices.ids);
+  network_shape const& s = net.shape();
+  std::size_t const layers = s.layers, types = s.inputs.size();
+  p.rows.assign(layers + 1, std::vector<std::uint64_t>(types));
+  for (std::size_t t = 0; t < types; ++t) {
+    auto const& by_hop = from.drawn().of_type(t).by_hop;
+    for (std::size_t l = 0; l <= layers; ++l)
+      p.rows[l][t] = std::accumulate(by_hop.begin(), by_hop.begin() + static_cast<std::ptrdiff_t>(layers - l + 1), std::uint64_t{0});
+  }
+  bool const turns_inputs = net.turns_inputs(p);
+  for (std::size_t r = 0; r < edges_.size(); ++r) {
+    blocks::edges const& edges = from.drawn().of_relation(r);
+    std::uint64_t const back = edges.count - (turns_inputs ? 0 : edges.by_hop.back());
+    edges_[r].take(x_, edges, p.rows[1][s.relations[r].to], p.rows[0][s.relations[r].from], back, kind_ == weight_kind::none ? nullptr : &weights_,
+                   kind_);
+    edges_[r].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), from.drawn().of_type(s.relations[r].from).ids);
+  }
   p.edges = &edges_;
 }
 

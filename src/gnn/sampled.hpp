@@ -11,6 +11,7 @@ namespace garner {
 class sampled_layers {
  public:
   sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind);
+  sampled_layers(executor& x, network_shape const& shape);  // of several types, without weights
   // Sets edges and rows of the pass; they stay until the next call.
   void take(mini_batch const& from, network<float> const& net, network<float>::pass& p);
   std::uint64_t bytes() const { return edges_[0].bytes() + counts_.bytes() + degrees_.bytes(); }

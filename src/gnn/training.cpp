@@ -18,6 +18,7 @@
 #include "gnn/checkpoint.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/infer.hpp"
+#include "gnn/infer_types.hpp"
 #include "gnn/layered.hpp"
 #include "gnn/model.hpp"
 #include "gnn/sampled.hpp"
@@ -86,10 +87,21 @@ std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uin
 }
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept { ranks.leave(rank, why); }
 
+// Vertices, edges and rows, of one type or of several.
+struct training_ground {
+  graph_handle const* one = nullptr;
+  hetero_graph const* several = nullptr;
+  std::vector<tiered_tensor*> tables;  // a type
+  std::uint32_t target = 0;
+
+  std::string const& name() const { return one ? one->name() : several->name(); }
+  std::uint64_t vertices(std::size_t type) const { return one ? one->info().vertices : several->types()[type].count; }
+  std::string of_type(std::size_t type) const { return one ? "" : fmt::format("'{}': ", several->types()[type].name); }
+};
+
 struct training::impl {
   gnn_model::parts& m;
-  graph_handle const& g;
-  tiered_tensor& features;
+  training_ground const ground;
   training_options o;
   executor& x;
   blas products;
@@ -116,14 +128,8 @@ struct training::impl {
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
 
-  impl(gnn_model& model, graph_handle const& graph, tiered_tensor& table, known_vertices const& from, training_options const& options)
-      : m(model.inside()),
-        g(graph),
-        features(table),
-        o(options),
-        x(m.x),
-        products(x, o.math),
-        parts(from, g, m.options),
+  impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
+      : m(model.inside()), ground(std::move(on)), o(options), x(m.x), products(x, o.math), parts(from, ground.name(), ground.vertices(ground.target), m.options),
         ranks(o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr) {
     check();
     seeds = parts.of(split_part::train).positions;
@@ -134,26 +140,46 @@ struct training::impl {
     totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
     clear_totals();
     if (o.fanouts.empty()) {
-      lists.emplace(g, o.side, o.weighted);
+      lists.emplace(*ground.one, o.side, o.weighted);
       whole.emplace(x, *lists, aggregation_of(m.options.kind));
       known = parts.near_of_all(x, split_part::train);
     } else {
       block_options b;
       b.seed = o.seed;
       b.edge_ids = o.weighted;
-      layers.emplace(x, g, o.side, o.weighted, m.options.kind);
-      sampler.emplace(x.where(), g, o.fanouts, b, o.side);
+      make_sampler(b);
       loader_options l = o.load;
+      l.seed_type = ground.target;
       l.batch = o.batch, l.seed = o.seed, l.shuffle = true;
       l.rank = ranks ? o.rank : 0, l.ranks = ranks ? ranks->ranks() : 1;
-      loaded_table rows{&features};
-      if (features.kind() != element::f32) rows.to = element::f32;
-      batches.emplace(*sampler, std::vector{rows}, seeds, l);
+      std::vector<loaded_table> rows;
+      for (std::uint32_t t = 0; t < ground.tables.size(); ++t) {
+        rows.push_back({ground.tables[t], t});
+        if (ground.tables[t]->kind() != element::f32) rows.back().to = element::f32;
+      }
+      batches.emplace(*sampler, std::move(rows), seeds, l);
       known = parts.near_of(x, split_part::train);
     }
     if (!ranks) return;
     ranks->take(o.rank, x, net.count());
     require_same();
+  }
+
+  void make_sampler(block_options const& b) {
+    if (ground.one) {
+      layers.emplace(x, *ground.one, o.side, o.weighted, m.options.kind);
+      sampler.emplace(x.where(), *ground.one, o.fanouts, b, o.side);
+      return;
+    }
+    layers.emplace(x, m.net.shape());
+    std::vector<sampled_type> types;
+    for (vertex_type const& t : ground.several->types()) types.push_back({t.count});
+    std::vector<sampled_relation> relations;
+    for (std::size_t r = 0; r < m.net.shape().relations.size(); ++r) {
+      auto const& of = m.net.shape().relations[r];
+      relations.push_back({&ground.several->lists(r), list_side::out, of.from, of.to, o.fanouts});
+    }
+    sampler.emplace(x.where(), std::move(types), std::move(relations), b);
   }
 
   // What must be the same on all ranks, for them to stay so.
@@ -185,14 +211,8 @@ struct training::impl {
     if (o.ranks && o.rank >= o.ranks->ranks()) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks->ranks());
     if (ranks && o.fanouts.empty())
       fail(errc::usage, "{} ranks, and a step of the whole graph is not shared; say fanouts, or one rank", ranks->ranks());
-    if (features.rows() < g.info().vertices)
-      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(),
-           g.info().vertices);
-    if (features.width() != m.options.inputs)
-      fail(errc::input, "rows of {} elements, and the model takes {}; give it as many", features.width(), m.options.inputs);
-    if (!(features.where() == x.where()))
-      fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
-           to_string(features.where()), to_string(x.where()));
+    if (ground.several) check_types();
+    else check_table(*ground.tables[0]);
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     check_share("dropout", o.dropout);
@@ -200,6 +220,24 @@ struct training::impl {
     check_share("dropout of rows", *o.input_dropout);
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
+  }
+  void check_types() {
+    require_types(m, *ground.several, ground.tables);
+    if (o.fanouts.empty())
+      fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(), ground.tables.size());
+    if (o.weighted) fail(errc::usage, "{}: edges of several types count alike; say nothing of weights", ground.name());
+  }
+  void check_table(tiered_tensor const& features) {
+    if (!types_in(m.net.shape()).names.empty())
+      fail(errc::usage, "{}: one type, and the model is of several; make it without types", ground.name());
+    if (features.rows() < ground.vertices(0))
+      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), ground.name(),
+           ground.vertices(0));
+    if (features.width() != m.options.inputs)
+      fail(errc::input, "rows of {} elements, and the model takes {}; give it as many", features.width(), m.options.inputs);
+    if (!(features.where() == x.where()))
+      fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
+           to_string(features.where()), to_string(x.where()));
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");
@@ -250,10 +288,13 @@ struct training::impl {
     clock.begin(x);
     network<float>::pass p = pass_of_step();
     layers->take(b, m.net, p);
-    mini_batch::rows const& rows = b.of_table(0);
-    row_block<float> const data{static_cast<float*>(rows.data), features.width()};
-    scale_rows(x, data, rows.count, features.width(), m.options.scaling);
-    p.inputs = {{data.data, data.stride}};
+    for (std::size_t t = 0; t < ground.tables.size(); ++t) {
+      mini_batch::rows const& rows = b.of_table(t);
+      std::uint64_t const width = ground.tables[t]->width();
+      row_block<float> const data{static_cast<float*>(rows.data), width};
+      scale_rows(x, data, rows.count, width, m.options.scaling);
+      p.inputs.push_back({data.data, data.stride});
+    }
     pick_labels(x, m.options, b.positions(), b.seeds(), known, drawn);
     step(p, drawn, b.seeds(), b.seeds());
   }
@@ -273,14 +314,19 @@ struct training::impl {
         if (first_bad(x, net.values() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
           fail(errc::input, "parameter {} of layer {} holds what is no finite number; begin with another model file", p.name, p.layer + 1);
     constexpr std::uint64_t some = 1u << 16;
-    buffer<float> rows(x.near(), std::min(some, g.info().vertices) * features.width(), x.device(), "a search for what is no number");
     std::string of_rows;  // ranks may have read different tables
     try {
-      for (std::uint64_t at = 0; at < g.info().vertices; at += some)
-        take_rows(x, features, row_scaling::none, at, std::min(some, g.info().vertices - at), rows.data());
+      for (std::size_t t = 0; t < ground.tables.size(); ++t) {
+        std::uint64_t const n = ground.vertices(t);
+        buffer<float> rows(x.near(), std::min(some, n) * ground.tables[t]->width(), x.device(), "a search for what is no number");
+        of_rows = ground.of_type(t);
+        for (std::uint64_t at = 0; at < n; at += some)
+          take_rows(x, *ground.tables[t], row_scaling::none, at, std::min(some, n - at), rows.data());
+      }
+      of_rows.clear();
     } catch (error const& e) {
-      if (!ranks) throw;
-      of_rows = e.what();
+      of_rows += e.what();
+      if (!ranks) fail(e.code(), "{}", of_rows);
     }
     if (ranks) {
       std::vector<std::string> const all = ranks->tell_all(o.rank, of_rows);
@@ -310,10 +356,10 @@ struct training::impl {
       interrupts_held const whole_step;
       clock.begin(x);
       network<float>::pass p = pass_of_step();
-      std::uint64_t const n = g.info().vertices;
+      std::uint64_t const n = ground.vertices(0);
       p.edges = &whole->edges();
       p.rows.assign(m.options.layers + 1, {n});
-      p.inputs = {whole->rows(m.options.scaling, features)};
+      p.inputs = {whole->rows(m.options.scaling, *ground.tables[0])};
       step(p, known, n, seeds.size());
     } else {
       stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
@@ -413,16 +459,31 @@ struct training::impl {
     }
     for (float const a : part.answers) seeds_and_labels = mix(seeds_and_labels ^ (a != 0 ? 1 : 2));
     return {{"model", to_text(m.options)},
-            {"graph",
-             fmt::format("{} vertices, {} arcs, {} {}{}", g.info().vertices, g.info().edges, g.info().directed ? "directed" : "undirected",
-                         o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "")},
-            {"features", fmt::format("{} rows of {} {}", features.rows(), features.width(), to_string(features.kind()))},
+            {"graph", told_graph()},
+            {"features", told_tables()},
             {"training set", fmt::format("{} vertices ({:016x})", seeds.size(), seeds_and_labels)},
             {"fanouts", o.fanouts.empty() ? "whole graph" : fmt::format("{} of mini-batches of {}", fmt::join(o.fanouts, ","), o.batch)},
             {"seed", std::to_string(o.seed)},
             {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
             {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
             {"ranks", std::to_string(ranks ? ranks->ranks() : 1)}};
+  }
+  std::string told_graph() const {
+    if (ground.one) {
+      graph_info const& g = ground.one->info();
+      return fmt::format("{} vertices, {} arcs, {} {}{}", g.vertices, g.edges, g.directed ? "directed" : "undirected",
+                         o.side == list_side::in ? "in-lists" : "out-lists", o.weighted ? ", weighted" : "");
+    }
+    std::string all;
+    for (vertex_type const& t : ground.several->types()) all += fmt::format("{}{} of '{}'", all.empty() ? "" : ", ", t.count, t.name);
+    for (edge_type const& e : ground.several->edges()) all += fmt::format(", {} arcs {} {} {}", e.arcs, e.from, e.relation, e.to);
+    return all + fmt::format("; target '{}'", ground.several->types()[ground.target].name);
+  }
+  std::string told_tables() const {
+    std::string all;
+    for (tiered_tensor const* t : ground.tables)
+      all += fmt::format("{}{} rows of {} {}", all.empty() ? "" : ", ", t->rows(), t->width(), to_string(t->kind()));
+    return all;
   }
   std::vector<float> here(buffer<float> const& from) const {
     std::vector<float> values(from.size());
@@ -491,10 +552,12 @@ struct training::impl {
     evaluator e(x, m.options, parts);
     auto const take = [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); };
     if (whole) {
-      whole->run(m.net, m.options.scaling, features, products, take);
+      whole->run(m.net, m.options.scaling, *ground.tables[0], products, take);
+    } else if (ground.several) {
+      take(0, ground.vertices(ground.target), types_inference(x, *ground.several).run(m.net, m.options.scaling, ground.tables, products));
     } else {
-      if (!lists) lists.emplace(g, o.side, o.weighted, false);
-      layered_inference(x, *lists, m.options, m.net, features, std::nullopt).run(products, take);
+      if (!lists) lists.emplace(*ground.one, o.side, o.weighted, false);
+      layered_inference(x, *lists, m.options, m.net, *ground.tables[0], std::nullopt).run(products, take);
     }
     evaluation found = e.result();
     found.ms = ms_since(begun);
@@ -517,7 +580,14 @@ auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = fa
 
 training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
                    training_options const& options)
-    : impl_(told_to(options.ranks.get(), options.rank, [&] { return std::make_unique<impl>(model, g, features, known, options); })) {}
+    : impl_(told_to(options.ranks.get(), options.rank, [&] { return std::make_unique<impl>(model, training_ground{&g, nullptr, {&features}}, known, options); })) {}
+training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
+                   training_options const& options)
+    : impl_(told_to(options.ranks.get(), options.rank, [&] {
+        if (g.types().empty()) fail(errc::input, "{}: there are no vertices to train with", g.name());
+        std::uint32_t const target = std::min<std::uint32_t>(model.inside().net.shape().target, static_cast<std::uint32_t>(g.types().size()) - 1);
+        return std::make_unique<impl>(model, training_ground{nullptr, &g, std::move(features), target}, known, options);
+      })) {}
 training::~training() {
   if (impl_ && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
 }

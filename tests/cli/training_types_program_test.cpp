@@ -1,0 +1,106 @@
+// `garner train` and `garner predict` of a manifest: what is learned and told, a model and a checkpoint that come back, what is refused.
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "core/npy_head.hpp"
+#include "core/random.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+template <class T>
+std::string bytes(std::vector<T> const& values) {
+  return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
+}
+
+// Authors write papers; what a paper is of shows in the rows of its authors alone.
+struct library : folder {
+  std::string const train = "garner train g.json --fanout 5,5 --batch 16 --quiet ";
+  library() {
+    std::filesystem::path const p = path() / "in" / "processed";
+    for (char const* name : {"author__writes__paper", "author", "paper"}) std::filesystem::create_directories(p / name);
+    std::vector<std::int64_t> edges, labels, train_on, test_on;
+    std::vector<float> authors, papers;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      std::uint64_t const paper = random_bits(1, 0, i) % 120;
+      edges.push_back(static_cast<std::int64_t>(random_bits(1, 1, i) % 30 * 3 + paper % 3)),
+          edges.push_back(static_cast<std::int64_t>(paper));
+    }
+    for (std::uint64_t v = 0; v < 90; ++v)
+      for (std::uint64_t c = 0; c < 4; ++c) authors.push_back(unit_float(random_bits(2, v, c)) + (c == v % 3 ? 1.0f : 0.0f));
+    for (std::uint64_t v = 0; v < 120; ++v) {
+      for (std::uint64_t c = 0; c < 5; ++c) papers.push_back(unit_float(random_bits(3, v, c)));
+      labels.push_back(static_cast<std::int64_t>(v % 3));
+      (v % 4 == 3 ? test_on : train_on).push_back(static_cast<std::int64_t>(v));
+    }
+    write("in/processed/author__writes__paper/edge_index.npy", npy_head("<i8", 500, 2) + bytes(edges));
+    write("in/processed/author/node_feat.npy", npy_head("<f4", 90, 4) + bytes(authors));
+    write("in/processed/paper/node_feat.npy", npy_head("<f4", 120, 5) + bytes(papers));
+    write("in/processed/paper/node_label.npy", npy_head("<i8", 120) + bytes(labels));
+    write("in/processed/paper/train.npy", npy_head("<i8", train_on.size()) + bytes(train_on));
+    write("in/processed/paper/test.npy", npy_head("<i8", test_on.size()) + bytes(test_on));
+    EXPECT_EQ(shell("garner convert in g.json --undirected").code, 0);
+  }
+};
+
+TEST(training_types_program, learns_and_predicts) {
+  library const at;
+  for (std::string const place : {"host", "simulated"}) {
+    outcome const o = at.shell(at.train + "--epochs 12 -o m --json --place " + place);
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const all = json::parse(o.out);
+    EXPECT_EQ(all["target"], "paper");
+    EXPECT_EQ(all["vertices"], 120);
+    EXPECT_EQ(all["edges"], 1000);
+    EXPECT_EQ(all["rows"].size(), 2u);
+    EXPECT_EQ(all["training_vertices"], 90);
+    EXPECT_EQ(all["test_vertices"], 30);
+    EXPECT_GT(all["test_accuracy"].get<double>(), 0.85);
+    outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --place " + place);
+    ASSERT_EQ(p.code, 0) << p.err;
+    std::string const found = read_text(at / "s.npy");
+    std::string const head = npy_head("<i8", 120);
+    ASSERT_EQ(found.size(), head.size() + 120 * 8);
+    std::uint64_t right = 0;
+    for (std::uint64_t v = 3; v < 120; v += 4) right += static_cast<unsigned char>(found[head.size() + v * 8]) == v % 3 ? 1 : 0;
+    EXPECT_DOUBLE_EQ(static_cast<double>(right) / 30, all["test_accuracy"].get<double>());
+  }
+  ASSERT_EQ(at.shell(at.train + "--epochs 4 -o four").code, 0);
+  ASSERT_EQ(at.shell(at.train + "--epochs 2 --checkpoint c").code, 0);
+  ASSERT_EQ(at.shell(at.train + "--epochs 4 --resume c -o again").code, 0);
+  EXPECT_EQ(read_text(at / "four"), read_text(at / "again"));
+  outcome const two = at.shell(at.train + "--epochs 2 --ranks 2");
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("ranks   2: host, host"));
+}
+
+TEST(training_types_program, refuses_what_does_not_go_together) {
+  library const at;
+  auto const says = [&](std::string const& line, int code, char const* text) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line;
+    EXPECT_THAT(o.err, HasSubstr(text)) << line;
+  };
+  says(at.train + "--features x.npy", 2, "--features x.npy: g.json names");
+  says(at.train + "--target author", 1, "--target author: ");
+  says(at.train + "--target editor", 1, "'editor'");
+  says(at.train + "--model gcn", 2, "say sage");
+  says(at.train + "--side out", 2, "leave it out");
+  says(at.train + "--weighted", 2, "count alike");
+  says(at.train + "--budget 10%", 2, "say bytes of each");
+  says("garner train g.json --full", 2, "say --fanout");
+  ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
+  says("garner train k.gnr", 2, "--features is required");
+  says("garner predict k.gnr --model m -o s.npy", 2, "--features is required");
+  says("garner predict k.gnr --features in/processed/paper/node_feat.npy --model m -o s.npy", 2, "the model is of several");
+  says("tr -d '\\n' < g.json | sed 's/, *\"features\": \"[^\"]*\"//g' > h.json; garner train h.json --fanout 5,5", 1,
+       "'author' has no features");
+  says("tr -d '\\n' < g.json | sed 's/, *\"labels\": \"[^\"]*\"//g' > l.json; garner train l.json --fanout 5,5", 1, "no type has labels");
+}
+
+}  // namespace
+}  // namespace garner::testing

@@ -1,0 +1,299 @@
+// Training and exact inference over several types: scores against a serial twin that shares no code with them, what is learned, files of
+// models, checkpoints, ranks, and what is refused.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "core/npy_head.hpp"
+#include "core/random.hpp"
+#include "garner/gnn.hpp"
+#include "garner/hetero.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t authors = 90, papers = 140, author_width = 5, paper_width = 7, classes = 3;
+
+// In the layout of IGB: authors write papers, papers cite papers, both also the other way round.
+struct data {
+  fs::path folder = fs::temp_directory_path() / fmt::format("garner-types-{}", ::getpid()), manifest = folder / "g.json";
+  std::vector<float> author_rows, paper_rows;
+  std::vector<std::int64_t> labels;
+  std::vector<std::uint8_t> split;
+
+  template <class T>
+  void write(std::string const& name, char const* type, std::uint64_t rows, std::uint64_t columns, std::vector<T> const& values) const {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream out(folder / name, std::ios::binary);
+    out << (columns ? npy_head(type, rows, columns) : npy_head(type, rows));
+    out.write(reinterpret_cast<char const*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+  }
+  data() {
+    fs::remove_all(folder);
+    std::vector<std::int64_t> writes, cites;
+    for (std::uint64_t i = 0; i < 700; ++i) {  // authors write of their own class most of the time
+      std::uint64_t const p = random_bits(1, 0, i) % papers;
+      std::uint64_t a = random_bits(1, 1, i) % authors;
+      if (i % 4) a = a / classes * classes + p % classes;
+      writes.push_back(static_cast<std::int64_t>(a)), writes.push_back(static_cast<std::int64_t>(p));
+    }
+    for (std::uint64_t i = 0; i < 400; ++i)
+      cites.push_back(static_cast<std::int64_t>(random_bits(1, 2, i) % papers)),
+          cites.push_back(static_cast<std::int64_t>(random_bits(1, 3, i) % papers));
+    for (std::uint64_t v = 0; v < authors; ++v)
+      for (std::uint64_t c = 0; c < author_width; ++c)
+        author_rows.push_back(unit_float(random_bits(2, v, c)) + (c == v % classes ? 1.0f : 0.0f));
+    for (std::uint64_t v = 0; v < papers; ++v)
+      for (std::uint64_t c = 0; c < paper_width; ++c) paper_rows.push_back(unit_float(random_bits(3, v, c)));
+    std::vector<std::int64_t> train, valid, test;
+    for (std::uint64_t v = 0; v < papers; ++v) {
+      labels.push_back(static_cast<std::int64_t>(v % classes));
+      split.push_back(static_cast<std::uint8_t>(v % 5 == 3 ? 2 : v % 5 == 4 ? 3 : 1));
+      (v % 5 == 3 ? valid : v % 5 == 4 ? test : train).push_back(static_cast<std::int64_t>(v));
+    }
+    write("processed/author__writes__paper/edge_index.npy", "<i8", writes.size() / 2, 2, writes);
+    write("processed/paper__cites__paper/edge_index.npy", "<i8", cites.size() / 2, 2, cites);
+    write("processed/author/node_feat.npy", "<f4", authors, author_width, author_rows);
+    write("processed/paper/node_feat.npy", "<f4", papers, paper_width, paper_rows);
+    write("processed/paper/node_label.npy", "<i8", papers, 0, labels);
+    write("processed/paper/train.npy", "<i8", train.size(), 0, train);
+    write("processed/paper/valid.npy", "<i8", valid.size(), 0, valid);
+    write("processed/paper/test.npy", "<i8", test.size(), 0, test);
+    hetero_options o;
+    o.undirected = true;
+    convert_hetero(folder, manifest, o);
+  }
+  ~data() { fs::remove_all(folder); }
+};
+data const& all() {
+  static data const one;
+  return one;
+}
+
+struct lesson {
+  hetero_graph g;
+  std::vector<tiered_tensor> tables;
+  std::optional<gnn_model> model;
+  std::optional<training> run;
+
+  static hetero_graph open(place where) {
+    open_options o;
+    o.where = where;
+    return hetero_graph::open(all().manifest, o);
+  }
+  std::vector<tiered_tensor*> features() {
+    std::vector<tiered_tensor*> each;
+    for (tiered_tensor& t : tables) each.push_back(&t);
+    return each;
+  }
+  explicit lesson(place where, bool norm = false, bool residual = false) : g(open(where)) {
+    tiered_options t;
+    t.where = where;
+    for (vertex_type const& type : g.types()) {
+      bool const paper = type.name == "paper";
+      tables.emplace_back(
+          row_array{
+              paper ? all().paper_rows.data() : all().author_rows.data(), type.count, paper ? paper_width : author_width, element::f32, {}},
+          t);
+    }
+    model_options m;
+    m.classes = classes, m.hidden = 8, m.layer_norm = norm, m.residual = residual;
+    model.emplace(where, m, types_of(g, g.type("paper"), features()));
+  }
+  training& begin(training_options const& o) {
+    known_vertices known;
+    known.labels = {all().labels.data(), papers, 1, element::i64, {}};
+    known.split = all().split;
+    return run.emplace(*model, g, features(), known, o);
+  }
+  std::vector<float> scores() {
+    std::vector<float> s(papers * classes);
+    inference_options o;
+    o.math = dense_math::f32;
+    infer(*model, g, features(), s, o);
+    return s;
+  }
+  std::vector<float> values() const {
+    std::vector<float> flat;
+    for (auto const& t : model->tensors()) flat.insert(flat.end(), t.values.begin(), t.values.end());
+    return flat;
+  }
+};
+training_options options() {
+  training_options o;
+  o.fanouts = {5, 4};
+  o.batch = 16, o.math = dense_math::f32, o.dropout = 0.2;
+  return o;
+}
+
+// Two layers by the tensors' names, in f64.
+std::vector<double> twin(lesson& l) {
+  std::map<std::string, gnn_model::tensor> named;
+  for (auto& t : l.model->tensors()) named[t.name] = t;
+  using rows = std::vector<std::vector<double>>;
+  std::map<std::string, rows> x;
+  for (auto const& type : l.g.types()) {
+    bool const paper = type.name == "paper";
+    std::uint64_t const width = paper ? paper_width : author_width;
+    auto const& from = paper ? all().paper_rows : all().author_rows;
+    for (std::uint64_t v = 0; v < type.count; ++v)
+      x[type.name].emplace_back(from.begin() + static_cast<std::ptrdiff_t>(v * width),
+                                from.begin() + static_cast<std::ptrdiff_t>((v + 1) * width));
+  }
+  auto const add = [](std::vector<double>& to, gnn_model::tensor const& w, std::vector<double> const& row) {
+    for (std::uint64_t o = 0; o < w.shape[0]; ++o)
+      for (std::uint64_t i = 0; i < w.shape[1]; ++i) to[o] += static_cast<double>(w.values[o * w.shape[1] + i]) * row[i];
+  };
+  for (std::string const layer : {"convs.0.", "convs.1."}) {
+    std::map<std::string, rows> next;
+    for (auto const& type : l.g.types()) {
+      if (layer == "convs.1." && type.name != "paper") continue;
+      auto const& bias = named.at(layer + type.name + ".lin_l.bias");
+      for (std::uint64_t v = 0; v < type.count; ++v) {
+        std::vector<double> out(bias.values.begin(), bias.values.end());
+        add(out, named.at(layer + type.name + ".lin_r.weight"), x[type.name][v]);
+        for (std::size_t r = 0; r < l.g.edges().size(); ++r) {
+          edge_type const& e = l.g.edges()[r];
+          if (e.to != type.name) continue;
+          graph_lists const lists = lists_of(l.g.lists(r));
+          auto const& w = named.at(layer + fmt::format("{}__{}__{}", e.from, e.relation, e.to) + ".lin_l.weight");
+          std::vector<double> mean(x[e.from][0].size());
+          std::uint64_t const begin = lists.offsets[v], end = lists.offsets[v + 1];
+          for (std::uint64_t k = begin; k < end; ++k)
+            for (std::size_t i = 0; i < mean.size(); ++i)
+              mean[i] += x[e.from][static_cast<std::uint32_t const*>(lists.targets)[k]][i] / static_cast<double>(end - begin);
+          add(out, w, mean);
+        }
+        if (layer == "convs.0.")
+          for (double& one : out) one = std::max(one, 0.0);
+        next[type.name].push_back(std::move(out));
+      }
+    }
+    x = std::move(next);
+  }
+  std::vector<double> flat;
+  for (auto const& row : x["paper"]) flat.insert(flat.end(), row.begin(), row.end());
+  return flat;
+}
+
+class types_training : public at_place {};
+TEST_P(types_training, exact_scores_are_those_of_a_twin) {
+  lesson l(where());
+  l.begin(options()).next();
+  auto const found = l.scores();
+  auto const expected = twin(l);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5) << i;
+}
+TEST_P(types_training, learns_what_the_other_type_alone_tells) {
+  for (bool const deep : {false, true}) {
+    lesson l(where(), deep, deep);
+    training_options o = options();
+    o.evaluate_every = 15;
+    training& run = l.begin(o);
+    epoch_report last;
+    while (run.epochs() < 15) last = run.next();
+    ASSERT_TRUE(last.exact);
+    EXPECT_GT(last.exact->test.accuracy, 0.75);
+    EXPECT_EQ(last.exact->test.vertices, 28u);
+    auto const scores = l.scores();
+    std::uint64_t right = 0;
+    for (std::uint64_t v = 4; v < papers; v += 5) {
+      auto const row = scores.begin() + static_cast<std::ptrdiff_t>(v * classes);
+      right += std::max_element(row, row + classes) - row == all().labels[v] ? 1 : 0;
+    }
+    EXPECT_DOUBLE_EQ(static_cast<double>(right) / 28, last.exact->test.accuracy);
+  }
+}
+TEST_P(types_training, models_and_checkpoints_come_back) {
+  fs::path const file = all().folder / "m", kept = all().folder / "c";
+  lesson whole(where()), first(where()), second(where());
+  training& run = whole.begin(options());
+  for (int e = 0; e < 3; ++e) run.next();
+  first.begin(options()).next();
+  first.run->keep(kept);
+  second.begin(options()).resume(kept);
+  second.run->next(), second.run->next();
+  EXPECT_TRUE(second.values() == whole.values());
+  whole.model->write(file);
+  gnn_model const again = gnn_model::read(file, where());
+  EXPECT_EQ(again.types(), whole.model->types());
+  EXPECT_EQ(again.types().names.size(), 2u);
+  EXPECT_EQ(again.types().relations.size(), 3u);
+  auto const before = whole.scores();
+  whole.model = gnn_model::read(file, where());
+  EXPECT_EQ(whole.scores(), before);
+}
+GARNER_AT_EVERY_PLACE(types_training);
+
+TEST(types_training, the_same_bits_at_host_and_simulated_and_of_ranks) {
+  lesson host({}), simulated({place_kind::simulated});
+  host.begin(options()).next();
+  simulated.begin(options()).next();
+  EXPECT_TRUE(host.values() == simulated.values());
+  lesson a({}), b({});
+  auto const ranks = ranks_of_threads(2);
+  {
+    std::jthread const other([&] {
+      training_options o = options();
+      o.ranks = ranks, o.rank = 1;
+      b.begin(o).next();
+    });
+    training_options o = options();
+    o.ranks = ranks;
+    a.begin(o).next();
+  }
+  EXPECT_TRUE(a.values() == b.values());
+}
+TEST(types_training, refuses_what_does_not_go_together) {
+  auto const says = [](auto const& f, char const* text) {
+    try {
+      f();
+      ADD_FAILURE() << text;
+    } catch (error const& e) {
+      EXPECT_THAT(e.what(), HasSubstr(text));
+    }
+  };
+  lesson l({});
+  auto o = options();
+  o.fanouts = {};
+  says([&] { l.begin(o); }, "say fanouts");
+  o = options(), o.weighted = true;
+  says([&] { l.begin(o); }, "count alike");
+  std::vector<tiered_tensor*> const none{nullptr, &l.tables[1]};
+  says([&] { types_of(l.g, 0, none); }, "'author' has no features");
+  says([&] { types_of(l.g, 2, l.features()); }, "type 2 of 2");
+  model_options m;
+  m.classes = classes, m.inputs = paper_width;
+  says(
+      [&] {
+        gnn_model gcn(
+            {},
+            [] {
+              model_options k;
+              k.kind = model_kind::gcn, k.classes = classes;
+              return k;
+            }(),
+            l.model->types());
+      },
+      "say sage");
+  std::vector<float> scores(papers * classes);
+  says([&] { infer(*l.model, l.g.lists(0), l.tables[0], scores); }, "the model is of several");
+  l.model.emplace(place{}, m);
+  says([&] { l.begin(options()); }, "the model is of one");
+  auto types = types_of(l.g, 1, l.features());
+  types.inputs[0] = 6;
+  l.model.emplace(place{}, m, types);
+  says([&] { l.begin(options()); }, "rows of 'author' have 5 elements, and the model takes 6");
+}
+
+}  // namespace
+}  // namespace garner
