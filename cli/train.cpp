@@ -90,7 +90,8 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
   t.load = a.loader();
-  if (a.patience && !a.evaluate_every) fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  if (a.patience && !a.evaluate_every)
+    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
   return {m, t};
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
@@ -150,8 +151,8 @@ std::string ranks_line(train_arguments const& a, std::vector<place> const& place
   if (all_ranks == 1) return "";
   std::vector<std::string> at;
   for (place const p : places) at.push_back(to_string(p));
-  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
-                     grouped(a.batch));
+  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
+                     a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
 }
 // Rank 0, or the only one: to the end.
 void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
@@ -161,25 +162,24 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
   bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
   char const* const measure = of_auc ? "ROC AUC" : "accuracy";
   json out = what.head;
-  out.update(json{
-           {"model", a.model},
-           {"layers", m.layers},
-           {"hidden", m.hidden},
-           {"inputs", m.inputs},
-           {"classes", m.classes},
-           {"parameters", model.parameters()},
-           {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
-           {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
-           {"batch", a.full ? json(nullptr) : json(a.batch)},
-           {"rate", a.rate},
-           {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
-           {"scaling", to_string(m.scaling)},
-           {"dropout", a.dropout},
-           {"seed", a.seed},
-           {"training_vertices", parts[1]},
-           {"validation_vertices", parts[2]},
-           {"test_vertices", parts[3]},
-           {"epochs", json::array()}});
+  out.update(json{{"model", a.model},
+                  {"layers", m.layers},
+                  {"hidden", m.hidden},
+                  {"inputs", m.inputs},
+                  {"classes", m.classes},
+                  {"parameters", model.parameters()},
+                  {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
+                  {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
+                  {"batch", a.full ? json(nullptr) : json(a.batch)},
+                  {"rate", a.rate},
+                  {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
+                  {"scaling", to_string(m.scaling)},
+                  {"dropout", a.dropout},
+                  {"seed", a.seed},
+                  {"training_vertices", parts[1]},
+                  {"validation_vertices", parts[2]},
+                  {"test_vertices", parts[3]},
+                  {"epochs", json::array()}});
   if (!a.json) {
     for (std::string const& line : what.lines) cli::say("{}", line);
     cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
@@ -284,8 +284,9 @@ opened_types open_types(std::string const& file, place where, std::string const&
   opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
   for (vertex_type const& t : all.g.types()) {
     if (!t.features)
-      fail(errc::input, "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)", file,
-           t.name);
+      fail(errc::input,
+           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+           file, t.name);
     row_array const rows = where.kind == place_kind::device ? read_rows(*t.features) : map_rows(*t.features);
     tiered_options o;
     o.where = where;
@@ -300,7 +301,8 @@ std::size_t target_of(hetero_graph const& g, std::string const& said) {
   if (!said.empty()) {
     std::size_t const k = g.type(said);
     if (!g.types()[k].labels || !g.types()[k].train)
-      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(), g.types()[k].labels ? "training vertices (train)" : "labels");
+      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(),
+           g.types()[k].labels ? "training vertices (train)" : "labels");
     return k;
   }
   std::vector<std::string> names;
@@ -308,7 +310,8 @@ std::size_t target_of(hetero_graph const& g, std::string const& said) {
   for (std::size_t k = 0; k < g.types().size(); ++k)
     if (g.types()[k].labels && g.types()[k].train) names.push_back(g.types()[k].name), found = k;
   if (names.empty()) fail(errc::input, "{}: no type has labels and training vertices (labels, train); name some in it", g.name());
-  if (names.size() > 1) fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
+  if (names.size() > 1)
+    fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
   return found;
 }
 
@@ -338,7 +341,8 @@ void train_types(train_arguments& a) {
     ++part;
     if (!file) continue;
     row_array const vertices = read_labels(*file);  // held against the manifest when it was opened
-    for (std::uint64_t k = 0; k < vertices.rows; ++k) split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
+    for (std::uint64_t k = 0; k < vertices.rows; ++k)
+      split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
   }
   known.split = split;
   set_classes(a, known.labels, type.labels->string(), m);
@@ -369,17 +373,18 @@ void train_types(train_arguments& a) {
   std::uint64_t arcs = 0;
   for (edge_type const& e : on.g.edges()) arcs += e.arcs;
   subject what;
-  what.head = {{"file", a.file}, {"target", type.name}, {"vertices", type.count}, {"edges", arcs}, {"place", to_string(where)}, {"ranks", all_ranks}};
-  what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(), types.relations.size(),
-                            grouped(arcs), type.name),
+  what.head = {{"file", a.file}, {"target", type.name},       {"vertices", type.count},
+               {"edges", arcs},  {"place", to_string(where)}, {"ranks", all_ranks}};
+  what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(),
+                            types.relations.size(), grouped(arcs), type.name),
                 fmt::format("place   {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
   bool same = true;
   for (std::size_t k = 0; k < on.tables.size(); ++k) {
     tiered_tensor const& table = on.tables[k];
     same &= table.row_bytes() == on.tables[0].row_bytes();
     what.head["rows"][types.names[k]] = table.about();
-    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(), to_string(table.kind()),
-                                     table.about()));
+    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(),
+                                     to_string(table.kind()), table.about()));
   }
   for (std::uint8_t const p : split) ++what.parts[p];
   if (same) what.row_gb = static_cast<double>(on.tables[0].row_bytes()) / 1e9;
@@ -470,9 +475,10 @@ void train_file(train_arguments& a) {
                {"ranks", all_ranks},
                {"tier", to_string(*edges)},
                {"rows", features.about()}};
-  what.lines = {fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
-                fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
-                fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+  what.lines = {
+      fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
+      fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+      fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
   for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
   what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
   what.predict = fmt::format("{} --features {}", a.file, a.features);

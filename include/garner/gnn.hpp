@@ -182,8 +182,8 @@ class training {
   // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
   // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
-  // Of several types: a table each, labels and split of the model's target. By mini-batches alone; `fanouts` are of every relation, side and
-  // weights are not looked at. All must outlive it.
+  // Of several types: a table each, labels and split of the model's target. By mini-batches alone; `fanouts` are of every relation, side
+  // and weights are not looked at. All must outlive it.
   training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
            training_options const& options);
   ~training();

@@ -82,7 +82,8 @@ namespace {
 model_options options_for(model_options o, model_types const& t) {
   if (t.names.empty()) return o;
   if (t.inputs.size() != t.names.size() || t.target >= t.names.size())
-    fail(errc::usage, "a model of {} types with {} widths of rows and the target {}; give each type a width", t.names.size(), t.inputs.size(), t.target);
+    fail(errc::usage, "a model of {} types with {} widths of rows and the target {}; give each type a width", t.names.size(),
+         t.inputs.size(), t.target);
   for (auto const& r : t.relations)
     if (r.from >= t.names.size() || r.to >= t.names.size()) fail(errc::usage, "relation '{}' between types that are not there", r.name);
   for (std::uint64_t const width : t.inputs)
@@ -105,13 +106,15 @@ model_types types_in(network_shape const& s) {
 model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features) {
   auto const& types = g.types();
   if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
-  if (features.size() != types.size()) fail(errc::usage, "{}: {} tables for {} types; give each type one", g.name(), features.size(), types.size());
+  if (features.size() != types.size())
+    fail(errc::usage, "{}: {} tables for {} types; give each type one", g.name(), features.size(), types.size());
   model_types t;
   t.target = static_cast<std::uint32_t>(target);
   for (std::size_t k = 0; k < types.size(); ++k) {
     if (!features[k])
-      fail(errc::input, "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)", g.name(),
-           types[k].name);
+      fail(errc::input,
+           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+           g.name(), types[k].name);
     t.names.push_back(types[k].name), t.inputs.push_back(features[k]->width());
   }
   for (edge_type const& e : g.edges())
@@ -171,7 +174,8 @@ void gnn_model::write(std::filesystem::path const& file) const {
     for (std::size_t k = 0; k < types.relations.size(); ++k) {
       auto const& r = types.relations[k];
       c.facts[fmt::format("relation {}", k)] = r.name;
-      c.facts[fmt::format("relation {} from", k)] = std::to_string(r.from), c.facts[fmt::format("relation {} to", k)] = std::to_string(r.to);
+      c.facts[fmt::format("relation {} from", k)] = std::to_string(r.from),
+                                              c.facts[fmt::format("relation {} to", k)] = std::to_string(r.to);
     }
   }
   for (tensor& t : tensors()) c.arrays.push_back({std::move(t.name), std::move(t.shape), std::move(t.values)});
@@ -198,13 +202,15 @@ gnn_model gnn_model::read(std::filesystem::path const& path, place where) {
   model_types types;
   if (c.facts.contains("types")) {
     std::uint64_t const n = number("types"), relations = number("relations");
-    if (n < 1 || n > 1u << 16 || relations > 1u << 16) fail(errc::input, "{}: {} types and {} relations; the file is damaged", c.file, n, relations);
+    if (n < 1 || n > 1u << 16 || relations > 1u << 16)
+      fail(errc::input, "{}: {} types and {} relations; the file is damaged", c.file, n, relations);
     types.target = static_cast<std::uint32_t>(number("target"));
     for (std::uint64_t k = 0; k < n; ++k)
       types.names.push_back(c.fact(fmt::format("type {}", k))), types.inputs.push_back(number(fmt::format("type {} inputs", k)));
     for (std::uint64_t k = 0; k < relations; ++k)
       types.relations.push_back({static_cast<std::uint32_t>(number(fmt::format("relation {} from", k))),
-                                 static_cast<std::uint32_t>(number(fmt::format("relation {} to", k))), c.fact(fmt::format("relation {}", k))});
+                                 static_cast<std::uint32_t>(number(fmt::format("relation {} to", k))),
+                                 c.fact(fmt::format("relation {}", k))});
   }
   gnn_model m(where, o, types);
   network<float>& net = m.parts_->net;

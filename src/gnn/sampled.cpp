@@ -45,9 +45,10 @@ void sampled_layers::take(mini_batch const& from, network<float> const& net, net
   for (std::size_t r = 0; r < edges_.size(); ++r) {
     blocks::edges const& edges = from.drawn().of_relation(r);
     std::uint64_t const back = edges.count - (turns_inputs ? 0 : edges.by_hop.back());
-    edges_[r].take(x_, edges, p.rows[1][s.relations[r].to], p.rows[0][s.relations[r].from], back, kind_ == weight_kind::none ? nullptr : &weights_,
-                   kind_);
-    edges_[r].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(), from.drawn().of_type(s.relations[r].from).ids);
+    edges_[r].take(x_, edges, p.rows[1][s.relations[r].to], p.rows[0][s.relations[r].from], back,
+                   kind_ == weight_kind::none ? nullptr : &weights_, kind_);
+    edges_[r].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(),
+                        from.drawn().of_type(s.relations[r].from).ids);
   }
   p.edges = &edges_;
 }

@@ -129,7 +129,12 @@ struct training::impl {
   double best_loss = 0;
 
   impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
-      : m(model.inside()), ground(std::move(on)), o(options), x(m.x), products(x, o.math), parts(from, ground.name(), ground.vertices(ground.target), m.options),
+      : m(model.inside()),
+        ground(std::move(on)),
+        o(options),
+        x(m.x),
+        products(x, o.math),
+        parts(from, ground.name(), ground.vertices(ground.target), m.options),
         ranks(o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr) {
     check();
     seeds = parts.of(split_part::train).positions;
@@ -224,7 +229,8 @@ struct training::impl {
   void check_types() {
     require_types(m, *ground.several, ground.tables);
     if (o.fanouts.empty())
-      fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(), ground.tables.size());
+      fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(),
+           ground.tables.size());
     if (o.weighted) fail(errc::usage, "{}: edges of several types count alike; say nothing of weights", ground.name());
   }
   void check_table(tiered_tensor const& features) {
@@ -580,12 +586,15 @@ auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = fa
 
 training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
                    training_options const& options)
-    : impl_(told_to(options.ranks.get(), options.rank, [&] { return std::make_unique<impl>(model, training_ground{&g, nullptr, {&features}}, known, options); })) {}
+    : impl_(told_to(options.ranks.get(), options.rank, [&] {
+        return std::make_unique<impl>(model, training_ground{&g, nullptr, {&features}}, known, options);
+      })) {}
 training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
                    training_options const& options)
     : impl_(told_to(options.ranks.get(), options.rank, [&] {
         if (g.types().empty()) fail(errc::input, "{}: there are no vertices to train with", g.name());
-        std::uint32_t const target = std::min<std::uint32_t>(model.inside().net.shape().target, static_cast<std::uint32_t>(g.types().size()) - 1);
+        std::uint32_t const target =
+            std::min<std::uint32_t>(model.inside().net.shape().target, static_cast<std::uint32_t>(g.types().size()) - 1);
         return std::make_unique<impl>(model, training_ground{nullptr, &g, std::move(features), target}, known, options);
       })) {}
 training::~training() {
