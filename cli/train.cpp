@@ -490,7 +490,11 @@ struct predict_arguments : cli::sample_arguments {
   bool weighted = false, classes = false;
 };
 
-void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores) {
+double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
+
+// `layer_by_layer`: null over several types.
+void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
+                  inference_report const* layer_by_layer) {
   std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
   bool const one = model.options().labels == label_kind::one_class;
   std::vector<std::int64_t> found(one ? n : 0);
@@ -507,7 +511,9 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
   if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
   else file.write(scores.data(), scores.size() * sizeof(float));
   file.commit();
-  if (a.json) {
+  json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+  if (layer_by_layer) {
+    inference_report const& r = *layer_by_layer;
     json layers = json::array();
     for (auto const& l : r.layers)
       layers.push_back({{"how", l.how},
@@ -519,34 +525,34 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
                         {"list_bytes", l.lists}});
     auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
     std::optional<double> const least = r.floor_ms();
-    cli::say("{}\n", json{{"file", a.file},
-                          {"vertices", n},
-                          {"classes", classes},
-                          {"out", a.out},
-                          {"found", count},
-                          {"ms", r.ms},
-                          {"prepare_ms", r.prepare_ms},
-                          {"layers", layers},
-                          {"list_bytes", r.lists},
-                          {"bytes", r.bytes()},
-                          {"gbs", rate(r)},
-                          {"near_bytes", r.near_bytes},
-                          {"floor_bytes", r.floor_bytes},
-                          {"link_gbs", maybe(r.link_gbs)},
-                          {"floor_ms", maybe(least)},
-                          {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}}
-                         .dump(2));
+    out.update(json{{"ms", r.ms},
+                    {"prepare_ms", r.prepare_ms},
+                    {"layers", layers},
+                    {"list_bytes", r.lists},
+                    {"bytes", r.bytes()},
+                    {"gbs", rate(r)},
+                    {"near_bytes", r.near_bytes},
+                    {"floor_bytes", r.floor_bytes},
+                    {"link_gbs", maybe(r.link_gbs)},
+                    {"floor_ms", maybe(least)},
+                    {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
+  }
+  if (a.json) {
+    cli::say("{}\n", out.dump(2));
     return;
   }
-  for (std::size_t l = 0; l < r.layers.size(); ++l)
-    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
-             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
-             r.layers[l].how);
-  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
-           rate(r),
-           r.floor_ms()
-               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
-               : "");
+  if (layer_by_layer) {
+    inference_report const& r = *layer_by_layer;
+    for (std::size_t l = 0; l < r.layers.size(); ++l)
+      cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
+               static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
+               r.layers[l].how);
+    cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
+             rate(r),
+             r.floor_ms() ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(),
+                                        *r.floor_ms())
+                          : "");
+  }
   cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
            grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
@@ -566,7 +572,7 @@ void predict_types(predict_arguments& a) {
   inference_options o;
   o.math = parse_dense_math(a.math);
   infer(model, on.g, on.features(), scores, o);
-  write_scores(a, model, scores);
+  write_scores(a, model, scores, nullptr);
 }
 
 void predict_file(predict_arguments& a) {
@@ -584,16 +590,21 @@ void predict_file(predict_arguments& a) {
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
   if (side == list_side::in) from.want_in_lists();
   std::optional<tier> edges;
+  // What the device has room for goes to rows; it reads lists and table once.
+  bool const on_device = where.kind == place_kind::device;
+  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = where.kind == place_kind::device ? read_rows(a.features) : map_rows(a.features);
+  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
   tiered_options tiers;
   tiers.where = where;
+  if (on_device) tiers.device_budget = 0;
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
   o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  infer(model, g, features, scores, o);
-  write_scores(a, model, scores);
+  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  inference_report const r = infer(model, g, features, scores, o);
+  write_scores(a, model, scores, &r);
 }
 
 }  // namespace
