@@ -1,7 +1,10 @@
 // garner train: seeds in, a trained model out. garner predict: what such a model says of every vertex.
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common.hpp"
 #include "core/fail.hpp"
@@ -29,6 +32,30 @@ struct train_arguments : cli::load_arguments {
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
   double dropout = 0.5, rate = 0.01;
   std::optional<double> input_dropout, decay;
+  std::vector<std::uint32_t> devices;
+  std::optional<std::uint32_t> ranks;
+  std::string group;
+
+  // Which of how many ranks this process is, with --group.
+  static std::uint32_t of_environment(char const* name) {
+    char const* const said = std::getenv(name);
+    std::uint32_t value = 0;
+    if (!said || !cli::set_value(std::string(said), value).empty())
+      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE", name,
+           said ? fmt::format("'{}'", said) : "not set");
+    return value;
+  }
+  // The ranks of this process, and where each of them learns.
+  std::vector<garner::place> places() const {
+    std::vector<garner::place> all;
+    for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
+    if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
+    if (all.empty()) all.assign(ranks.value_or(1), where());
+    if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
+    if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+    if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
+    return all;
+  }
 
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
@@ -69,9 +96,19 @@ void train_file(train_arguments& a) {
   if (a.patience && !a.evaluate_every)
     fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  place const where = a.where();
+  std::vector<place> const places = a.places();
+  place const where = places[0];
   bool const on_device = where.kind == place_kind::device;
-  a.budgets.apply(where);
+  for (place const p : places) a.budgets.apply(p);
+  auto const named = [](place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); };
+  a.place = named(where);
+  std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
+  if (!a.group.empty()) {
+    t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
+    t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
+  } else if (places.size() > 1) {
+    t.ranks = ranks_of_threads(all_ranks, 3600);
+  }
 
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices;
@@ -108,14 +145,57 @@ void train_file(train_arguments& a) {
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
   gnn_model model(where, m);
-  training run(model, g, features, known, t);
-  if (!a.resume.empty()) {
+  auto const resume = [&](training& run) {
+    if (a.resume.empty()) return;
     try {
       run.resume(a.resume);
     } catch (error const& e) {
       fail(e.code(), "--resume {}: {}", a.resume, e.what());
     }
+  };
+  // A rank that says nothing.
+  auto const follow = [&](training& run) {
+    resume(run);
+    try {
+      while (run.epochs() < a.epochs && !run.over()) {
+        run.next();
+        if (!a.checkpoint.empty()) run.keep(a.checkpoint);
+      }
+    } catch (error const& e) {
+      if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
+      throw;
+    }
+  };
+  // Lists in host memory are read by all devices, others lie on each.
+  std::vector<graph_handle> lists;
+  std::vector<tiered_tensor> tables;
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    tables.push_back(features.beside(places[k]));
+    if (*edges == tier::host || !on_device) continue;
+    train_arguments other = a;
+    other.place = named(places[k]);
+    graph_source again(a.file);
+    if (in_lists) again.want_in_lists();
+    std::optional<tier> there = edges;
+    lists.push_back(other.load_lists(again, there, needs, 0));
+    if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
   }
+  std::vector<std::jthread> others;  // rank 0 tells what went wrong there
+  for (std::uint32_t k = 1; k < places.size(); ++k)
+    others.emplace_back([&, k] {
+      try {
+        training_options mine = t;
+        mine.rank = k;
+        gnn_model copy(places[k], m);
+        training run(copy, lists.empty() ? g : lists[k - 1], tables[k - 1], known, mine);
+        follow(run);
+      } catch (std::exception const& e) {
+        leave_ranks(*t.ranks, k, e.what());
+      }
+    });
+  training run(model, g, features, known, t);
+  if (t.rank > 0) return follow(run);
+  resume(run);
   std::uint64_t parts[4] = {};
   for (std::uint64_t v = 0; v < n; ++v) ++parts[split[v]];
   bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
@@ -124,6 +204,7 @@ void train_file(train_arguments& a) {
            {"vertices", n},
            {"edges", from.info().edges},
            {"place", to_string(where)},
+           {"ranks", all_ranks},
            {"tier", to_string(*edges)},
            {"rows", features.about()},
            {"model", a.model},
@@ -147,6 +228,12 @@ void train_file(train_arguments& a) {
   if (!a.json) {
     cli::say("graph   {}: {}\n", a.file, cli::describe(from.info()));
     cli::say("place   {}; lists in tier {}\n", to_string(where), to_string(*edges));
+    if (all_ranks > 1) {
+      std::vector<std::string> at;
+      for (place const p : places) at.push_back(to_string(p));
+      cli::say("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
+               grouped(a.batch));
+    }
     cli::say("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about());
     cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
              grouped(model.parameters()));
@@ -359,6 +446,9 @@ void add_train(cli::program& p) {
   v.add("-o,--out", a->out, "file to write the model to (safetensors)");
   v.add("--checkpoint", a->checkpoint);
   v.add("--resume", a->resume, "go on from this checkpoint, bit for bit");
+  v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
+  v.add("--ranks", a->ranks).not_with("--group");
+  v.add("--group", a->group);
   v.add("--budget", a->budget);
   v.add("--math", a->math);
   a->add_loader(v);

@@ -104,6 +104,15 @@ row_array read_labels(std::filesystem::path const& file);
 // A split of an .npy file: one whole number a vertex, a split_part each.
 std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
 
+// Data parallel: ranks that train copies of one model, each on its share of every mini-batch (loader_options::ranks), and take the mean of
+// their gradients in a fixed order, so that all hold the same bits. Threads of a process, each with a place of its own, or processes.
+class rank_group;
+std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
+// Processes that say the same name; `wait_seconds`: for all to come.
+std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
+// For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
+void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
+
 struct training_options {
   std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
   list_side side = list_side::in;
@@ -120,6 +129,9 @@ struct training_options {
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
   std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
   loader_options load = {};          // ahead, window, way, window_bytes, multiprocessors
+  // Mini-batches are of `batch` seeds a rank. All ranks say the same options and make the same calls of a training, those marked * together.
+  std::shared_ptr<rank_group> ranks = {};  // null: one
+  std::uint32_t rank = 0;
 };
 
 // Of exact scores: of the whole neighbourhood of each vertex, without a draw.
@@ -146,18 +158,22 @@ struct epoch_report {
 class training {
  public:
   // Graph, features and model must outlive it. errc::input where labels are missing, not below the number of classes, or nothing is to be
-  // trained; errc::usage for options out of range.
+  // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
+  // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
   ~training();
   training(training&&) noexcept;
 
   bool over() const;  // by patience
   // One epoch, or what is left of one. errc::input names a row or parameter that is no number, and the model is what it was before that
-  // step. Interrupted, it stands between two steps and may be kept.
+  // step. Interrupted, it stands between two steps and may be kept. * Loss and accuracy are of all ranks, rank 0 evaluates; where one is
+  // interrupted all are, before the same step.
   epoch_report next();
-  evaluation evaluate();
-  void keep(std::filesystem::path const& file) const;    // a checkpoint: everything that decides what comes
-  void resume(std::filesystem::path const& file);        // bit for bit; errc::input for another graph, model, options, or a damaged file
+  evaluation evaluate();  // of this rank alone
+  // * A checkpoint: everything that decides what comes. Rank 0 writes it.
+  void keep(std::filesystem::path const& file) const;
+  // * Bit for bit; errc::input for another graph, model, options, number of ranks, or a damaged file.
+  void resume(std::filesystem::path const& file);
   std::uint64_t epochs() const, step() const;            // done so far
   std::optional<std::uint64_t> best_epoch() const;
   void take_best();                                      // the model's parameters are those of that epoch

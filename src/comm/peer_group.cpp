@@ -278,6 +278,7 @@ std::vector<void const*> peer_group::open() {
   return at;
 }
 
+bool peer_group::lives(std::uint32_t member) const { return meeting_->lives(member); }
 void peer_group::require_alive() const {
   meeting const& m = *meeting_;
   for (std::uint32_t k = 0; k < m.said.members; ++k)

@@ -42,6 +42,7 @@ class peer_group {
   std::vector<void const*> open();
   // errc::device names a member whose process has ended. What is read of its part has no meaning, then and since it ended.
   void require_alive() const;
+  bool lives(std::uint32_t member) const;  // of one that has come
 
   static std::filesystem::path file(std::string const& name);
   static std::size_t left_behind();  // parts of groups let go of here that others still read; those that nobody reads go now

@@ -393,6 +393,16 @@ struct mark_bad_number {
   }
 };
 
+template <class Real>
+struct spoil_number {
+  std::uint64_t const* bad;
+  Real* value;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t) const {
+    if (*bad != ~std::uint64_t{0}) *value = std::numeric_limits<Real>::quiet_NaN();
+  }
+};
+
 }  // namespace
 
 template <class Real>
@@ -429,6 +439,10 @@ void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad) {
   for_each_item<1>(x, count, mark_bad_number<Real>{values, told, bad});
+}
+template <class Real>
+void spoil(executor& x, std::uint64_t const* bad, Real* value) {
+  for_each_item<1>(x, 1, spoil_number<Real>{bad, value});
 }
 template <class Real>
 void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
@@ -501,6 +515,7 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, bu
                                     Real const*);                                                                                          \
   template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling);                                         \
   template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*);                                            \
+  template void spoil(executor&, std::uint64_t const*, Real*);                                                                             \
   template class column_sums<Real>;                                                                                                        \
   template class losses<Real>;                                                                                                             \
   template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                  \

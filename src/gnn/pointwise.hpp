@@ -96,6 +96,9 @@ void pick(executor& x, std::int64_t const* positions, std::uint64_t count, float
 // Lowers *bad to `told` where the square of one of the numbers, which Adam takes, is no finite number.
 template <class Real>
 void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_t told, std::uint64_t* bad);
+// *value is no number where *bad is set (~0: it is not).
+template <class Real>
+void spoil(executor& x, std::uint64_t const* bad, Real* value);
 // The first of `count` numbers that is none (~0: all are). Waits. `kept`: what it works in, for the next call.
 template <class Real>
 std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept = nullptr);

@@ -1,12 +1,15 @@
 // Training: mini-batches of the loader, or the whole graph, through a network, and Adam.
 // Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
 // comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
-// end of an epoch and every 64 steps. Cost: three numbers a parameter beside it, and what network.hpp says.
+// end of an epoch and every 64 steps. Ranks agree before each step that all take it, and after a step hold the same parameters. Cost: three numbers a parameter beside it, and what network.hpp says.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
+#include "comm/rank_group.hpp"
 #include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
@@ -32,6 +35,21 @@ void check_share(char const* what, double share) {
   if (!(share >= 0 && share < 1)) fail(errc::usage, "{} {}: say 0 to less than 1", what, share);
 }
 
+// Plain numbers in a text, for the other ranks.
+template <class T>
+std::string bytes_of(T const& value) {
+  return {reinterpret_cast<char const*>(&value), sizeof value};
+}
+template <class T>
+T from_bytes(std::string const& text) {
+  T value;
+  std::memcpy(&value, text.data(), sizeof value);
+  return value;
+}
+struct told_evaluation {
+  enum : std::uint32_t { done, interrupted } how = done;
+  evaluation found;
+};
 // What the steps of an epoch took, by the device's clock where they run on one: of these the sum is known when the host has waited.
 class step_clock {
  public:
@@ -59,6 +77,14 @@ class step_clock {
 
 }  // namespace
 
+std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds) {
+  return as_error([&] { return rank_group::of_threads(ranks, wait_seconds); });
+}
+std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds) {
+  return as_error([&] { return rank_group::of_processes(name, rank, ranks, wait_seconds); });
+}
+void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept { ranks.leave(rank, why); }
+
 struct training::impl {
   gnn_model::parts& m;
   graph_handle const& g;
@@ -67,6 +93,7 @@ struct training::impl {
   executor& x;
   blas products;
   labelled_parts parts;
+  rank_group* const ranks;  // null: one
   std::vector<std::int64_t> seeds;
   std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
   // Of whole-graph steps.
@@ -89,7 +116,8 @@ struct training::impl {
   double best_loss = 0;
 
   impl(gnn_model& model, graph_handle const& graph, tiered_tensor& table, known_vertices const& from, training_options const& options)
-      : m(model.inside()), g(graph), features(table), o(options), x(m.x), products(x, o.math), parts(from, g, m.options) {
+      : m(model.inside()), g(graph), features(table), o(options), x(m.x), products(x, o.math), parts(from, g, m.options),
+        ranks(o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr) {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
@@ -110,14 +138,46 @@ struct training::impl {
       sampler.emplace(x.where(), g, o.fanouts, b, o.side);
       loader_options l = o.load;
       l.batch = o.batch, l.seed = o.seed, l.shuffle = true;
+      l.rank = ranks ? o.rank : 0, l.ranks = ranks ? ranks->ranks() : 1;
       loaded_table rows{&features};
       if (features.kind() != element::f32) rows.to = element::f32;
       batches.emplace(*sampler, std::vector{rows}, seeds, l);
       known = parts.near_of(x, split_part::train);
     }
+    if (!ranks) return;
+    ranks->take(o.rank, x, net.count());
+    require_same();
+  }
+
+  // What must be the same on all ranks, for them to stay so.
+  void require_same() const {
+    std::string mine;
+    for (auto const& [what, value] : made_for()) mine += fmt::format("{}: {}\n", what, value);
+    mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience, done_steps,
+                        checked_values());
+    std::vector<std::string> const all = ranks->tell_all(o.rank, mine);
+    for (std::size_t k = 1; k < all.size(); ++k) {
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < std::min(all[0].size(), all[k].size()) && all[0][i] == all[k][i]; ++i)
+        if (all[0][i] == '\n') at = i + 1;
+      auto const line = [&](std::string const& of) { return of.substr(at, of.find('\n', at) - at); };
+      if (all[k] != all[0])
+        fail(errc::usage, "rank 0 trains with {}, and rank {} with {}; give all ranks the same", line(all[0]), k, line(all[k]));
+    }
+  }
+  std::uint64_t checked_values() const {
+    std::vector<float> values(m.net.count());
+    x.copy(values.data(), m.net.values(), values.size() * sizeof(float));
+    x.wait();
+    std::uint64_t sum = 1;
+    for (float const v : values) sum = mix(sum ^ std::bit_cast<std::uint32_t>(v));
+    return sum;
   }
 
   void check() {
+    if (o.ranks && o.rank >= o.ranks->ranks()) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks->ranks());
+    if (ranks && o.fanouts.empty())
+      fail(errc::usage, "{} ranks, and a step of the whole graph is not shared; say fanouts, or one rank", ranks->ranks());
     if (features.rows() < g.info().vertices)
       fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(),
            g.info().vertices);
@@ -150,7 +210,7 @@ struct training::impl {
     p.products = &products;
     p.training = true;
     p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
-    p.seed = o.seed + 0x5eed, p.step = done_steps;
+    p.seed = o.seed + 0x5eed + o.rank * 0x9e3779b97f4a7c15ull, p.step = done_steps;
     return p;
   }
   // Forward, loss, backward, Adam.
@@ -166,6 +226,10 @@ struct training::impl {
     } catch (...) {  // memory that ran out: the step comes again, and counts once
       x.copy(totals.data(), totals.data() + 1, sizeof(loss_totals));
       throw;
+    }
+    if (ranks) {
+      spoil(x, &totals.data()->bad, net.gradients());  // so that no rank takes a step that this one does not
+      ranks->mean(o.rank, x, net.gradients(), net.count());
     }
     mark_bad(x, net.gradients(), net.count(), std::uint64_t{0}, &totals.data()->bad);
     adam_step a;
@@ -203,8 +267,19 @@ struct training::impl {
           fail(errc::input, "parameter {} of layer {} holds what is no finite number; begin with another model file", p.name, p.layer + 1);
     constexpr std::uint64_t some = 1u << 16;
     buffer<float> rows(x.near(), std::min(some, g.info().vertices) * features.width(), x.device(), "a search for what is no number");
-    for (std::uint64_t at = 0; at < g.info().vertices; at += some)
-      take_rows(x, features, row_scaling::none, at, std::min(some, g.info().vertices - at), rows.data());
+    std::string of_rows;  // ranks may have read different tables
+    try {
+      for (std::uint64_t at = 0; at < g.info().vertices; at += some)
+        take_rows(x, features, row_scaling::none, at, std::min(some, g.info().vertices - at), rows.data());
+    } catch (error const& e) {
+      if (!ranks) throw;
+      of_rows = e.what();
+    }
+    if (ranks) {
+      std::vector<std::string> const all = ranks->tell_all(o.rank, of_rows);
+      for (std::size_t k = 0; k < all.size(); ++k)
+        if (!all[k].empty()) fail(errc::input, "rank {}: {}", k, all[k]);
+    }
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
@@ -235,23 +310,40 @@ struct training::impl {
       step(p, known, n, seeds.size());
     } else {
       stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
-      progress bar("training", batches->batches());
-      for (;; bar.advance(1)) {
+      std::optional<progress> bar;
+      if (!ranks || o.rank == 0) bar.emplace("training", batches->batches());
+      std::optional<interrupts_held> together;  // of ranks: they are asked at the same step
+      if (ranks) together.emplace();
+      while (true) {
         load_state const before = batches->state();
-        auto b = batches->next(stream);
-        if (!b) break;
-        interrupts_held const whole_step;
+        auto b = next_batch(stream);
+        if (ranks && ranks->any(o.rank, !b || (*b && interrupt_requested()))) {
+          b = {};
+          batches->resume(before);
+          fail(errc::interrupted, "interrupted before step {}; nothing was left half-written", done_steps + 1);
+        }
+        if (!*b) break;
         try {
-          step(*b);
+          interrupts_held const whole_step;
+          step(**b);
         } catch (...) {  // it comes again
-          b.reset();
+          b = {};
           batches->resume(before);
           throw;
         }
+        if (bar) bar->advance(1);
       }
       r.load = batches->report();
     }
-    loss_totals const seen = look();
+    loss_totals seen = look();
+    if (ranks) {
+      std::vector<std::string> const all = ranks->tell_all(o.rank, bytes_of(seen));
+      seen = {};
+      for (std::string const& said : all) {
+        auto const one = from_bytes<loss_totals>(said);
+        seen.loss += one.loss, seen.correct += one.correct, seen.counted += one.counted;
+      }
+    }
     if (at == stage::steps) ++done_epochs;
     at = stage::evaluation;
     r.epoch = done_epochs, r.steps = epoch_steps;
@@ -259,11 +351,34 @@ struct training::impl {
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
     r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
-      r.exact = evaluate();
+      r.exact = ranks ? evaluate_for_all() : evaluate();
       r.best = weigh(*r.exact);
     }
     at = stage::between;
     return r;
+  }
+
+  // None, of ranks: this one was interrupted.
+  std::optional<std::optional<mini_batch>> next_batch(stream_ref stream) {
+    try {
+      return batches->next(stream);
+    } catch (error const& e) {
+      if (!ranks || e.code() != errc::interrupted) throw;
+      return {};
+    }
+  }
+  // By rank 0; the others wait.
+  evaluation evaluate_for_all() {
+    told_evaluation mine;
+    if (o.rank == 0) try {
+        mine.found = evaluate();
+      } catch (error const& e) {
+        if (e.code() != errc::interrupted) throw;
+        mine.how = told_evaluation::interrupted;
+      }
+    auto const told = from_bytes<told_evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
+    if (told.how == told_evaluation::interrupted) fail(errc::interrupted, "interrupted behind epoch {}; nothing was left half-written", done_epochs);
+    return told.found;
   }
 
   // Whether it is the best so far.
@@ -298,7 +413,7 @@ struct training::impl {
             {"seed", std::to_string(o.seed)},
             {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
             {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
-            {"rank", fmt::format("{} of {}", o.load.rank, o.load.ranks)}};
+            {"ranks", std::to_string(ranks ? ranks->ranks() : 1)}};
   }
   std::vector<float> here(buffer<float> const& from) const {
     std::vector<float> values(from.size());
@@ -313,37 +428,52 @@ struct training::impl {
     std::vector<float> values(net.count());
     x.copy(values.data(), net.values(), values.size() * sizeof(float));
     x.wait();
-    loss_totals const t = x.read(totals.data());
     std::uint64_t const n = net.count();
-    c.facts = {{"loader", batches ? batches->state().text() : ""}};
+    std::vector<std::string> states{bytes_of(x.read(totals.data())) + (batches ? batches->state().text() : "")};
+    if (ranks) states = ranks->tell_all(o.rank, states[0]);
+    std::vector<std::uint64_t> counted;
+    std::vector<double> losses;
+    for (std::size_t k = 0; k < states.size(); ++k) {
+      auto const t = from_bytes<loss_totals>(states[k]);
+      for (std::uint64_t const number : {t.correct, t.counted, t.bad}) counted.push_back(number);
+      losses.push_back(t.loss);
+      c.facts.emplace(loader_of(k), states[k].substr(sizeof t));
+    }
     c.arrays.push_back({"values", {n}, std::move(values)});
     c.arrays.push_back({"first moments", {n}, here(first)});
     c.arrays.push_back({"second moments", {n}, here(second)});
     if (best) c.arrays.push_back({"best values", {n}, best_values});
-    c.arrays.push_back({"counters", {9}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse, t.correct,
-                                                                   t.counted, t.bad}});
-    c.arrays.push_back({"sums", {2}, std::vector<double>{t.loss, best_loss}});
-    c.write(file);
+    c.arrays.push_back({"counters", {6}, std::vector<std::uint64_t>{done_epochs, done_steps, epoch_steps, static_cast<std::uint64_t>(at), best, worse}});
+    c.arrays.push_back({"best loss", {1}, std::vector<double>{best_loss}});
+    c.arrays.push_back({"counted", {states.size(), 3}, std::move(counted)});
+    c.arrays.push_back({"losses", {states.size()}, std::move(losses)});
+    if (o.rank == 0 || !ranks) c.write(file);
+    if (ranks) ranks->meet(o.rank);  // it is there
   }
+  static std::string loader_of(std::size_t rank) { return rank ? fmt::format("loader of rank {}", rank) : "loader"; }
   void resume(std::filesystem::path const& file) {
     checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint);
     c.require_made_for(made_for());
     std::uint64_t const n = m.net.count();
     auto const& values = c.values<float>("values", {n});
     auto const &one = c.values<float>("first moments", {n}), &two = c.values<float>("second moments", {n});
-    auto const& counters = c.values<std::uint64_t>("counters", {9});
-    auto const& sums = c.values<double>("sums", {2});
+    auto const& counters = c.values<std::uint64_t>("counters", {6});
+    double const best_loss_there = c.values<double>("best loss", {1})[0];
+    std::uint64_t const all = ranks ? ranks->ranks() : 1, mine = ranks ? o.rank : 0;
+    auto const& counted = c.values<std::uint64_t>("counted", {all, 3});
+    auto const& losses = c.values<double>("losses", {all});
     std::vector<float> const best_there = counters[4] ? c.values<float>("best values", {n}) : std::vector<float>();
-    if (batches) batches->resume(load_state::parse(c.fact("loader")));
+    if (batches) batches->resume(load_state::parse(c.fact(loader_of(mine))));
     x.copy(m.net.values(), values.data(), n * sizeof(float));
     x.copy(first.data(), one.data(), n * sizeof(float));
     x.copy(second.data(), two.data(), n * sizeof(float));
     loss_totals t;
-    t.loss = sums[0], t.correct = counters[6], t.counted = counters[7], t.bad = counters[8];
+    t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
     x.copy(totals.data(), &t, sizeof t);
     x.wait();
     done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
-    best = counters[4], worse = counters[5], best_loss = sums[1], best_values = best_there;
+    best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = best_there;
+    if (ranks) require_same();
   }
 
   evaluation evaluate() {
@@ -362,23 +492,38 @@ struct training::impl {
   }
 };
 
+namespace {
+// f(), whose errors the other ranks hear of; but for interrupts that all agreed on.
+template <class F>
+auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = false) {
+  try {
+    return as_error(f);
+  } catch (error const& e) {
+    if (ranks && !(agreed && e.code() == errc::interrupted)) ranks->leave(rank, e.what());
+    throw;
+  }
+}
+}  // namespace
+
 training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
                    training_options const& options)
-    : impl_(as_error([&] { return std::make_unique<impl>(model, g, features, known, options); })) {}
-training::~training() = default;
+    : impl_(told_to(options.ranks.get(), options.rank, [&] { return std::make_unique<impl>(model, g, features, known, options); })) {}
+training::~training() {
+  if (impl_ && impl_->ranks) impl_->ranks->leave(impl_->o.rank, "its training has ended");
+}
 training::training(training&&) noexcept = default;
 bool training::over() const { return impl_->o.patience && impl_->worse >= impl_->o.patience; }
 epoch_report training::next() {
-  return as_error([&] { return impl_->next(); });
+  return told_to(impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);
 }
 evaluation training::evaluate() {
   return as_error([&] { return impl_->evaluate(); });
 }
 void training::keep(std::filesystem::path const& file) const {
-  as_error([&] { impl_->keep(file); });
+  told_to(impl_->ranks, impl_->o.rank, [&] { impl_->keep(file); });
 }
 void training::resume(std::filesystem::path const& file) {
-  as_error([&] { impl_->resume(file); });
+  told_to(impl_->ranks, impl_->o.rank, [&] { impl_->resume(file); });
 }
 std::uint64_t training::epochs() const { return impl_->done_epochs; }
 std::uint64_t training::step() const { return impl_->done_steps; }

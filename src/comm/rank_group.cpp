@@ -1,0 +1,286 @@
+#include "comm/rank_group.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "comm/peer_group.hpp"
+#include "core/device.hpp"
+#include "core/event.hpp"
+#include "core/exec.hpp"
+#include "core/fail.hpp"
+#include "core/progress.hpp"
+#include "memory/buffer.hpp"
+#include "memory/page.hpp"
+#include "memory/pin.hpp"
+
+namespace garner {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+// Written by its rank alone; what stands beside `state` and `arrived` is written before them.
+struct board {
+  enum : std::uint32_t { nobody, there, gone };
+  std::atomic<std::uint32_t> state{nobody};
+  std::uint32_t root = 0;  // gone: the rank that it left for
+  char why[1024] = {};
+  std::atomic<std::uint64_t> arrived{0};  // at so many meetings
+  std::uint64_t bytes = 0;                // of what it says
+  char says[1024] = {};
+};
+static_assert(sizeof(board) <= page_bytes && std::atomic<std::uint64_t>::is_always_lock_free);
+
+// The mean of one number. `from` may lie on peers: neighbouring items read neighbouring numbers.
+struct mean_of_ranks {
+  std::array<float const*, rank_group::most_ranks> from;
+  std::uint32_t ranks;
+  float* to;
+  float share;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    float sum = from[0][i];
+    for (std::uint32_t r = 1; r < ranks; ++r) sum += from[r][i];
+    to[i] = sum * share;
+  }
+};
+
+}  // namespace
+
+struct rank_group::parts {
+  // Of each rank of this process; others look at `where`, `values` and the events behind a meeting.
+  struct member {
+    std::uint64_t met = 0;
+    std::uint32_t root = 0;  // of the rank that a call named
+    std::string why;
+    place where;
+    float* values = nullptr;
+    event given, summed, taken;
+    buffer<float> room;  // what others read, where not `values` itself
+    pinned_pages pinned;
+    bool direct = false;
+  };
+  std::uint32_t ranks;
+  double wait_seconds;
+  std::string name;
+  std::optional<std::uint32_t> only;
+  std::unique_ptr<board[]> own;  // of threads
+  std::optional<peer_group> processes;
+  std::array<board const*, most_ranks> boards{};
+  std::array<float const*, most_ranks> rooms{};  // of processes
+  board* mine = nullptr;                         // of a process
+  float* my_room = nullptr;
+  std::array<member, most_ranks> members;
+
+  board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
+  std::string named(std::uint32_t rank) const { return fmt::format("rank {} of {}", rank, ranks); }
+
+  [[noreturn]] void gone(std::uint32_t rank, std::uint32_t root, std::string why) {
+    member& m = members[rank];
+    m.root = root, m.why = std::move(why);
+    fail(errc::io, "{} has stopped: {}; begin anew in all ranks, from the last checkpoint", named(root), m.why);
+  }
+  void meet(std::uint32_t rank, bool first = false) {
+    member& m = members[rank];
+    std::uint64_t const turn = ++m.met;
+    of(rank).arrived.store(turn, std::memory_order_release);
+    auto const until =
+        steady::now() + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(wait_seconds, 1e9)));
+    auto const come = [&](std::uint32_t k) { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
+    for (std::uint32_t k = 0; k < ranks; ++k)
+      for (std::uint32_t looks = 0; !come(k); ++looks) {
+        if (looks < 1000) {
+          std::this_thread::yield();
+          continue;
+        }
+        std::uint32_t const state = boards[k]->state.load(std::memory_order_acquire);
+        if (state == board::gone && !come(k)) gone(rank, boards[k]->root, boards[k]->why);
+        if (processes && !processes->lives(k) && !come(k)) {
+          if (boards[k]->state.load(std::memory_order_acquire) == board::gone) continue;
+          gone(rank, k, "its process ended");
+        }
+        if (first) {
+          check_interrupted();
+          if (steady::now() >= until)
+            fail(errc::io, "{} has not come in {} seconds; start one for each rank, or wait longer", named(k), wait_seconds);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(looks < 2000 ? 20 : 500));
+      }
+  }
+  std::uint64_t begin_of(std::uint32_t rank, std::uint64_t count) const {
+    return count / ranks * rank + std::min<std::uint64_t>(rank, count % ranks);
+  }
+};
+
+rank_group::rank_group(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
+rank_group::~rank_group() = default;
+std::uint32_t rank_group::ranks() const { return parts_->ranks; }
+std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
+
+namespace {
+void check(std::uint32_t ranks, double wait_seconds) {
+  if (ranks < 1 || ranks > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", ranks, rank_group::most_ranks);
+  if (!(wait_seconds >= 0)) fail(errc::usage, "wait_seconds {}: say seconds, 0 or more", wait_seconds);
+}
+}  // namespace
+
+std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double wait_seconds) {
+  check(ranks, wait_seconds);
+  auto p = std::make_unique<parts>();
+  p->ranks = ranks, p->wait_seconds = wait_seconds;
+  p->own = std::make_unique<board[]>(ranks);
+  for (std::uint32_t k = 0; k < ranks; ++k) p->boards[k] = &p->own[k];
+  return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
+}
+std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
+                                                     double wait_seconds) {
+  check(ranks, wait_seconds);
+  if (rank >= ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, ranks);
+  auto p = std::make_unique<parts>();
+  p->ranks = ranks, p->wait_seconds = wait_seconds, p->only = rank;
+  peer_group::terms t;
+  t.members = ranks, t.mine = rank, t.same = "ranks", t.wait_seconds = wait_seconds;
+  p->processes.emplace(name, t);
+  return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
+}
+
+void rank_group::take(std::uint32_t rank, executor const& x, std::uint64_t numbers) {
+  parts& p = *parts_;
+  if (rank >= p.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, p.ranks);
+  if (p.only && *p.only != rank) fail(errc::usage, "this process is rank {} of {}, and not {}", *p.only, p.ranks, rank);
+  if (p.only && p.mine) fail(errc::usage, "{} is taken already; make another group for another training", p.named(rank));
+  parts::member& m = p.members[rank];
+  if (p.processes) {
+    // The least of a number and of its opposite: all say the same where both are this one's.
+    auto const least = p.processes->least_of({numbers, ~numbers, 0});
+    if (least[0] != numbers || ~least[1] != numbers)
+      fail(errc::usage, "{} has {} parameters and others have {} to {}; give all ranks one model", p.named(rank), numbers, least[0],
+           ~least[1]);
+    std::size_t const bytes = page_bytes + numbers * sizeof(float);
+    void* const at = p.processes->make(bytes, bytes, "what ranks tell each other");
+    p.mine = new (at) board;
+    p.mine->state.store(board::there, std::memory_order_release);
+    auto const all = p.processes->open();
+    for (std::uint32_t k = 0; k < p.ranks; ++k) {
+      p.boards[k] = static_cast<board const*>(all[k]);
+      p.rooms[k] = reinterpret_cast<float const*>(static_cast<char const*>(all[k]) + page_bytes);
+    }
+    p.my_room = reinterpret_cast<float*>(static_cast<char*>(at) + page_bytes);
+    m.where = x.where();
+    p.meet(rank, true);
+    return;
+  }
+  board& b = p.of(rank);
+  if (std::uint32_t is = board::nobody; !b.state.compare_exchange_strong(is, board::there, std::memory_order_acq_rel))
+    fail(errc::usage, "{} is taken already; give each thread a rank of its own, and each training a group", p.named(rank));
+  m.where = x.where();
+  p.meet(rank, true);
+  m.direct = true;
+  for (std::uint32_t a = 0; a < p.ranks; ++a)
+    for (std::uint32_t c = 0; c < p.ranks; ++c) {
+      place const reads = p.members[a].where, has = p.members[c].where;
+      bool const one = reads.kind == place_kind::device, other = has.kind == place_kind::device;
+      m.direct &= one == other && (!one || reads.index == has.index || device::peer_of(reads.index, has.index).can);
+    }
+  if (m.direct && x.on_device())
+    for (std::uint32_t k = 0; k < p.ranks; ++k)
+      if (p.members[k].where.index != x.device()) device::enable_peer(x.device(), p.members[k].where.index);
+  if (!m.direct) m.room = buffer<float>(tier::host, numbers, x.device(), "gradients of ranks");
+  std::string const said = std::to_string(numbers);
+  for (std::string const& other : tell_all(rank, said))
+    if (other != said) fail(errc::usage, "a model of {} parameters and one of {} in one group; give all ranks one model", said, other);
+}
+
+void rank_group::leave(std::uint32_t rank, std::string_view why) noexcept {
+  parts& p = *parts_;
+  if (rank >= p.ranks || (p.only && (*p.only != rank || !p.mine))) return;
+  board& b = p.of(rank);
+  if (b.state.load(std::memory_order_relaxed) == board::gone) return;
+  parts::member const& m = p.members[rank];
+  b.root = m.why.empty() ? rank : m.root;
+  std::string_view const said = m.why.empty() ? why : std::string_view(m.why);
+  std::memcpy(b.why, said.data(), std::min(said.size(), sizeof b.why - 1));
+  b.state.store(board::gone, std::memory_order_release);
+}
+
+void rank_group::meet(std::uint32_t rank) { parts_->meet(rank); }
+
+std::vector<std::string> rank_group::tell_all(std::uint32_t rank, std::string_view mine) {
+  parts& p = *parts_;
+  std::vector<std::string> all(p.ranks);
+  board& b = p.of(rank);
+  for (std::uint64_t from = 0, most = mine.size(); from == 0 || from < most; from += sizeof b.says) {
+    std::string_view const part = mine.substr(std::min<std::size_t>(from, mine.size()), sizeof b.says);
+    b.bytes = mine.size();
+    if (!part.empty()) std::memcpy(b.says, part.data(), part.size());
+    p.meet(rank);
+    for (std::uint32_t k = 0; k < p.ranks; ++k) {
+      board const& other = *p.boards[k];
+      most = std::max(most, other.bytes);
+      if (other.bytes > from) all[k].append(other.says, std::min<std::uint64_t>(other.bytes - from, sizeof other.says));
+    }
+    p.meet(rank);  // all have read it
+  }
+  return all;
+}
+
+bool rank_group::any(std::uint32_t rank, bool mine) {
+  bool one = false;
+  for (std::string const& said : tell_all(rank, mine ? "1" : "0")) one |= said == "1";
+  return one;
+}
+
+void rank_group::mean(std::uint32_t rank, executor& x, float* values, std::uint64_t count) {
+  parts& p = *parts_;
+  parts::member& m = p.members[rank];
+  auto const part = [&](std::uint32_t k) { return std::pair(p.begin_of(k, count), p.begin_of(k + 1, count) - p.begin_of(k, count)); };
+  auto const [begin, n] = part(rank);
+  mean_of_ranks sum{{}, p.ranks, nullptr, 1 / static_cast<float>(p.ranks)};
+  if (m.direct) {
+    auto const after = [&](event parts::member::*what) {
+      for (std::uint32_t k = 0; k < p.ranks; ++k)
+        if (k != rank) (p.members[k].*what).before(x);
+    };
+    m.values = values;
+    m.given.record(x);
+    p.meet(rank);
+    after(&parts::member::given);
+    for (std::uint32_t k = 0; k < p.ranks; ++k) sum.from[k] = p.members[k].values + begin;
+    sum.to = values + begin;  // which nobody else reads now
+    for_each_item<1>(x, n, sum);
+    m.summed.record(x);
+    p.meet(rank);
+    after(&parts::member::summed);
+    for (std::uint32_t k = 0; k < p.ranks; ++k)
+      if (auto const [at, bytes] = part(k); k != rank) x.copy(values + at, p.members[k].values + at, bytes * sizeof(float));
+    m.taken.record(x);
+    p.meet(rank);
+    after(&parts::member::taken);
+    return;
+  }
+  float* const room = p.own ? m.room.data() : p.my_room;
+  if (!p.own && x.on_device() && !m.pinned) m.pinned = pinned_pages(room, count * sizeof(float), x.device());
+  auto const of = [&](std::uint32_t k) -> float const* { return p.own ? p.members[k].room.data() : p.rooms[k]; };
+  x.copy(room, values, count * sizeof(float));
+  x.wait();
+  p.meet(rank);
+  executor here(place{});
+  for (std::uint32_t k = 0; k < p.ranks; ++k) sum.from[k] = of(k) + begin;
+  sum.to = room + begin;
+  for_each_item<1>(here, n, sum);
+  p.meet(rank);
+  for (std::uint32_t k = 0; k < p.ranks; ++k) {
+    auto const [at, some] = part(k);
+    x.copy(values + at, of(k) + at, some * sizeof(float));
+  }
+  x.wait();
+  p.meet(rank);
+}
+
+}  // namespace garner

@@ -1,0 +1,51 @@
+// Ranks that learn together: threads of this process, or processes, that meet again and again, tell each other short texts and take the
+// mean of an array of numbers. Each rank has a board that it alone writes: how often it has come to a meeting, what it says, why it went.
+// Boards of threads lie on the heap, those of processes in the shared memory of a peer_group, whose locks tell of who was killed.
+// Invariants: all ranks make the same calls in the same order; each number of a mean is added up by one rank, in the order of ranks, so
+// that all get the same bits; nobody waits for a rank that is gone: the next call of each other names it, and who leaves for its sake
+// passes its name on. Cost: a meeting is a few looks at the boards; a mean three meetings, and 2 numbers read a number (reduce-scatter,
+// all-gather) over peer access, or through pinned host memory where there is none.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/executor.hpp"
+
+namespace garner {
+
+class rank_group {
+ public:
+  static constexpr std::uint32_t most_ranks = 16;
+  // `wait_seconds`: for all to come, in take().
+  static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double wait_seconds = 60);
+  static std::shared_ptr<rank_group> of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
+                                                  double wait_seconds = 60);
+  ~rank_group();
+
+  std::uint32_t ranks() const;
+  std::optional<std::uint32_t> only() const;  // of processes: the one that this process is
+
+  // The rank is this thread's from here on; waits until all have come. `numbers`: the most that mean() will get. errc::usage where it is
+  // taken, is none, or others say other numbers; errc::io names who has not come. All calls below: errc::io names a rank that is gone, and
+  // why.
+  void take(std::uint32_t rank, executor const& x, std::uint64_t numbers);
+  // The others hear it, once they wait for this rank. Again is harmless; after a call that named a gone rank that one is named.
+  void leave(std::uint32_t rank, std::string_view why) noexcept;
+
+  void meet(std::uint32_t rank);  // until all have come here
+  std::vector<std::string> tell_all(std::uint32_t rank, std::string_view mine);
+  bool any(std::uint32_t rank, bool mine);
+  // values (near x): of each number the mean over the ranks, on x's stream; the host does not wait for a device.
+  void mean(std::uint32_t rank, executor& x, float* values, std::uint64_t count);
+
+ private:
+  struct parts;
+  explicit rank_group(std::unique_ptr<parts> made);
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace garner
