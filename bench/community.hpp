@@ -1,6 +1,6 @@
-// A graph of communities made in memory, for trainings: most neighbours of a vertex belong to its own, some vertices are neighbours of many,
-// and a row says its community so faintly that the rows of neighbours are wanted too. (A stochastic block model; Holland, Laskey and Leinhardt, Social Networks 5, 1983.)
-// Invariant: every edge, row and part follows from the seed and its number alone.
+// A graph of communities made in memory, for trainings: most neighbours of a vertex belong to its own, some vertices are neighbours of
+// many, and a row says its community so faintly that the rows of neighbours are wanted too. (A stochastic block model; Holland, Laskey and
+// Leinhardt, Social Networks 5, 1983.) Invariant: every edge, row and part follows from the seed and its number alone.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/chart.hpp"
 
 namespace garner::bench {
@@ -52,6 +54,16 @@ code{font-size:.9em}
 )css";
 
 std::string percent(double part) { return fmt::format("{} %", short_number(100 * part)); }
+
+std::string ms_text(std::optional<double> ms) { return ms ? short_number(*ms) : "-"; }
+
+void thin(std::vector<double>& ticks) {
+  std::sort(ticks.begin(), ticks.end());
+  std::vector<double> left;
+  for (double const x : ticks)
+    if (left.empty() || x - left.back() >= ticks.back() / 10) left.push_back(x);
+  ticks = left;
+}
 
 void fact_list::add(char const* name, std::string const& value) {
   rows_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, escaped(value));

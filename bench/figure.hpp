@@ -1,12 +1,16 @@
 // What the figures of a page are made of: a table under each chart, a sentence that says what is to be seen, the paper's own value beside
 // it; and the page's style.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace garner::bench {
 
 std::string percent(double part);  // 0.123: "12.3 %"
+
+std::string ms_text(std::optional<double> ms);  // a dash where there is none
+void thin(std::vector<double>& ticks);          // to those that have room: each at least a tenth of the whole behind the one before
 
 struct table {
   std::vector<std::string> head;  // a leading '<' marks a column of names

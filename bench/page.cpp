@@ -740,20 +740,31 @@ std::vector<named_run> joined(std::vector<named_run> const& runs) {
 }  // namespace
 
 std::string page_of(std::vector<named_run> const& files, std::vector<named_tiering> const& tierings,
-                    std::vector<named_gathers> const& gathers, std::vector<named_loads> const& loads) {
-  bool const rows_alone = files.empty() && tierings.empty(), loads_alone = rows_alone && gathers.empty() && !loads.empty();
+                    std::vector<named_gathers> const& gathers, std::vector<named_loads> const& loads,
+                    std::vector<named_trainings> const& trainings) {
+  bool const rows_alone = files.empty() && tierings.empty(), loads_alone = rows_alone && gathers.empty() && !loads.empty(),
+             trainings_alone = rows_alone && gathers.empty() && loads.empty() && !trainings.empty();
   std::vector<named_run> const runs = joined(files);
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: ";
-  out += loads_alone ? "mini-batches" : rows_alone ? "gathers of rows" : files.empty() ? "data tiering" : "traversal";
+  out += trainings_alone ? "trainings"
+         : loads_alone   ? "mini-batches"
+         : rows_alone    ? "gathers of rows"
+         : files.empty() ? "data tiering"
+                         : "traversal";
   out +=
       ", measured</title>\n<link rel=\"icon\" "
       "href=\"data:,\">\n<style>";
   out += style;
   out += "</style>\n</head>\n<body>\n<header>\n";
-  if (loads_alone)
+  if (trainings_alone)
+    out +=
+        "<h1>Garner: trainings, measured</h1>\n<p>Whole trainings whose graph and rows lie far, near, and far with some rows kept, by "
+        "<code>garner bench train</code>, which compared what each learned bit for bit, or by <code>garner train --json</code>. The "
+        "paper's values are those of its machines.</p>\n</header>\n<main>\n";
+  else if (loads_alone)
     out +=
         "<h1>Garner: mini-batches, measured</h1>\n<p>Mini-batches of a training whose graph and rows lie far, near, and far with some rows "
         "kept, measured by <code>garner bench load</code>; of each setting the first were checked against graph and table. The paper's "
@@ -790,7 +801,8 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
     if (!left.numbers.rows.empty()) out += html_of(left, p.setting());
     out += "</section>\n";
   }
-  return out + tiering_sections(tierings) + gather_sections(gathers) + load_sections(loads) + "</main>\n</body>\n</html>\n";
+  return out + tiering_sections(tierings) + gather_sections(gathers) + load_sections(loads) + train_sections(trainings) +
+         "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace garner::bench

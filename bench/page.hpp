@@ -9,6 +9,7 @@
 #include "bench/load_file.hpp"
 #include "bench/run_file.hpp"
 #include "bench/tiering_file.hpp"
+#include "bench/train_file.hpp"
 
 namespace garner::bench {
 
@@ -33,10 +34,17 @@ struct named_loads {
   std::string name;
   load_file run;
 };
+// And runs of `garner bench train`, or of garner train --json, each with its trainings.
+struct named_trainings {
+  std::string name;
+  train_file run;
+};
 std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
-                    std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {});
+                    std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {},
+                    std::vector<named_trainings> const& trainings = {});
 std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
 std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
 std::string load_sections(std::vector<named_loads> const& runs);       // page_load.cpp
+std::string train_sections(std::vector<named_trainings> const& runs);  // page_train.cpp
 
 }  // namespace garner::bench

@@ -11,8 +11,6 @@ namespace garner::bench {
 
 namespace {
 
-std::string ms_text(std::optional<double> ms) { return ms ? short_number(*ms) : "-"; }
-
 // Of one graph of a run.
 class load_pages {
  public:
@@ -211,14 +209,6 @@ class load_pages {
     for (load_row const* r : of(figure))
       if (r->way == way && r->kept == kept) return r;
     return nullptr;
-  }
-  // Of ticks those that have room: each at least a tenth of the whole behind the one before.
-  static void thin(std::vector<double>& ticks) {
-    std::sort(ticks.begin(), ticks.end());
-    std::vector<double> left;
-    for (double const x : ticks)
-      if (left.empty() || x - left.back() >= ticks.back() / 10) left.push_back(x);
-    ticks = left;
   }
   template <class Value>
   figure against_kept(char const* number, char const* what, char const* unit, Value value, char const* said) const {

@@ -122,8 +122,8 @@ run_file parse_run(std::string const& text, std::string const& name) {
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema)
     fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner bench traversal, tiering, gather and load write and nothing else (not the "
-         "output of --json, not docs/benchmarks)",
+         "{}: is not of the schema {}; report draws what garner bench traversal, tiering, gather, load and train write, what garner "
+         "train --json prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
          name, run_file::schema);
   field const f(all, "", name);
   if (!all.contains("version") || all["version"] != run_file::version)

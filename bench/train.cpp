@@ -23,14 +23,16 @@ void same_parameters::check(std::string const& whose, std::vector<gnn_model::ten
     first_ = whose, kept_ = std::move(found);
     return;
   }
-  if (found.size() != kept_.size()) fail(errc::internal, "{}: {} tensors of parameters, and {} has {}", whose, found.size(), first_, kept_.size());
+  if (found.size() != kept_.size())
+    fail(errc::internal, "{}: {} tensors of parameters, and {} has {}", whose, found.size(), first_, kept_.size());
   for (std::size_t t = 0; t < kept_.size(); ++t) {
     gnn_model::tensor const &a = kept_[t], &b = found[t];
     if (a.values.size() == b.values.size() && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0) continue;
     std::size_t at = 0;
     while (at < std::min(a.values.size(), b.values.size()) && std::memcmp(&a.values[at], &b.values[at], sizeof(float)) == 0) ++at;
-    fail(errc::internal, "{}: learned other parameters than {} from the same mini-batches; the first that differs is number {} of {}: {} and {}",
-         whose, first_, at, b.name, at < b.values.size() ? b.values[at] : 0, at < a.values.size() ? a.values[at] : 0);
+    fail(errc::internal,
+         "{}: learned other parameters than {} from the same mini-batches; the first that differs is number {} of {}: {} and {}", whose,
+         first_, at, b.name, at < b.values.size() ? b.values[at] : 0, at < a.values.size() ? a.values[at] : 0);
   }
 }
 
@@ -129,12 +131,13 @@ class ground {
         ms.push_back(e.ms);
       }
       train_rows const r = rows_of(e.load, o_.where);
-      row.rows.near += r.near * part, row.rows.peer += r.peer * part, row.rows.far += r.far * part, row.rows.far_bytes += r.far_bytes * part;
+      row.rows.near += r.near * part, row.rows.peer += r.peer * part, row.rows.far += r.far * part,
+          row.rows.far_bytes += r.far_bytes * part;
     }
     row.epochs = timed;
     if (!ms.empty()) row.ms_median = median(ms);
-    same_.check(fmt::format("{}, rows of {} elements, {} kept by {}, way {}", name_, s.width, row.kept, row.score.empty() ? "none" : row.score,
-                            row.way),
+    same_.check(fmt::format("{}, rows of {} elements, {} kept by {}, way {}", name_, s.width, row.kept,
+                            row.score.empty() ? "none" : row.score, row.way),
                 model.tensors());
   }
   std::vector<float> const& scores_of(score_kind by) {
@@ -200,7 +203,8 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
   training run(model, g, table, known, how);
   taken_course all;
   all.course.name = std::move(name), all.course.vertices = n, all.course.edges = g.info().edges;
-  all.course.train = static_cast<std::uint64_t>(std::count(data.split.begin(), data.split.end(), static_cast<std::uint8_t>(split_part::train)));
+  all.course.train =
+      static_cast<std::uint64_t>(std::count(data.split.begin(), data.split.end(), static_cast<std::uint8_t>(split_part::train)));
   for (std::uint64_t k = 0; k < o.epochs; ++k) {
     epoch_report const e = run.next();
     train_epoch row;

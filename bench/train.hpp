@@ -27,18 +27,18 @@ struct train_bench_options {
   std::vector<std::int64_t> fanouts{15, 10, 5};  // a layer each
   std::uint64_t batch = 1024, width = 128, seed = 1;
   std::uint32_t hidden = 256, classes = 16;
-  std::uint64_t epochs = 3;                 // a setting; where there are more than one, the first is not timed
-  std::uint64_t batches = 64;               // an epoch, at the most: of more training vertices the first
+  std::uint64_t epochs = 3;    // a setting; where there are more than one, the first is not timed
+  std::uint64_t batches = 64;  // an epoch, at the most: of more training vertices the first
   std::vector<std::uint64_t> widths{32, 64, 128, 256, 512, 1024, 2048, 4096};
   std::vector<double> kept{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5};
   std::vector<score_kind> scores{score_kind::degree, score_kind::reverse_pagerank, score_kind::weighted_reverse_pagerank,
-                                 score_kind::expected};         // of placement
-  score_kind score = score_kind::degree;    // of all else, and of peers
-  std::vector<int> peers;                   // devices that hold rows for each other; the place is one of them. Empty: none
-  std::vector<std::string> figures;         // empty: all
+                                 score_kind::expected};  // of placement
+  score_kind score = score_kind::degree;                 // of all else, and of peers
+  std::vector<int> peers;                                // devices that hold rows for each other; the place is one of them. Empty: none
+  std::vector<std::string> figures;                      // empty: all
   community_options communities;
   std::uint64_t course_epochs = 10;
-  std::string share;  // as it was said; for the file
+  std::string share;                                                       // as it was said; for the file
   std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
   std::string command;
 };
@@ -63,7 +63,7 @@ class same_parameters {
 // A training on a graph of communities, told an epoch at a time.
 struct course_options {
   place where;
-  double kept = 1;   // share of the rows near; at the host all are
+  double kept = 1;  // share of the rows near; at the host all are
   std::uint64_t epochs = 10;
   std::vector<std::int64_t> fanouts{10, 5};
   std::uint64_t batch = 256;

@@ -1,9 +1,10 @@
-// garner bench traversal, gather, tiering, load: the figures of the papers on this machine, measured in one run, into a file that `garner
-// report` draws.
+// garner bench traversal, gather, tiering, load, train: the figures of the papers on this machine, measured in one run, into a file that
+// `garner report` draws.
 #include <memory>
 
 #include "bench/gather.hpp"
 #include "bench/load.hpp"
+#include "bench/train.hpp"
 #include "bench/traversal.hpp"
 #include "bench_tiering.hpp"
 #include "common.hpp"
@@ -35,11 +36,13 @@ struct bench_arguments {
   bench::gather_bench_options rows;
   std::string table;
   bool explain = false;
-  // Of load.
+  // Of load and train.
   std::string share = "1%", load_score = "degree";
   std::optional<std::uint64_t> batches;
   std::vector<std::uint64_t> peers;
   double compute_ms = 0;
+  // Of train.
+  bench::train_bench_options train;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -160,6 +163,28 @@ void say_load(bench::load_file const& f, bench::load_row const& r) {
   cli::flush_out();
 }
 
+// Of --figures; empty: nothing was said.
+std::vector<std::string> figures_of(bench_arguments const& a) {
+  return a.rows.figures != bench::gather_bench_options{}.figures ? a.rows.figures : std::vector<std::string>();
+}
+
+// Which vertices train, which rows are kept and on which devices, which figures.
+template <class Options>
+void set_training(bench_arguments const& a, Options& o) {
+  o.score = parse_score(a.load_score);
+  for (std::uint64_t const k : a.peers) o.peers.push_back(static_cast<int>(std::min<std::uint64_t>(k, 1u << 16)));
+  o.figures = figures_of(a);
+  o.share = a.share;
+  cli::share_of(a.share, 1);
+  cli::loading_arguments train;
+  train.share = a.share, train.seed = a.how.seed;
+  o.training = [train](graph_handle const& g) {
+    cli::loading_arguments of = train;
+    of.file = g.name();
+    return cli::training_of(g, of).positions;
+  };
+}
+
 void measure_loads(bench_arguments const& a, place where) {
   auto o = of_graphs<bench::load_bench_options>(a, where);
   sample_options const s = a.tiering.training.sampling();
@@ -173,18 +198,7 @@ void measure_loads(bench_arguments const& a, place where) {
   }
   if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
   o.compute_ms = a.compute_ms;
-  o.score = parse_score(a.load_score);
-  for (std::uint64_t const k : a.peers) o.peers.push_back(static_cast<int>(std::min<std::uint64_t>(k, 1u << 16)));
-  if (a.rows.figures != bench::gather_bench_options{}.figures) o.figures = a.rows.figures;
-  o.share = a.share;
-  cli::share_of(a.share, 1);
-  cli::loading_arguments train;
-  train.share = a.share, train.seed = a.how.seed;
-  o.training = [train](graph_handle const& g) {
-    cli::loading_arguments of = train;
-    of.file = g.name();
-    return cli::training_of(g, of).positions;
-  };
+  set_training(a, o);
   o.command = cli::command_line();
   check_target(a.out);
   a.budgets.apply(where);
@@ -198,17 +212,66 @@ void measure_loads(bench_arguments const& a, place where) {
   cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
 }
 
+void say_training(bench::train_file const& f, bench::train_row const& r) {
+  if (f.rows.size() == 1)
+    cli::say("{:<10} {:<9} {:<7} {:<10} {:>5} {:>7} {:<9} {:>4} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "graph", "figure", "lists",
+             "way", "width", "kept", "by", "dev.", "ms", "sample", "fetch", "gather", "model", "MB far", "loss");
+  std::string const head = fmt::format("{:<10} {:<9} {:<7} {:<10} {:>5} {:>5.0f} % {:<9} {:>4}", r.graph, r.figure, r.lists, r.way, r.width,
+                                       100 * r.kept, r.score.empty() ? "-" : r.score, r.devices);
+  auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.2f}", *t) : std::string("-"); };
+  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
+  else
+    cli::say("{} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>8.4f}\n", head, ms(r.times.ms), ms(r.times.sample_ms), ms(r.times.fetch_ms),
+             ms(r.times.gather_ms), ms(r.times.model_ms), r.rows.far_bytes / 1e6, r.loss);
+  cli::flush_out();
+}
+
+void measure_trainings(bench_arguments const& a, place where) {
+  auto o = of_graphs<bench::train_bench_options>(a, where);
+  o.hidden = a.train.hidden, o.classes = a.train.classes, o.widths = a.train.widths;
+  sample_options const s = a.tiering.training.sampling();
+  o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
+  o.batch = s.batch, o.seed = a.how.seed;
+  if (a.tiering.row_bytes < 4 || a.tiering.row_bytes % 4)
+    fail(errc::usage, "--row-bytes {}: rows of floats; say a multiple of 4", a.tiering.row_bytes);
+  o.width = a.tiering.row_bytes / 4;
+  if (a.tiering.epochs) o.epochs = *a.tiering.epochs;
+  if (a.batches) o.batches = *a.batches;
+  o.communities.seed = a.how.seed;
+  set_training(a, o);
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(where);
+  cli::say("place {}, GraphSAGE, fanouts {}, mini-batches of {}, {} hidden, {} classes; what is learned is compared; ms an epoch\n",
+           to_string(where), a.tiering.training.fanout, o.batch, o.hidden, o.classes);
+  cli::flush_out();
+  bench::train_told told;
+  told.row = say_training;
+  told.epoch = [](bench::train_course const& c, bench::train_epoch const& e) {
+    auto const share = [](std::optional<double> x) { return x ? fmt::format("{:.2f} %", 100 * *x) : std::string("-"); };
+    cli::say("{}: epoch {}, loss {:.4f}, validation {}, test {}\n", c.name, e.epoch, e.loss, share(e.validation_accuracy),
+             share(e.test_accuracy));
+    cli::flush_out();
+  };
+  bench::train_file const run = bench::measure_trainings(o, told);
+  pending_file out(a.out);
+  out.write(bench::to_json(run));
+  out.commit();
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+}
+
 void measure(bench_arguments& a) {
   if (a.explain && a.what != "gather") fail(errc::usage, "--explain goes with gather; leave it out");
   if (a.explain) return explain_gathers(a);
   if (a.out.empty()) fail(errc::usage, "--out is required; see garner bench --help");
   if (a.what == "gather") return measure_gathers(a);
-  if (a.what != "traversal" && a.what != "tiering" && a.what != "load")
-    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering or load", a.what);
+  if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train")
+    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load or train", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.what == "load") return measure_loads(a, o.where);
+  if (a.what == "train") return measure_trainings(a, o.where);
   if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
   o.paper_protocol = a.protocol == "paper";
   o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
@@ -239,9 +302,11 @@ void measure(bench_arguments& a) {
 void add_bench(cli::program& p) {
   auto const a = std::make_shared<bench_arguments>();
   cli::verb& v = p.add("bench", "measure what the figures of the paper show, into a file");
-  v.add("WHAT", a->what,
-        "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
-        "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way")
+  v.add(
+       "WHAT", a->what,
+       "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
+       "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
+       "whole trainings")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
   v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
@@ -263,17 +328,22 @@ void add_bench(cli::program& p) {
   v.add("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)");
   v.add("--ids", a->rows.ids);
   v.add("--figures", a->rows.figures);
-  v.add("--share", a->share, "load: training vertices, drawn of those that have neighbours");
-  v.add("--batches", a->batches, "load: mini-batches a setting, the first of them to get warm (default: 96)");
-  v.add("--score", a->load_score, "load: which rows are kept: degree, rpr, wrpr, expected, sampled");
+  v.add("--share", a->share, "load, train: training vertices, drawn of those that have neighbours");
+  v.add("--batches", a->batches,
+        "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64)");
+  v.add("--score", a->load_score, "load, train: which rows are kept: degree, rpr, wrpr, expected, sampled");
   v.add("--compute-ms", a->compute_ms);
   v.add("--peers", a->peers);
+  v.add("--hidden", a->train.hidden, "train: elements of a row between layers");
+  v.add("--classes", a->train.classes, "train: that are told apart").in(cli::option_group::basic);
+  v.add("--widths", a->train.widths);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
       "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json\n"
-      "          garner bench load --scale 26 --fanout 15,10,5 --rule last --batch 1024 --compute-ms 1.7 --out load.json");
+      "          garner bench load --scale 26 --fanout 15,10,5 --rule last --batch 1024 --compute-ms 1.7 --out load.json\n"
+      "          garner bench train --scale 24 --fanout 15,10,5 --batch 1024 --share 1% --out train.json");
   v.runs([a] { measure(*a); });
 }
 

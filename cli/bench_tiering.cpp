@@ -15,7 +15,8 @@ void tiering_arguments::add(verb& v) {
   v.add("--presample", presample,
         "of tiering: epochs that the score sampled counts beforehand; the first is drawn, others stand in the tables (at depths "
         "of 4.10: one epoch)");
-  v.add("--epochs", epochs, "of tiering: the training set so many times");
+  v.add("--epochs", epochs,
+        "of tiering: the training set so many times (default: 1); train: of a setting, the first to get warm (default: 3)");
   v.add("--row-bytes", row_bytes);
   v.add("--ceiling", ceiling);
   v.add("--deeper-epochs", deeper_epochs);
@@ -50,7 +51,7 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
   o.sampling = training.sampling();
   o.sampling.seed = seed;
   if (deeper_epochs < 1 || deeper_epochs > 1u << 20) fail(errc::usage, "--deeper-epochs {}: say 1 to 1,048,576", deeper_epochs);
-  if (epochs < 1 || epochs > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", epochs);
+  if (epochs.value_or(1) < 1 || epochs.value_or(1) > 1u << 20) fail(errc::usage, "--epochs {}: say 1 to 1,048,576", *epochs);
   if (ceiling > 1u << 20) fail(errc::usage, "--ceiling {}: say 0 to 1,048,576", ceiling);
   for (std::size_t i = 0; i < presample.size(); ++i) {
     std::uint64_t const k = presample[i];
@@ -59,7 +60,7 @@ void tiering_arguments::measure(bench::tiering_options o, std::uint64_t seed, st
       fail(errc::usage, "--presample: {} stands twice; say each number of epochs once", k);
   }
   if (row_bytes < 1) fail(errc::usage, "--row-bytes 0: say 1 or more");
-  o.epochs = epochs;
+  o.epochs = epochs.value_or(1);
   o.deeper_epochs = deeper_epochs;
   o.row_bytes = row_bytes;
   o.deeper = !no_deeper;

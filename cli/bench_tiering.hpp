@@ -1,5 +1,6 @@
 // `garner bench tiering`: what it has beside the options that all benches share.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace garner::cli {
 
 struct tiering_arguments {
   sample_arguments training;
-  std::uint64_t epochs = 1, deeper_epochs = 1, row_bytes = 512;
+  std::optional<std::uint64_t> epochs;  // 1
+  std::uint64_t deeper_epochs = 1, row_bytes = 512;
   std::uint64_t ceiling = 8;
   std::vector<std::uint64_t> presample{8};
   bool no_deeper = false, no_gathers = false;

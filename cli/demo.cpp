@@ -202,7 +202,8 @@ void train_demo() {
   how.where = host, how.kept = 1;
   taken_course const alone = take_course("rows alone", data, without_edges(data.labels.size()), how);
   cli::say(
-      "\naccuracy: of {} vertices that nothing was learned from, exact; by a vertex's own row alone {:.2f} %. Rows and MB are of an epoch,\nms "
+      "\naccuracy: of {} vertices that nothing was learned from, exact; by a vertex's own row alone {:.2f} %. Rows and MB are of an "
+      "epoch,\nms "
       "the median epoch behind the first. Wherever rows lay the parameters came out the same, bit for bit{}.\n",
       cli::grouped(alone.exact.test.vertices), 100 * alone.exact.test.accuracy, device::count() ? " (host and simulated; device)" : "");
 }

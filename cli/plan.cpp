@@ -33,6 +33,7 @@ struct plan_arguments {
   std::string device_cache;
   cli::budget_arguments budgets;
   cli::plan_load_arguments load;
+  cli::plan_train_arguments train;
 };
 
 json bytes_or_null(std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); }
@@ -51,14 +52,15 @@ bytes_needed allowed_by(cli::budget_arguments const& budgets, place where) {
 json gather_load(plan_arguments const& a) {
   for (auto const& [said, option] : {std::pair{!a.variant.empty(), "--variant"}, std::pair{a.iterations.has_value(), "--iterations"},
                                      std::pair{!a.device_cache.empty(), "--device-budget"}})
-    if (said) fail(errc::usage, "{} goes with other jobs than load; leave it out", option);
+    if (said) fail(errc::usage, "{} goes with other jobs than {}; leave it out", option, a.job);
+  if (a.job == "load") a.train.require_unset(a.job);
   place const where = parse_place(a.place);
   bytes_needed const allowed = allowed_by(a.budgets, where);
-  return cli::plan_of_load(a.load, a.file, where, a.tier, a.access, allowed.host, allowed.device);
+  return cli::plan_of_load(a.load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 
 json gather(plan_arguments const& a) {
-  a.load.require_unset(a.job);
+  a.load.require_unset(a.job), a.train.require_unset(a.job);
   job_options o = default_options(parse_job(a.job));
   if (!a.variant.empty()) set_variant(o, a.variant);
   place const where = parse_place(a.place);
@@ -227,7 +229,7 @@ void add_plan(cli::program& p) {
   auto const a = std::make_shared<plan_arguments>();
   cli::verb& v = p.add("plan", "what a job will take, what crosses the link and how long, before it is loaded");
   v.add("FILE", a->file).required();
-  v.add("--job", a->job, "bfs, sssp, components, pagerank, or load: mini-batches of a training with their rows").required();
+  v.add("--job", a->job, "bfs, sssp, components, pagerank; load: mini-batches of a training with their rows; train: all of it").required();
   v.add("--place", a->place, "host, device, device:N or simulated; a device need not be there");
   v.add("--access", a->access);
   v.add("--tier", a->tier);
@@ -237,12 +239,14 @@ void add_plan(cli::program& p) {
   v.add("--device-budget", a->device_cache, "bytes of far data cached on the device (default: a tenth of the edge list)");
   a->budgets.add(v, true);
   a->load.add(v);
+  a->train.add(v);
   v.ends_with(
       "Ends with 1 where the job does not fit, with the words that the job would say.\n"
       "Examples: garner plan kron26.gnr --job pagerank --device-budget 1GiB\n"
-      "          garner plan kron26.gnr --job load --width 128 --budget 10%");
+      "          garner plan kron26.gnr --job load --width 128 --budget 10%\n"
+      "          garner plan kron26.gnr --job train --width 128 --classes 47 --model sage --fanout 15,10");
   v.runs([a] {
-    bool const loads = a->job == "load";
+    bool const loads = a->job == "load" || a->job == "train";
     json const all = loads ? gather_load(*a) : gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));
     else if (loads) cli::print_plan_of_load(all);

@@ -4,6 +4,8 @@
 
 #include "access/matrix.hpp"
 #include "core/fail.hpp"
+#include "core/npy.hpp"
+#include "gnn/plan.hpp"
 #include "graph/source.hpp"
 #include "job_options.hpp"
 #include "link_times.hpp"
@@ -39,7 +41,7 @@ void plan_load_arguments::add(verb& v) {
 }
 void plan_load_arguments::require_unset(std::string const& job) const {
   auto const refuse = [&](bool said, char const* option) {
-    if (said) fail(errc::usage, "{} goes with --job load; {} has none", option, job);
+    if (said) fail(errc::usage, "{} goes with --job load and --job train; {} has none", option, job);
   };
   refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
   refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"), refuse(weighted, "--weighted");
@@ -47,6 +49,23 @@ void plan_load_arguments::require_unset(std::string const& job) const {
   refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
       refuse(ahead.has_value(), "--ahead");
   refuse(window_bytes.has_value(), "--window-bytes");
+}
+
+void plan_train_arguments::add(verb& v) {
+  v.add("--model", model, "train: gcn, sage or gin (default: sage)");
+  v.add("--classes", classes, "train: what is told apart");
+  v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
+  v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
+  v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
+  v.add("--norm", norm, "train: none or layer (default: none)");
+  v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
+}
+void plan_train_arguments::require_unset(std::string const& job) const {
+  for (auto const& [said, option] :
+       {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{full, "--full"},
+        std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"}, std::pair{norm.has_value(), "--norm"},
+        std::pair{residual, "--residual"}})
+    if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed) {
@@ -73,7 +92,33 @@ std::uint64_t near_bytes(load_question const& q) {
   return all;
 }
 
-json plan_of_load(plan_load_arguments const& p, std::string const& file, place where, std::string const& tier_said,
+namespace {
+training_question question_of(plan_train_arguments const& t, load_question const& q, std::uint64_t inputs, double training,
+                              std::uint64_t near_free) {
+  training_question all;
+  all.load = q;
+  if (t.full) all.load.fanouts.clear();
+  if (!t.classes) fail(errc::usage, "how many classes? Say --classes N");
+  model_options& m = all.model;
+  m.kind = parse_model_kind(t.model.value_or("sage"));
+  m.inputs = inputs, m.classes = *t.classes;
+  std::uint64_t const hops = t.full ? 2 : q.fanouts.size(), layers = t.layers.value_or(hops), hidden = t.hidden.value_or(64);
+  if (!t.full && layers != hops) fail(errc::usage, "--layers {} and {} fanouts: say a fanout for each layer", layers, hops);
+  auto const range = [](char const* what, std::uint64_t value, std::uint64_t most) {
+    if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", what, value, most);
+  };
+  range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
+  m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
+  std::string const norm = t.norm.value_or("none");
+  if (norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none or layer", norm);
+  m.layer_norm = norm == "layer", m.residual = t.residual;
+  all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
+  all.training = training, all.evaluation_near = near_free;
+  return all;
+}
+}  // namespace
+
+json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where, std::string const& tier_said,
                   std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
   load_arguments a;
   a.file = file, a.access = access, a.tier = tier_said,
@@ -88,6 +133,7 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
   else if (p.window) a.window = 65;  // refused below
   if (p.ahead && *p.ahead <= 64) a.ahead = static_cast<std::uint32_t>(*p.ahead);
   else if (p.ahead) a.ahead = 65;
+  if (train && !p.fanout) a.fanout = "15,10";
   a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted;
   a.check();
   graph_source from(file);
@@ -116,7 +162,26 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
   }
   require_combination(where, edges, parse_access(access));
   q.lists_far = !host && !in_device_memory(edges);
-  load_plan const plan = plan_load(q);
+  load_plan plan = plan_load(q);
+  std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  std::optional<training_plan> learns;
+  if (train) {
+    std::uint64_t inputs = rows.row_bytes / 4;
+    if (!a.features.empty()) {
+      row_array const table = map_rows(a.features);
+      inputs = table.width;
+    }
+    std::uint64_t const allowed = on_device ? device_allowed : host_allowed;
+    std::uint64_t const lists_there = on_device && in_device_memory(edges) ? lists + offsets : offsets;
+    training_question const asked = question_of(*train, q, inputs, static_cast<double>(share), allowed);
+    learns = plan_training(asked);
+    if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
+      std::uint64_t const others = learns->bytes() + lists_there + q.rows_kept * rows.row_bytes + (host ? rows.rows * rows.row_bytes : 0);
+      if (others < allowed) learns = plan_training(question_of(*train, q, inputs, static_cast<double>(share), allowed - others));
+    }
+    if (train->full) plan = {}, plan.training = static_cast<double>(share);
+    else plan = learns->load;
+  }
 
   tier const near = on_device ? tier::device : tier::host;
   std::vector<plan_row> memory{{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"lists", on_device ? edges : tier::host, lists}};
@@ -128,23 +193,26 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
     memory.push_back({"ranks of rows", near, rows.rows * 4});
   }
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes});
+  if (learns) {
+    for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes});
+    if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at the most", near, learns->evaluation.near_bytes});
+  }
   bytes_needed needed;
   for (plan_row const& r : memory)
     (r.where == tier::device ? needed.device : r.where == tier::peer ? needed.device : needed.host) += r.where == tier::peer ? 0 : r.bytes;
   std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
                                       edges == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
 
-  std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
   json all{{"file", file},
            {"graph", describe(info)},
            {"vertices", info.vertices},
            {"edges", info.edges},
-           {"job", "load"},
+           {"job", learns ? "train" : "load"},
            {"place", to_string(where)},
            {"tier", to_string(edges)},
            {"tier_chosen", chooses_tier(tier_said)},
            {"access", access},
-           {"fanouts", q.fanouts},
+           {"fanouts", learns && train->full ? json() : json(q.fanouts)},
            {"rule", a.rule},
            {"batch", a.batch},
            {"row_bytes", rows.row_bytes},
@@ -179,6 +247,33 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
   all["fetch"] = stage(plan.rows);
   all["together"] = stage(both_stages);
   if (!host && !here) all["not_here"] = why_no_link(where);
+  if (learns) {
+    // What a device of a known kind would take; here nothing of it is measured.
+    double const steps = static_cast<double>(learns->steps), of_products = learns->flops / assumed_flops * 1e3,
+                 of_rows = learns->near_bytes / assumed_near_bytes * 1e3;
+    json const together = all["together"]["ms"];
+    json epochs = json::object(), bounds = json::object();
+    for (auto const& [link, ms] : together.items()) {
+      bool const known = on_device && !ms.is_null();
+      double const crossing = known ? ms.get<double>() * steps : 0;
+      epochs[link] = known ? json(std::max(crossing, of_products + of_rows)) : json();
+      bounds[link] = known ? json(crossing > of_products + of_rows ? "link" : of_products > of_rows ? "products" : "aggregation") : json();
+    }
+    all["training"] = {{"model", to_string(parse_model_kind(train->model.value_or("sage")))},
+                       {"full", train->full},
+                       {"parameters", learns->parameters},
+                       {"steps", learns->steps},
+                       {"flops", learns->flops},
+                       {"near_bytes_moved", learns->near_bytes},
+                       {"link_bytes", learns->link_bytes},
+                       {"evaluation_link_bytes", train->full || host ? 0 : learns->evaluation.bytes()},
+                       {"assumed_flops", assumed_flops},
+                       {"assumed_near_bytes", assumed_near_bytes},
+                       {"products_ms", on_device ? json(of_products) : json()},
+                       {"aggregation_ms", on_device ? json(of_rows) : json()},
+                       {"epoch_ms", epochs},
+                       {"bound_by", bounds}};
+  }
   all["fits"] = refusal.empty();
   all["why_not"] = refusal.empty() ? json() : json(with_flags(refusal));
   return all;
@@ -187,7 +282,8 @@ json plan_of_load(plan_load_arguments const& p, std::string const& file, place w
 void print_plan_of_load(json const& all) {
   auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
-  say("job     load, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["place"]), text(all["tier"]),
+  bool const trains = all.contains("training"), full = trains && all["training"]["full"].get<bool>();
+  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["job"]), text(all["place"]), text(all["tier"]),
       text(all["access"]), all["row_bytes"].get<std::uint64_t>(), text(all["way"]), all["window"].get<std::uint64_t>());
   say("{:<46} {:<8} {:>20}\n", "array", "tier", "bytes");
   for (json const& r : all["memory"])
@@ -195,11 +291,11 @@ void print_plan_of_load(json const& all) {
   say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
   if (text(all["place"]).rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
-  say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
+  if (!full) say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
       grouped(all["batches_an_epoch"].get<std::uint64_t>()),
       all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
-  say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
-  say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
+  if (!full) say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
+  if (!full) say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
       number(all["far_rows"]), number(all["fetched_rows"]));
   if (all["together"]["bytes_link"] == 0) {
     say("\nlink    nothing crosses it\n");
@@ -213,6 +309,21 @@ void print_plan_of_load(json const& all) {
           shown_ms(ms["24"]), shown_ms(ms["51"]));
     }
     say("stages overlap each other and the model; both come over one link\n");
+  }
+  if (trains) {
+    json const& t = all["training"];
+    say("\nan epoch of {}: steps {}, parameters {}\n", text(t["model"]), grouped(t["steps"].get<std::uint64_t>()),
+        grouped(t["parameters"].get<std::uint64_t>()));
+    say("  {:.3g} GFLOP of products, {} of rows aggregated near, {} over the link ({} more for an evaluation)\n",
+        t["flops"].get<double>() / 1e9, format_bytes(static_cast<std::uint64_t>(t["near_bytes_moved"].get<double>())),
+        format_bytes(static_cast<std::uint64_t>(t["link_bytes"].get<double>())), bytes(t["evaluation_link_bytes"]));
+    if (!t["products_ms"].is_null()) {
+      say("  ms, by {:.0f} TFLOP/s and {:.1f} TB/s, which are assumed: products {:.3g}, aggregation {:.3g}\n", assumed_flops / 1e12,
+          assumed_near_bytes / 1e12, t["products_ms"].get<double>(), t["aggregation_ms"].get<double>());
+      for (named_link const& l : named_links)
+        say("  with {:>4} GB/s of link {} ms an epoch, bound by {}\n", l.name, shown_ms(t["epoch_ms"][l.name]),
+            text(t["bound_by"][l.name]));
+    }
   }
   say("\nfits    {}\n", all["fits"].get<bool>() ? all["device_allowed"].is_null() && all["device_bytes"] != 0
                                                       ? "the host; of the device nothing is known (--device-memory says what it has)"

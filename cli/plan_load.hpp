@@ -19,11 +19,20 @@ struct plan_load_arguments {
   void add(verb& v);
   void require_unset(std::string const& job) const;  // errc::usage: they go with --job load
 };
+// What `garner train` is told besides; unset: its default.
+struct plan_train_arguments {
+  std::optional<std::string> model, norm;
+  std::optional<std::uint64_t> classes, layers, hidden;
+  bool full = false, residual = false;
+
+  void add(verb& v);
+  void require_unset(std::string const& job) const;  // errc::usage: they go with --job train
+};
 // What a loader of these arguments is asked to do, by the offsets of `from` where they are known; `device_allowed`: bytes of the device.
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
 std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
-// `allowed`: host and device memory, in bytes.
-nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, std::string const& file, place where, std::string const& tier,
+// `allowed`: host and device memory, in bytes. `train`: of a training, null: of mini-batches alone.
+nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where, std::string const& tier,
                                     std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed);
 void print_plan_of_load(nlohmann::ordered_json const& all);
 

@@ -21,14 +21,16 @@ void draw(report_arguments const& a) {
   std::vector<bench::named_tiering> tierings;
   std::vector<bench::named_gathers> gathers;
   std::vector<bench::named_loads> loads;
+  std::vector<bench::named_trainings> trainings;
   for (std::string const& file : a.files) {
     std::string const text = bench::read_bench(file);
     if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
     else if (bench::is_gathers(text)) gathers.push_back({file, bench::parse_gathers(text, file)});
     else if (bench::is_loads(text)) loads.push_back({file, bench::parse_loads(text, file)});
+    else if (bench::is_trainings(text)) trainings.push_back({file, bench::parse_trainings(text, file)});
     else runs.push_back({file, bench::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers, loads);
+  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings);
   pending_file out(a.out);
   out.write(page);
   out.commit();
@@ -39,7 +41,7 @@ void draw(report_arguments const& a) {
 
 void add_report(cli::program& p) {
   auto const a = std::make_shared<report_arguments>();
-  cli::verb& v = p.add("report", "draw what garner bench wrote: one HTML page of the paper's figures");
+  cli::verb& v = p.add("report", "draw what garner bench, or train --json, wrote: one HTML page of the paper's figures");
   v.add("RUN.json", a->files).required().repeats();
   v.add("--out", a->out);
   v.ends_with("Example: garner report run.json --out report.html");

@@ -16,6 +16,7 @@
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
 #include "load_options.hpp"
+#include "memory/budget.hpp"
 #include "plan_load.hpp"
 #include "verbs.hpp"
 
@@ -27,7 +28,7 @@ using cli::grouped;
 using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
-  std::string model = "sage", split, scaling = "automatic", norm = "none", math = "tf32", out, checkpoint, resume;
+  std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
   bool full = false, residual = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
@@ -42,8 +43,8 @@ struct train_arguments : cli::load_arguments {
     char const* const said = std::getenv(name);
     std::uint32_t value = 0;
     if (!said || !cli::set_value(std::string(said), value).empty())
-      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE", name,
-           said ? fmt::format("'{}'", said) : "not set");
+      fail(errc::usage, "--group: {} is {} in the environment, and should be a number; start with torchrun, or set RANK and WORLD_SIZE",
+           name, said ? fmt::format("'{}'", said) : "not set");
     return value;
   }
   // The ranks of this process, and where each of them learns.
@@ -76,7 +77,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = a.norm == "layer", m.residual = a.residual;
+  m.layer_norm = a.norm == "layer" || (a.norm == "automatic" && m.kind == model_kind::gin), m.residual = a.residual;
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
@@ -89,7 +90,8 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
   t.load = a.loader();
-  if (a.patience && !a.evaluate_every) fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  if (a.patience && !a.evaluate_every)
+    fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
   return {m, t};
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
@@ -149,8 +151,8 @@ std::string ranks_line(train_arguments const& a, std::vector<place> const& place
   if (all_ranks == 1) return "";
   std::vector<std::string> at;
   for (place const p : places) at.push_back(to_string(p));
-  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks, a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes",
-                     grouped(a.batch));
+  return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
+                     a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
 }
 // Rank 0, or the only one: to the end.
 void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
@@ -160,31 +162,31 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
   bool const of_auc = m.classes == (m.labels == label_kind::one_class ? 2u : 1u);
   char const* const measure = of_auc ? "ROC AUC" : "accuracy";
   json out = what.head;
-  out.update(json{
-           {"model", a.model},
-           {"layers", m.layers},
-           {"hidden", m.hidden},
-           {"inputs", m.inputs},
-           {"classes", m.classes},
-           {"parameters", model.parameters()},
-           {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
-           {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
-           {"batch", a.full ? json(nullptr) : json(a.batch)},
-           {"rate", a.rate},
-           {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
-           {"scaling", to_string(m.scaling)},
-           {"dropout", a.dropout},
-           {"seed", a.seed},
-           {"training_vertices", parts[1]},
-           {"validation_vertices", parts[2]},
-           {"test_vertices", parts[3]},
-           {"epochs", json::array()}});
+  out.update(json{{"model", a.model},
+                  {"layers", m.layers},
+                  {"hidden", m.hidden},
+                  {"inputs", m.inputs},
+                  {"classes", m.classes},
+                  {"parameters", model.parameters()},
+                  {"labels", m.labels == label_kind::one_class ? "one class" : "yes or no"},
+                  {"fanouts", a.full ? json(nullptr) : json(t.fanouts)},
+                  {"batch", a.full ? json(nullptr) : json(a.batch)},
+                  {"rate", a.rate},
+                  {"decay", a.decay.value_or(std::min(5e-4, 0.5 / static_cast<double>(std::max<std::uint64_t>(parts[1], 1))))},
+                  {"scaling", to_string(m.scaling)},
+                  {"dropout", a.dropout},
+                  {"seed", a.seed},
+                  {"training_vertices", parts[1]},
+                  {"validation_vertices", parts[2]},
+                  {"test_vertices", parts[3]},
+                  {"epochs", json::array()}});
   if (!a.json) {
     for (std::string const& line : what.lines) cli::say("{}", line);
     cli::say("model   {} of {} layers, {} hidden, {} classes: {} parameters\n", a.model, m.layers, m.hidden, m.classes,
              grouped(model.parameters()));
-    cli::say("seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
-             a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
+    cli::say(
+        "seeds   {} to train, {} to validate, {} to test; {}\n", grouped(parts[1]), grouped(parts[2]), grouped(parts[3]),
+        a.full ? std::string("the whole graph at every step") : fmt::format("fanouts {}, mini-batches of {}", a.fanout, grouped(a.batch)));
     if (run.epochs() || run.step()) cli::say("goes on after epoch {}, step {}\n", run.epochs(), run.step());
     cli::say("{:>32} | {:^28} | {:>9} | {:^17} | {:^25}\n", "", fmt::format("exact {}", measure), "", "ms waited", "GB of rows");
     cli::say("{:>5} {:>8} {:>9} {:>7} | {:>8} {:>10} {:>8} | {:>9} | {:>8} {:>8} | {:>7} {:>8} {:>8}\n", "epoch", "steps", "loss", "right",
@@ -232,8 +234,8 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
       clear_interrupt();  // which would stop the writing too
       keep();
       if (!a.checkpoint.empty())
-        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1, run.step(),
-             a.checkpoint, a.checkpoint);
+        fail(errc::interrupted, "interrupted in epoch {}, after step {}; {} goes on from there with --resume {}", run.epochs() + 1,
+             run.step(), a.checkpoint, a.checkpoint);
     }
     throw;
   }
@@ -282,8 +284,9 @@ opened_types open_types(std::string const& file, place where, std::string const&
   opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
   for (vertex_type const& t : all.g.types()) {
     if (!t.features)
-      fail(errc::input, "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)", file,
-           t.name);
+      fail(errc::input,
+           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+           file, t.name);
     row_array const rows = where.kind == place_kind::device ? read_rows(*t.features) : map_rows(*t.features);
     tiered_options o;
     o.where = where;
@@ -298,7 +301,8 @@ std::size_t target_of(hetero_graph const& g, std::string const& said) {
   if (!said.empty()) {
     std::size_t const k = g.type(said);
     if (!g.types()[k].labels || !g.types()[k].train)
-      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(), g.types()[k].labels ? "training vertices (train)" : "labels");
+      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(),
+           g.types()[k].labels ? "training vertices (train)" : "labels");
     return k;
   }
   std::vector<std::string> names;
@@ -306,7 +310,8 @@ std::size_t target_of(hetero_graph const& g, std::string const& said) {
   for (std::size_t k = 0; k < g.types().size(); ++k)
     if (g.types()[k].labels && g.types()[k].train) names.push_back(g.types()[k].name), found = k;
   if (names.empty()) fail(errc::input, "{}: no type has labels and training vertices (labels, train); name some in it", g.name());
-  if (names.size() > 1) fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
+  if (names.size() > 1)
+    fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
   return found;
 }
 
@@ -336,7 +341,8 @@ void train_types(train_arguments& a) {
     ++part;
     if (!file) continue;
     row_array const vertices = read_labels(*file);  // held against the manifest when it was opened
-    for (std::uint64_t k = 0; k < vertices.rows; ++k) split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
+    for (std::uint64_t k = 0; k < vertices.rows; ++k)
+      split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
   }
   known.split = split;
   set_classes(a, known.labels, type.labels->string(), m);
@@ -367,17 +373,18 @@ void train_types(train_arguments& a) {
   std::uint64_t arcs = 0;
   for (edge_type const& e : on.g.edges()) arcs += e.arcs;
   subject what;
-  what.head = {{"file", a.file}, {"target", type.name}, {"vertices", type.count}, {"edges", arcs}, {"place", to_string(where)}, {"ranks", all_ranks}};
-  what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(), types.relations.size(),
-                            grouped(arcs), type.name),
+  what.head = {{"file", a.file}, {"target", type.name},       {"vertices", type.count},
+               {"edges", arcs},  {"place", to_string(where)}, {"ranks", all_ranks}};
+  what.lines = {fmt::format("graph   {}: {} types, {} relations, {} edges; '{}' is the target\n", a.file, types.names.size(),
+                            types.relations.size(), grouped(arcs), type.name),
                 fmt::format("place   {}\n", to_string(where)), ranks_line(a, places, all_ranks)};
   bool same = true;
   for (std::size_t k = 0; k < on.tables.size(); ++k) {
     tiered_tensor const& table = on.tables[k];
     same &= table.row_bytes() == on.tables[0].row_bytes();
     what.head["rows"][types.names[k]] = table.about();
-    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(), to_string(table.kind()),
-                                     table.about()));
+    what.lines.push_back(fmt::format("rows    '{}' {} x {} {}: {}\n", types.names[k], grouped(table.rows()), table.width(),
+                                     to_string(table.kind()), table.about()));
   }
   for (std::uint8_t const p : split) ++what.parts[p];
   if (same) what.row_gb = static_cast<double>(on.tables[0].row_bytes()) / 1e9;
@@ -394,7 +401,7 @@ void train_file(train_arguments& a) {
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
-  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   auto [m, t] = options_of(a);
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
@@ -468,9 +475,10 @@ void train_file(train_arguments& a) {
                {"ranks", all_ranks},
                {"tier", to_string(*edges)},
                {"rows", features.about()}};
-  what.lines = {fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
-                fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
-                fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+  what.lines = {
+      fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
+      fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+      fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
   for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
   what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
   what.predict = fmt::format("{} --features {}", a.file, a.features);
@@ -478,11 +486,50 @@ void train_file(train_arguments& a) {
 }
 
 struct predict_arguments : cli::sample_arguments {
-  std::string features, model, out, side = "in", math = "tf32", budget;
+  std::string features, model, out, side = "in", math = "tf32", near_bytes;
   bool weighted = false, classes = false;
 };
 
-void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores) {
+// GB/s over all the layers.
+double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
+void add_report(json& out, inference_report const& r) {
+  json layers = json::array();
+  for (auto const& l : r.layers)
+    layers.push_back({{"how", l.how},
+                      {"ms", l.ms},
+                      {"rows_ms", l.rows_ms},
+                      {"targets_ms", l.targets_ms},
+                      {"bytes_in", l.rows_in},
+                      {"bytes_out", l.rows_out},
+                      {"list_bytes", l.lists}});
+  auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
+  std::optional<double> const least = r.floor_ms();
+  out.update(json{{"ms", r.ms},
+                  {"prepare_ms", r.prepare_ms},
+                  {"layers", layers},
+                  {"list_bytes", r.lists},
+                  {"bytes", r.bytes()},
+                  {"gbs", rate(r)},
+                  {"near_bytes", r.near_bytes},
+                  {"floor_bytes", r.floor_bytes},
+                  {"link_gbs", maybe(r.link_gbs)},
+                  {"floor_ms", maybe(least)},
+                  {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
+}
+void say_report(inference_report const& r) {
+  for (std::size_t l = 0; l < r.layers.size(); ++l)
+    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
+             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
+             r.layers[l].how);
+  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
+           rate(r),
+           r.floor_ms()
+               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
+               : "");
+}
+// `r`: of one type.
+void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
+                  inference_report const* r = nullptr) {
   std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
   bool const one = model.options().labels == label_kind::one_class;
   std::vector<std::int64_t> found(one ? n : 0);
@@ -492,23 +539,29 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
     found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
     ++count[static_cast<std::size_t>(found[v])];
   }
-  if (a.classes && !one) fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
+  if (a.classes && !one)
+    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
   pending_file file(a.out);
   file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
   if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
   else file.write(scores.data(), scores.size() * sizeof(float));
   file.commit();
   if (a.json) {
-    cli::say("{}\n", json{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}}.dump(2));
+    json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+    if (r) add_report(out, *r);
+    cli::say("{}\n", out.dump(2));
     return;
   }
-  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes), grouped(n));
+  if (r) say_report(*r);
+  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
+           grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
 }
 
 void predict_types(predict_arguments& a) {
   if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
   if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
+  if (!a.near_bytes.empty()) fail(errc::usage, "--near-bytes: a graph of several types is inferred in one piece; leave it out");
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
@@ -537,17 +590,22 @@ void predict_file(predict_arguments& a) {
   if (a.weighted && from.info().weights == weight_kind::none)
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
   if (side == list_side::in) from.want_in_lists();
+  // What the device has room for goes to rows; it reads lists and table once.
+  bool const on_device = where.kind == place_kind::device;
+  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = where.kind == place_kind::device ? read_rows(a.features) : map_rows(a.features);
+  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
   tiered_options tiers;
   tiers.where = where;
+  if (on_device) tiers.device_budget = 0;
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
   o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  infer(model, g, features, scores, o);
-  write_scores(a, model, scores);
+  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  inference_report const r = infer(model, g, features, scores, o);
+  write_scores(a, model, scores, &r);
 }
 
 }  // namespace
@@ -607,6 +665,7 @@ void add_predict(cli::program& p) {
   v.add("--weighted", a->weighted, "edges count by their weights");
   v.add("--side", a->side);
   v.add("--math", a->math);
+  v.add("--near-bytes", a->near_bytes);
   a->add_place(v);
   a->add_rest(v);
   v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");

@@ -34,5 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     bench::parse_loads(bench::to_json(loads), "again");
     return bench::page_of({}, {}, {}, {{"loads.json", loads}});
   });
+  refused_or_drawn([&] {
+    bench::train_file const trainings = bench::parse_trainings(text, "trainings.json");
+    if (!trainings.alone) bench::parse_trainings(bench::to_json(trainings), "again");
+    return bench::page_of({}, {}, {}, {}, {{"trainings.json", trainings}});
+  });
   return 0;
 }

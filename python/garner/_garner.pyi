@@ -1199,3 +1199,164 @@ class Loader:
         """near memory, now, with what the sampler takes"""
 
     def __repr__(self) -> str: ...
+
+class UpdateRun:
+    """What a step of an Embedding did."""
+
+    @property
+    def rows(self) -> int:
+        """different ones that were stepped"""
+
+    @property
+    def far_rows(self) -> int:
+        """of these, in host memory"""
+
+    @property
+    def far_bytes(self) -> int:
+        """with their state: so many are read over the link, and as many written"""
+
+    @property
+    def link(self) -> Traffic:
+        """
+        simulated: what reading them asks of the link; what is written back are the same bytes
+        """
+
+class LearnedTable:
+    """Rows that are learned, by addresses; garner.embedding is its face."""
+
+    def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def record_bytes(self) -> int: ...
+
+    @property
+    def optimizer(self) -> str: ...
+
+    @property
+    def device(self) -> int:
+        """that gathers and steps; -1: the host"""
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def tiers(self) -> dict[str, int]: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @steps.setter
+    def steps(self, arg: int, /) -> None: ...
+
+    @property
+    def states(self) -> list[str]: ...
+
+    def about(self) -> str: ...
+
+    def gather(self, ids: tuple[int, int, int, bool], out: int, stream: int = 0) -> GatherRun: ...
+
+    def update(self, ids: tuple[int, int, int, bool], gradients: int, lr: float, lr_decay: float = 0, betas: tuple[float, float] = (0.9, 0.999), eps: float | None = None, stream: int = 0) -> UpdateRun: ...
+
+    def read(self, what: str, first: int, count: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C')]: ...
+
+    def write(self, what: str, first: int, values: numpy.typing.NDArray[numpy.float32]) -> None: ...
+
+    def save(self, file: str | os.PathLike[str]) -> None: ...
+
+    def load(self, file: str | os.PathLike[str]) -> None: ...
+
+class Aggregation32:
+    """
+    Aggregation over a block by addresses; garner.torch.aggregate is its face.
+    """
+
+    def __init__(self, device: object) -> None: ...
+
+    def take(self, row: int, col: int, count: int, targets: int, sources: int, how: str, weights: int = 0, degrees: int = 0, stream: int = 0) -> None: ...
+
+    def forward(self, rows: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+    def backward(self, gradients: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+class Aggregation64:
+    """
+    Aggregation over a block by addresses; garner.torch.aggregate is its face.
+    """
+
+    def __init__(self, device: object) -> None: ...
+
+    def take(self, row: int, col: int, count: int, targets: int, sources: int, how: str, weights: int = 0, degrees: int = 0, stream: int = 0) -> None: ...
+
+    def forward(self, rows: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+    def backward(self, gradients: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+class Model:
+    """
+    A graph network that Garner trained: GCN, GraphSAGE or GIN. garner.read_model reads one, garner.train makes one.
+    """
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """
+        'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'
+        """
+
+    @property
+    def parameters(self) -> int: ...
+
+    @property
+    def place(self) -> str:
+        """where its parameters lie, as device= takes it"""
+
+    def tensors(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]:
+        """Copies of the parameters, by the names that PyG's models have."""
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """As safetensors."""
+
+    def __repr__(self) -> str: ...
+
+def _read_model(file: str | os.PathLike[str], device: object) -> Model: ...
+
+def _predict(model: Model, graph: Graph, features: object, side: str, weighted: bool, math: str) -> numpy.typing.NDArray[numpy.float32]: ...
+
+class TrainingRun:
+    """A training by its arrays; garner.Training is its face."""
+
+    def __init__(self, graph: Graph, features: object, labels: object, split: numpy.typing.NDArray[numpy.uint8], **options: object) -> None: ...
+
+    def next(self) -> dict[str, Any]:
+        """One epoch, or what is left of one."""
+
+    def evaluate(self) -> dict[str, Any]: ...
+
+    def keep(self, file: str | os.PathLike[str]) -> None: ...
+
+    def resume(self, file: str | os.PathLike[str]) -> None: ...
+
+    def take_best(self) -> None: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def over(self) -> bool: ...
+
+    @property
+    def epochs(self) -> int: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def best_epoch(self) -> int | None: ...
+
+    @property
+    def bytes(self) -> int: ...

@@ -44,6 +44,9 @@ class _NumPy:
             ids = ids.astype(np.int64)
         return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
 
+    def floats(self, numbers: Any) -> Any:
+        return np.ascontiguousarray(numbers, np.float32)
+
     def row_type(self, kind: str) -> Any:
         if kind != "bfloat16":
             return np.dtype(kind)
@@ -93,6 +96,9 @@ class _CuPy:
                 raise UsageError(f"ids of {ids.dtype}; give whole numbers or bools")
             ids = ids.astype(np.int64)
         return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
+
+    def floats(self, numbers: Any) -> Any:
+        return self.cupy.ascontiguousarray(numbers, np.float32)
 
     def row_type(self, kind: str) -> Any:
         return _numpy.row_type(kind)
@@ -165,6 +171,12 @@ def _library(*arrays: Any) -> Any:
         if type(array).__module__.split(".")[0] == "cupy":
             return _CuPy()
     return _numpy
+
+
+def addressed(address: int, ids: Any) -> tuple[int, int, int, bool]:
+    """Ids as _garner takes them: address, count, bytes of one, whether unsigned."""
+    count, width = (ids.numel(), ids.element_size()) if hasattr(ids, "numel") else (ids.size, ids.itemsize)
+    return address, count, width, str(ids.dtype).endswith("uint64")
 
 
 def _conversion(dtype: Any, kind: str) -> tuple[str | None, str]:
@@ -443,15 +455,9 @@ class Tiered(Generic[Rows]):
         flat = library.ids(ids, len(self))
         near, _, _, done = library.bring(self._table.device, [flat], [None], [(0,)], "uint8")
         library.wait(self._table.device)
-        found = self._table.hits(self._at(near[0], flat))
+        found = self._table.hits(addressed(near[0], flat))
         done()
         return TierRows(found)
-
-    @staticmethod
-    def _at(address: int, ids: Any) -> tuple[int, int, int, bool]:
-        """Ids as _garner takes them: address, count, bytes of one, whether unsigned."""
-        count, width = (ids.numel(), ids.element_size()) if hasattr(ids, "numel") else (ids.size, ids.itemsize)
-        return address, count, width, str(ids.dtype).endswith("uint64")
 
     def _gather(self, library: Any, batches: list[Any], outs: list[Any] | None = None, dtype: Any = None, **how: Any) -> list[Any]:
         ids = [library.ids(batch, len(self)) for batch in batches]
@@ -463,7 +469,7 @@ class Tiered(Generic[Rows]):
                 raise UsageError(f"out: is {tuple(getattr(out, 'shape', ()))} {getattr(out, 'dtype', type(out).__name__)}; give a contiguous "
                                  f"array of shape {shape} and {library.row_type(kind)}, of the library of ids")
         near, to_where, stream, done = library.bring(self._table.device, ids, outs, shapes, kind)
-        self.last = self._table.gather([self._at(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
+        self.last = self._table.gather([addressed(at, i) for at, i in zip(near, ids)], to_where, to=to, stream=stream,
                                        **how)
         return cast("list[Any]", done())
 

@@ -26,6 +26,9 @@ class _Torch:
             ids = ids.to(torch.int64)
         return ids.contiguous()
 
+    def floats(self, numbers: Any) -> Any:
+        return torch.as_tensor(numbers).detach().to(torch.float32).contiguous()
+
     def row_type(self, kind: str) -> torch.dtype:
         found = known(kind)
         if found is None:
@@ -175,4 +178,6 @@ def known(kind: str) -> torch.dtype | None:
     return found if isinstance(found, torch.dtype) else None
 
 
-__all__ = ["Loader", "MiniBatch", "TieredTensor", "loader", "unified"]
+from .layers import Embedding as Embedding, aggregate as aggregate, load_model as load_model  # noqa: E402  (they use what stands above)
+
+__all__ = ["Embedding", "Loader", "MiniBatch", "TieredTensor", "aggregate", "load_model", "loader", "unified"]

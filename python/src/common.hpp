@@ -30,6 +30,8 @@ void add_scores(nb::module_& m);
 void add_shared(nb::module_& m);
 void add_blocks(nb::module_& m);
 void add_load(nb::module_& m);
+void add_rows(nb::module_& m);
+void add_gnn(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
 

@@ -160,6 +160,15 @@ std::string gather_name(gather_way w) { return std::string(to_string(w)); }
 
 }  // namespace
 
+py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept) {
+  nb::object found = nb::borrow(from);
+  if (!nb::isinstance<py_table>(found) && !nb::hasattr(found, "_table"))
+    found = nb::module_::import_("garner").attr("tiered")(found, nb::arg("device") = told(where));
+  if (!nb::isinstance<py_table>(found)) found = found.attr("_table");
+  kept.push_back(found);
+  return nb::cast<py_table&>(found);
+}
+
 std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows) {
   std::map<std::string, std::uint64_t> named;
   for (tier const t : {tier::device, tier::peer, tier::host}) named[std::string(to_string(t))] = rows[t];

@@ -119,16 +119,6 @@ nb::object next_of(py_loader& l, std::optional<std::uint64_t> on) {
   return nb::cast(py_mini_batch{std::move(*b), l.faces, l.sampler.types, l.sampler.relations, l.sampler.edge_ids});
 }
 
-// A table, one of garner.tiered, or what garner.tiered takes.
-py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept) {
-  nb::object found = nb::borrow(from);
-  if (!nb::isinstance<py_table>(found) && !nb::hasattr(found, "_table"))
-    found = nb::module_::import_("garner").attr("tiered")(found, nb::arg("device") = told(where));
-  if (!nb::isinstance<py_table>(found)) found = found.attr("_table");
-  kept.push_back(found);
-  return nb::cast<py_table&>(found);
-}
-
 nb::dlpack::dtype type_as(element e) {
   using code = nb::dlpack::dtype_code;
   return e == element::bf16 ? nb::dlpack::dtype{static_cast<std::uint8_t>(code::Bfloat), 16, 1}
@@ -225,6 +215,24 @@ void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t dr
   l.entered = false, l.own = !seeds.is_none();
 }
 
+nb::object rows_of(nb::object self, std::size_t k) {
+  auto const& b = nb::cast<py_mini_batch const&>(self);
+  mini_batch::rows const& rows = b.made.of_table(k);
+  row_face face = (*b.faces)[k];
+  face.shape[0] = rows.count;
+  static std::uint64_t none = 0;
+  void* const data = rows.data && rows.count ? rows.data : &none;
+  place const at = b.where();
+  std::size_t const n = face.shape.size();
+  if (at.kind == place_kind::device)
+    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cuda::value, at.index));
+  if (face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat))  // which NumPy has no name for
+    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
+  return nb::cast(nb::ndarray<nb::numpy>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
+}
+
+}  // namespace
+
 nb::dict told_of(load_report const& r) {
   nb::dict d;
   d["batches"] = r.batches, d["seeds"] = r.seeds;
@@ -245,24 +253,6 @@ nb::dict told_of(load_report const& r) {
   d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes;
   return d;
 }
-
-nb::object rows_of(nb::object self, std::size_t k) {
-  auto const& b = nb::cast<py_mini_batch const&>(self);
-  mini_batch::rows const& rows = b.made.of_table(k);
-  row_face face = (*b.faces)[k];
-  face.shape[0] = rows.count;
-  static std::uint64_t none = 0;
-  void* const data = rows.data && rows.count ? rows.data : &none;
-  place const at = b.where();
-  std::size_t const n = face.shape.size();
-  if (at.kind == place_kind::device)
-    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cuda::value, at.index));
-  if (face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat))  // which NumPy has no name for
-    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
-  return nb::cast(nb::ndarray<nb::numpy>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
-}
-
-}  // namespace
 
 void add_load(nb::module_& m) {
   m.def("ranks_said", &ranks_said, nb::arg("rank").none(), nb::arg("ranks").none(),

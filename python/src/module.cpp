@@ -63,4 +63,6 @@ NB_MODULE(_garner, m) {
   add_shared(m);
   add_blocks(m);
   add_load(m);
+  add_rows(m);
+  add_gnn(m);
 }

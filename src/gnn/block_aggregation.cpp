@@ -104,9 +104,10 @@ struct block_aggregation<Real>::impl {
     if (how == aggregation::gcn && !e.degrees && e.targets != e.sources)
       fail(errc::usage, "gcn over {} targets and {} sources, and no degrees; give those of the sources in the whole graph", e.targets,
            e.sources);
-    for (auto const& [at, what] :
-         {std::pair<void const*, char const*>{e.row, "edges"}, {e.col, "edges"}, {e.weights, "weights"}, {e.degrees, "degrees"}})
-      require_readable(x, at, what);
+    require_readable(x, e.row, "edges");
+    require_readable(x, e.col, "edges");
+    require_readable(x, e.weights, "weights");
+    require_readable(x, e.degrees, "degrees");
     ready = false;
     on(stream, [&] {
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));

@@ -13,6 +13,7 @@ namespace garner {
 struct near_labels {
   buffer<std::int64_t> classes;
   buffer<float> answers;
+  std::uint64_t bytes() const { return classes.bytes() + answers.bytes(); }
 };
 
 class labelled_parts {

@@ -9,10 +9,11 @@
 namespace garner {
 
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
-               buffer<std::int64_t>* kept) {
+               take_room* kept) {
   constexpr std::uint64_t most = 1u << 20;
-  buffer<std::int64_t> own;
-  std::int64_t* const ids = room(x, kept ? *kept : own, std::min(count, most), "ids of rows");
+  take_room own;
+  take_room& in = kept ? *kept : own;
+  std::int64_t* const ids = room(x, in.ids, std::min(count, most), "ids of rows");
   std::vector<std::int64_t> here(std::min(count, most));
   gather_options o;
   if (features.kind() != element::f32) o.to = element::f32;
@@ -25,7 +26,7 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
     x.wait();
     features.gather({ids, n, 8}, {to + at * width, n * width * sizeof(float)}, o);
   }
-  if (std::uint64_t const bad = first_bad(x, to, count * width); bad != ~std::uint64_t{0})
+  if (std::uint64_t const bad = first_bad(x, to, count * width, &in.bad); bad != ~std::uint64_t{0})
     fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
          first + bad / width);
   scale_rows(x, row_block<float>{to, width}, count, width, scaling);

@@ -17,6 +17,7 @@ class exact_inference {
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
   void run(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products, taker const& take);
 
+  std::uint64_t bytes() const { return edges_[0].bytes() + degrees_.bytes() + counts_.bytes() + rows_.bytes(); }
   // Of the whole graph in one piece: what whole-graph training runs on.
   std::vector<relation_edges<float>>& edges() { return edges_; }
   row_block<float const> rows(row_scaling scaling, tiered_tensor& features);  // all of them, near; gathered once
@@ -30,8 +31,12 @@ class exact_inference {
 };
 
 // Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
-// `ids`: what it works in, for the next call.
+// `kept`: what it works in, for the next call.
+struct take_room {
+  buffer<std::int64_t> ids;
+  buffer<std::uint64_t> bad;
+};
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
-               buffer<std::int64_t>* ids = nullptr);
+               take_room* kept = nullptr);
 
 }  // namespace garner

@@ -156,7 +156,7 @@ void layered_inference::bring(executor& by, std::uint64_t begin, std::uint64_t e
 
 void layered_inference::bring_sources(executor& by, std::uint64_t first, std::uint64_t count, float* to) {
   if (from_table_) {
-    take_rows(by, features_, o_.scaling, first, count, to, &ids_);
+    take_rows(by, features_, o_.scaling, first, count, to, &taking_);
     told_->rows_in += static_cast<std::uint64_t>(row_bytes_ * static_cast<double>(count));
   } else {
     bring(by, 0, width_, source_, first, count, {to, width_});

@@ -9,6 +9,7 @@
 
 #include "core/event.hpp"
 #include "garner/features.hpp"
+#include "gnn/infer.hpp"
 #include "gnn/infer_plan.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
@@ -76,7 +77,7 @@ class layered_inference {
   bool from_table_ = false;
   std::vector<buffer<float>> spare_;  // host memory of layers that are done
   buffer<float> staged_[2], bringing_, taken_, own_, residual_;
-  buffer<std::int64_t> ids_;
+  take_room taking_;
   event ready_, used_[2];
   outgoing outgoing_[2];
   std::uint64_t puts_ = 0;

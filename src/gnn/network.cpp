@@ -41,7 +41,7 @@ typename network<Real>::dense network<Real>::add_dense(std::uint32_t layer, std:
 }
 template <class Real>
 typename network<Real>::norm_of network<Real>::add_norm(std::uint32_t layer, std::string const& name, std::uint64_t width) {
-  norm_of const n{reserve(width), reserve(width)};
+  norm_of const n{reserve(width), reserve(width), width};
   add(layer, name + "weight", {width}, n.gain, width);
   add(layer, name + "bias", {width}, n.shift, width);
   return n;
@@ -92,6 +92,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
           of.products = {add_dense(l, conv + "lin.weight", conv + "bias", width(l, t), out)};
         } else {
           of.products = {add_dense(l, conv + "nn.lins.0.weight", conv + "nn.lins.0.bias", width(l, t), out)};
+          if (s.layer_norm) of.between = add_norm(l, conv + "nn.norms.0.", out);
           of.products.push_back(add_dense(l, conv + "nn.lins.1.weight", conv + "nn.lins.1.bias", out, out));
         }
       }
@@ -117,7 +118,7 @@ void network<Real>::draw(executor& x, std::uint64_t seed) {
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     parameter const& p = parameters_[k];
     double const bound = std::sqrt(6.0 / static_cast<double>(p.rows + p.columns));
-    bool const gain = p.name.starts_with("norm") && p.name.ends_with("weight");
+    bool const gain = p.name.find("norm") != p.name.npos && p.name.ends_with("weight");
     for (std::uint64_t r = 0; r < p.rows; ++r)
       for (std::uint64_t c = 0; c < p.columns; ++c) {
         double const unit = static_cast<double>(unit_float(random_bits(seed, k, r * p.columns + c)));
@@ -167,14 +168,14 @@ void network<Real>::sum_columns(executor& x, rows_in rows, std::uint64_t count, 
 template <class Real>
 typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count,
                                                          buffer<Real>& to) {
-  std::uint64_t const columns = shape_.hidden;
+  std::uint64_t const columns = n.width;
   rows_out const out{room(x, to, count * columns, "rows of a layer"), columns};
   normalise_rows(x, from, out, count, columns, values_.data() + n.gain, values_.data() + n.shift);
   return {out.data, out.stride};
 }
 template <class Real>
 void network<Real>::norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient) {
-  std::uint64_t const columns = shape_.hidden;
+  std::uint64_t const columns = n.width;
   sum_columns(x, {gradient.data, gradient.stride}, count, columns, n.shift);
   rows_out const terms{room(x, terms_, count * columns, "gradients"), columns};
   normalise_rows_back(x, from, gradient, terms, count, columns, values_.data() + n.gain);
@@ -206,7 +207,8 @@ typename network<Real>::rows_out network<Real>::first_room(executor& x, std::uin
   layer_of_type& of = layers_[l][t];
   std::uint64_t const columns = of.products[0].out;
   bool const two = of.products.size() > 1;
-  return {room(x, two ? of.middle : norm_behind(l) ? of.made : of.out, count * columns, "rows of a layer"), columns};
+  buffer<Real>& to = two ? (shape_.layer_norm ? of.middle_made : of.middle) : norm_behind(l) ? of.made : of.out;
+  return {room(x, to, count * columns, "rows of a layer"), columns};
 }
 template <class Real>
 typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_in in,
@@ -220,8 +222,15 @@ typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& 
   rows_out const made = norm ? rows_out{room(x, of.made, count * columns, "rows of a layer"), columns} : out;
   if (of.products.size() > 1) {
     dense const& first = of.products[0];
+    Real const* between = w + first.bias;
+    if (s.layer_norm) {
+      rows_out const before{of.middle_made.data(), first.out};
+      activate(x, before, count, first.out, between, false, {});
+      norm_rows(x, of.between, {before.data, before.stride}, count, of.middle);
+      between = nullptr;
+    }
     rows_out const middle{of.middle.data(), first.out};
-    activate(x, middle, count, first.out, w + first.bias, true, {});
+    activate(x, middle, count, first.out, between, true, {});
     multiply(x, p, of.products.back(), {middle.data, middle.stride}, count, made);
   }
   Real const* bias = w + of.products.back().bias;
@@ -315,6 +324,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
     rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
     multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
     activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
+    if (s.layer_norm) norm_rows_back(x, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_middle, of_taken);
   } else {
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
@@ -435,7 +445,7 @@ std::uint64_t network<Real>::bytes() const {
   std::uint64_t sum = values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
-      for (auto const* b : {&of.normed, &of.taken, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
+      for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();
   for (auto const& end : ends_)
     for (auto const* b : {&end.encoded, &end.normed, &end.scores}) sum += b->bytes();
   for (auto const& b : dropped_inputs_) sum += b.bytes();

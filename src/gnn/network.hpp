@@ -2,7 +2,7 @@
 // Adam is one loop and a sum over ranks one array.
 // A layer of type t: rows of what each relation aggregates and of its own, side by side, times one matrix (GraphSAGE); what GCN or GIN
 // aggregate, times theirs. Where rows are wider than what comes out, and nearly all of them are targets, the product comes first. Then, but
-// for the last, layer norm where asked, ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
+// for the last, layer norm where asked (of GIN between its two products too), ReLU, dropout. Residual: a product, ReLU and dropout before the layers; each layer adds to what
 // comes in what it makes of that, normed; a product behind them (Platonov et al., ICLR 2023).
 // Layer l of L is worked out for the vertices of the first L - l hops alone.
 // Invariant: forward() keeps what backward() needs until the next forward(). Cost: of each layer its aggregated and its finished rows.
@@ -96,16 +96,16 @@ class network {
     std::uint64_t weight = 0, bias = 0, in = 0, out = 0;
   };
   struct norm_of {
-    std::uint64_t gain = 0, shift = 0;
+    std::uint64_t gain = 0, shift = 0, width = 0;
   };
   struct layer_of_type {
     bool used = false;
     std::vector<dense> products;      // one, or GIN's two
     std::vector<std::uint64_t> part;  // by relation: its first column among the inputs; ~0: another type's
     std::uint64_t own_part = 0;
-    norm_of norm;
+    norm_of norm, between;  // between GIN's products
     bool product_first = false;  // in the last forward
-    buffer<Real> normed, taken, middle, made, out, result_room;
+    buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
     rows_in in;  // of the last forward, and what is aggregated: the same, or normed
     rows_in source;
     rows_out result;

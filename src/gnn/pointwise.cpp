@@ -494,11 +494,12 @@ void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* s
 }
 
 template <class Real>
-std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
-  buffer<std::uint64_t> found(x.near(), 1, x.device(), "a search for what is no number");
-  x.fill(found.data(), 0xff, sizeof(std::uint64_t));
-  for_each_item<1>(x, count, find_bad<Real>{values, found.data()});
-  return x.read(found.data());
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept) {
+  buffer<std::uint64_t> own;
+  std::uint64_t* const found = room(x, kept ? *kept : own, 1, "a search for what is no number");
+  x.fill(found, 0xff, sizeof(std::uint64_t));
+  for_each_item<1>(x, count, find_bad<Real>{values, found});
+  return x.read(found);
 }
 
 #define GARNER_OF_REAL(Real)                                                                                                              \
@@ -515,7 +516,7 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count) {
   template class column_sums<Real>;                                                                                                      \
   template class losses<Real>;                                                                                                           \
   template void adam(executor&, Real*, Real const*, Real*, Real*, std::uint64_t, adam_step const&, std::uint64_t const*);                \
-  template std::uint64_t first_bad(executor&, Real const*, std::uint64_t)
+  template std::uint64_t first_bad(executor&, Real const*, std::uint64_t, buffer<std::uint64_t>*)
 GARNER_OF_REAL(float);
 GARNER_OF_REAL(double);
 #undef GARNER_OF_REAL

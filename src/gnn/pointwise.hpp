@@ -99,8 +99,8 @@ void mark_bad(executor& x, Real const* values, std::uint64_t count, std::uint64_
 // *value is no number where *bad is set (~0: it is not).
 template <class Real>
 void spoil(executor& x, std::uint64_t const* bad, Real* value);
-// The first of `count` numbers that is none (~0: all are). Waits.
+// The first of `count` numbers that is none (~0: all are). Waits. `kept`: what it works in, for the next call.
 template <class Real>
-std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count);
+std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, buffer<std::uint64_t>* kept = nullptr);
 
 }  // namespace garner

@@ -14,6 +14,7 @@ class sampled_layers {
   sampled_layers(executor& x, network_shape const& shape);  // of several types, without weights
   // Sets edges and rows of the pass; they stay until the next call.
   void take(mini_batch const& from, network<float> const& net, network<float>::pass& p);
+  std::uint64_t bytes() const { return edges_[0].bytes() + counts_.bytes() + degrees_.bytes(); }
 
  private:
   executor& x_;

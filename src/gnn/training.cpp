@@ -490,6 +490,8 @@ struct training::impl {
     return values;
   }
   void keep(std::filesystem::path const& file) const {
+    std::optional<interrupts_held> together;  // the next step tells all ranks
+    if (ranks) together.emplace();
     network<float> const& net = m.net;
     checkpoint c;
     c.made_for = made_for();
@@ -520,6 +522,8 @@ struct training::impl {
   }
   static std::string loader_of(std::size_t rank) { return rank ? fmt::format("loader of rank {}", rank) : "loader"; }
   void resume(std::filesystem::path const& file) {
+    std::optional<interrupts_held> together;
+    if (ranks) together.emplace();
     checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint);
     c.require_made_for(made_for());
     std::uint64_t const n = m.net.count();
@@ -615,7 +619,8 @@ void training::take_best() {
 }
 std::uint64_t training::bytes() const {
   impl const& t = *impl_;
-  return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + (t.batches ? t.batches->bytes() : 0);
+  return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
+         (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0);
 }
 
 }  // namespace garner

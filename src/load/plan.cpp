@@ -96,6 +96,9 @@ load_plan plan_load(load_question const& q) {
     for (std::size_t k = 0; k < degrees.size(); ++k) drawn[k] += who > 0 ? drawing / who * here[k] : 0;
     widest = std::max(widest, edges);
     before = draws, draws += edges;
+    double reached = 0;
+    for (degree_class const& d : degrees) reached += d.vertices * (1 - missed(d, draws));
+    p.vertices_by_hop.push_back(q.disjoint ? batch + draws : reached), p.edges_by_hop.push_back(edges);
   }
   p.edges = draws;
   double kept = static_cast<double>(q.rows_kept), far_of_window = 0;

@@ -43,6 +43,7 @@ struct load_plan {
   double training = 0;                                                    // vertices with neighbours
   double vertices = 0, edges = 0;                                         // a mini-batch
   double near_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0;  // far: had by the window, come for it
+  std::vector<double> vertices_by_hop, edges_by_hop;                      // of a mini-batch: reached by then; drawn at this hop
   std::vector<load_array> near;                                           // what sampler and loader take there, rows kept aside
   traffic sample, rows;                                                   // over the link a mini-batch; nothing at the host
 };

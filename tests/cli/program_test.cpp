@@ -237,7 +237,8 @@ TEST(demo, verifies_every_row_and_leaves_nothing) {
   folder const at;
   outcome const o = at.shell("TMPDIR=$PWD XDG_CACHE_HOME=cache garner demo --scale 9 --quiet");
   ASSERT_EQ(o.code, 0) << o.err;
-  for (char const* word : {"host", "simulated", "strided", "merged", "aligned", "paged", "GraphSAGE", "a tenth of the rows near", "bit for bit"})
+  for (char const* word :
+       {"host", "simulated", "strided", "merged", "aligned", "paged", "GraphSAGE", "a tenth of the rows near", "bit for bit"})
     EXPECT_NE(o.out.find(word), std::string::npos) << word;
   for (std::string const& name : at.names()) EXPECT_EQ(name.find(".gnr"), std::string::npos) << name;
 }

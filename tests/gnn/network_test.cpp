@@ -49,6 +49,7 @@ case_of const cases[] = {
     {"sage_residual", model_kind::sage, 2, false, true},
     {"gin", model_kind::gin},
     {"gin_weighted", model_kind::gin, 2, false, false, false, 0, 0, true},
+    {"gin_norm", model_kind::gin, 2, true},
     {"gin_deep", model_kind::gin, 3, true, true, false, 0.1, 0.3},
 };
 
@@ -270,6 +271,7 @@ std::vector<double> twin(setup<double>& s, case_of const& c) {
           out = plus(matrix(conv + "lin.weight", out), by_name.at(conv + "bias"));
         } else {
           out = plus(matrix(conv + "nn.lins.0.weight", out), by_name.at(conv + "nn.lins.0.bias"));
+          if (c.norm) out = normed(out, conv + "nn.norms.0.");
           for (double& z : out) z = std::max(z, 0.0);
           out = plus(matrix(conv + "nn.lins.1.weight", out), by_name.at(conv + "nn.lins.1.bias"));
         }
@@ -310,7 +312,7 @@ TEST_P(network_at, gives_what_the_serial_twin_gives) {
   // Norms that do something.
   std::vector<double> all = host_copy(s.x, s.net->values(), s.net->count());
   for (parameter const& p : s.net->parameters())
-    if (p.name.starts_with("norm"))
+    if (p.name.find("norm") != p.name.npos)
       for (std::uint64_t k = 0; k < p.columns; ++k) all[p.offset + k] += 0.1 * static_cast<double>(k);
   s.x.copy(s.net->values(), all.data(), all.size() * sizeof(double));
   auto const got = s.scores();

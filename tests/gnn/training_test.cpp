@@ -566,6 +566,29 @@ TEST(training, refuses_what_it_cannot_train_with) {
   }
 }
 
+// A hop that reaches nobody: the mini-batch before it left lists of another one.
+TEST(training, goes_on_where_seeds_have_no_neighbours) {
+  communities c;
+  std::erase_if(c.edges, [](edge const& e) { return e.source % 4 || e.target % 4; });
+  c.edges.push_back({0, c.vertices - 1});
+  for (model_kind const kind : {model_kind::gcn, model_kind::sage, model_kind::gin})
+    for (std::vector<std::int64_t> const& fanouts : std::vector<std::vector<std::int64_t>>{{3, 3}, {0, 3}, {3, 0}, {0, 0}}) {
+      training_options o = lesson::for_kind(kind, way::drawn);
+      o.fanouts = fanouts, o.batch = 1, o.dropout = 0, o.input_dropout = 0;
+      lesson l({}, c.model(kind), o, c), simulated({place_kind::simulated, 0}, c.model(kind), o, c);
+      EXPECT_TRUE(std::isfinite(l.run->next().loss));
+      EXPECT_EQ(l.values(), simulated.after(1));
+      o.fanouts = {1000, 1000}, o.batch = 1000;  // all of each list: a step is one of the whole graph
+      if (fanouts[0] != 3 || fanouts[1] != 3) continue;
+      lesson all({}, c.model(kind), o, c);
+      o.fanouts.clear();
+      lesson whole({}, c.model(kind), o, c);
+      EXPECT_NEAR(all.run->next().loss, whole.run->next().loss, 1e-5);
+      std::vector<float> const a = all.values(), b = whole.values();
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-3) << i;
+    }
+}
+
 TEST(training, of_one_direction_draws_that_direction) {
   communities const c;
   build_options b;

@@ -1,0 +1,160 @@
+"""Models over graphs: garner.train and garner.Training learn one, garner.read_model reads one, garner.predict asks one."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _garner
+from ._garner import Graph, Model
+from .errors import UsageError
+from .tables import Tiered
+
+
+def _host(array: Any) -> Any:
+    """As NumPy has it: torch tensors of a device too."""
+    if hasattr(array, "detach") and hasattr(array, "cpu"):
+        array = array.detach().cpu()
+    return np.asarray(np.load(array) if isinstance(array, (str, os.PathLike)) else array)
+
+
+def _labels(labels: Any) -> Any:
+    found = _host(labels)
+    if found.ndim == 2 and found.shape[1] == 1 and found.dtype.kind in "iu":
+        found = found[:, 0]
+    if found.ndim == 1:
+        if found.dtype.kind == "f":
+            found = np.where(np.isnan(found), -1, found)
+            if not np.array_equal(found, np.floor(found)):
+                raise UsageError("labels: are no whole numbers; give a class a vertex, or a row of 0 and 1")
+        elif found.dtype.kind not in "iub":
+            raise UsageError(f"labels: of {found.dtype}; give a class a vertex, or a row of 0 and 1")
+        return np.ascontiguousarray(found, np.int64)
+    if found.ndim != 2 or not np.isin(found, (0, 1)).all():
+        raise UsageError(f"labels: of shape {found.shape} and {found.dtype}; give a class a vertex, or a row of 0 and 1")
+    return np.ascontiguousarray(found, np.uint8)
+
+
+def _split(split: Any, vertices: int) -> Any:
+    if isinstance(split, dict):  # masks or positions by name
+        found = np.zeros(vertices, np.uint8)
+        for name, vertices_of in split.items():
+            if name not in ("train", "validation", "test"):
+                raise UsageError(f"split: '{name}': say train, validation and test")
+            found[_host(vertices_of)] = ("train", "validation", "test").index(name) + 1
+        return found
+    found = _host(split)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.size and not 0 <= int(found.min()) <= int(found.max()) <= 3:
+        raise UsageError("split: give a number a vertex: 1 train, 2 validation, 3 test, 0 none; or a dict of masks")
+    return np.ascontiguousarray(found, np.uint8)
+
+
+class Training:
+    """A model that is being trained; iterating goes through the epochs that are left, a dict each.
+
+        run = garner.Training(g, features, labels, split, fanouts=[15, 10], epochs=20)
+        for epoch in run:
+            print(epoch["epoch"], epoch["loss"], epoch["exact"]["validation"]["accuracy"])
+        run.take_best()
+        run.model.save("model.safetensors")
+
+    graph, features (an array or garner.tiered), labels, split, options: as garner.train.
+    """
+
+    def __init__(self, graph: Graph, features: Any, labels: Any, split: Any, *, model: str = "sage", fanouts: Any = (15, 10), epochs: int = 10,
+                 layers: int | None = None, device: Any = None, **options: Any) -> None:
+        if not isinstance(graph, Graph):
+            raise TypeError(f"train(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
+        hops = [] if fanouts is None else [int(n) for n in fanouts]
+        if hops and layers is not None and layers != len(hops):
+            raise UsageError(f"layers={layers} and {len(hops)} fanouts; say a fanout for each layer")
+        if device is None:
+            device = features._table.place if isinstance(features, Tiered) else "cuda:0" if _garner.info()["devices"] else "host"
+        if not str(device).startswith(("host", "cpu", "simulated")):
+            graph.to(device)  # no change where it can be read there
+        self.epochs: list[dict[str, Any]] = []
+        self.wanted = epochs
+        self._run = _garner.TrainingRun(graph, features, _labels(labels), _split(split, len(graph)), model=model, fanouts=hops,
+                                        layers=len(hops) if hops else 2 if layers is None else layers, device=device, **options)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while self._run.epochs < self.wanted and not self._run.over:
+            self.epochs.append(self._run.next())
+            yield self.epochs[-1]
+
+    @property
+    def model(self) -> Model:
+        """the model itself, as it is now"""
+        return self._run.model
+
+    @property
+    def best_epoch(self) -> int | None:
+        """whose validation was best; None: there was none"""
+        return self._run.best_epoch
+
+    @property
+    def over(self) -> bool:
+        """by patience"""
+        return self._run.over
+
+    def evaluate(self) -> dict[str, Any]:
+        """Exact: 'train', 'validation' and 'test' with 'vertices', 'accuracy', 'loss' and 'auc' each, from all neighbours, without a draw."""
+        return self._run.evaluate()
+
+    def take_best(self) -> None:
+        """The model is that of the best epoch, from here on."""
+        self._run.take_best()
+
+    def keep(self, file: str | os.PathLike[str]) -> None:
+        """A checkpoint: everything that decides what comes."""
+        self._run.keep(file)
+
+    def resume(self, file: str | os.PathLike[str]) -> None:
+        """Goes on from a checkpoint of the same graph, model and options, bit for bit."""
+        self._run.resume(file)
+
+
+def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) -> Training:
+    """A model, trained by mini-batches or on the whole graph, and evaluated exactly; what `garner train` does.
+
+        run = garner.train(g, features, labels, split, model="sage", fanouts=[15, 10], epochs=20)
+        print(run.evaluate()["test"]["accuracy"])
+        scores = garner.predict(run.model, g, features)
+
+    features: one row of float32 a vertex, in the order of graph.ids(): an array, a tensor, a table of garner.tiered. labels: a class a vertex,
+    below 0: none; or a row of 0 and 1. split: a number a vertex (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
+    model: 'gcn', 'sage', 'gin'. fanouts: drawn a vertex, a layer each; None: the whole graph at every step, of `layers` (2). epochs: 10.
+    options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout 0.5, input_dropout, norm 'none' or 'layer', residual, scaling 'automatic',
+    'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience 0, math 'tf32', device, ahead, window, way,
+    window_bytes, multiprocessors: as the program's `train` has them (docs/options.md).
+    Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
+    Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, which can be kept.
+    """
+    run = Training(graph, features, labels, split, **options)
+    for _ in run:
+        pass
+    run.take_best()
+    return run
+
+
+def read_model(file: str | os.PathLike[str], device: Any = "host") -> Model:
+    """A model file of `garner train -o` or Model.save: .options, .tensors() as NumPy arrays. device: where predict() will use it.
+    Errors: InputError for a file that is none, or a damaged one."""
+    return _garner._read_model(file, device)
+
+
+def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, *, side: str = "in", weighted: bool = False,
+            math: str = "tf32") -> npt.NDArray[np.float32]:
+    """What a model says of every vertex, exactly: scores, a row of classes each, in the order of graph.ids().
+
+    model: of train() or read_model(), or its file, which is then used where a table of garner.tiered gathers, else at the host.
+    side, weighted: as it was trained. Errors: InputError where rows and model do not go together.
+    """
+    if not isinstance(model, Model):
+        model = read_model(model, features._table.place if isinstance(features, Tiered) else "host")
+    if not model.place.startswith(("host", "simulated")):
+        graph.to(model.place)
+    return _garner._predict(model, graph, features, side, weighted, math)

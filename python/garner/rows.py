@@ -1,0 +1,108 @@
+"""Rows that a model learns: what garner.embedding gives. The work is done by _garner.LearnedTable, on addresses."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _garner
+from ._garner import UpdateRun
+from .errors import UsageError
+from .tables import TierRows, _library, addressed
+
+
+class Embedding:
+    """Made by garner.embedding: `rows` rows of `width` float32, in device and host memory, each with what its optimiser keeps of it."""
+
+    def __init__(self, table: _garner.LearnedTable) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return self._table.rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._table.rows, self._table.width
+
+    @property
+    def optimizer(self) -> str:
+        return self._table.optimizer
+
+    @property
+    def steps(self) -> int:
+        """done so far"""
+        return self._table.steps
+
+    @property
+    def rows(self) -> TierRows:
+        """how many lie in each tier"""
+        return TierRows(self._table.tiers)
+
+    def about(self) -> str:
+        """One line: where the rows lie."""
+        return self._table.about()
+
+    def __repr__(self) -> str:
+        return f"<garner.Embedding {self._table.about()}>"
+
+    def gather(self, ids: Any) -> Any:
+        """Rows of ids (whole numbers of any shape): of the library of ids, on their device. Errors: IdError names an id that is no row."""
+        library = _library(ids)
+        ids = library.ids(ids, len(self))
+        (at,), (out,), stream, done = library.bring(self._table.device, [ids], [None], [(*ids.shape, self._table.width)], "float32")
+        self._table.gather(addressed(at, ids), out, stream)
+        return done()[0]
+
+    __getitem__ = gather
+
+    def update(self, ids: Any, gradients: Any, *, lr: float = 0.01, lr_decay: float = 0, betas: tuple[float, float] = (0.9, 0.999),
+               eps: float | None = None) -> UpdateRun:
+        """One step: gradients[k], of shape (*ids.shape, width), is of the row ids[k]; those of one row are added up in the order of their positions.
+        Only these rows change. lr_decay: of adagrad; betas: of adam; eps: None: as torch (adagrad 1e-10, adam 1e-8).
+        Errors: IdError for an id that is no row, InputError for a row whose gradient is no finite number; then nothing has changed."""
+        library = _library(gradients, ids)
+        ids = library.ids(ids, len(self))
+        gradients = library.floats(gradients)
+        if tuple(gradients.shape) != (*ids.shape, self._table.width):
+            raise UsageError(f"gradients: of shape {tuple(gradients.shape)} for ids of {tuple(ids.shape)}; give {(*ids.shape, self._table.width)}")
+        near, _, stream, done = library.bring(self._table.device, [ids, gradients], [], [], "float32")
+        run = self._table.update(addressed(near[0], ids), near[1], lr, lr_decay, betas, eps, stream)
+        done()
+        return run
+
+    def read(self, what: str = "weight", first: int = 0, count: int | None = None) -> Any:
+        """Rows of 'weight', or of what the optimiser keeps ('sum' of adagrad, 'exp_avg' and 'exp_avg_sq' of adam), as a NumPy array."""
+        return self._table.read(what, first, len(self) - first if count is None else count)
+
+    def write(self, values: Any, what: str = "weight", first: int = 0) -> None:
+        """The other way: values of shape (rows, width)."""
+        values = np.ascontiguousarray(values, np.float32)
+        if values.ndim != 2:
+            raise UsageError(f"values: of shape {values.shape}; give rows of {self._table.width}")
+        self._table.write(what, first, values)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Rows and state to a file (safetensors), whole or not at all."""
+        self._table.save(file)
+
+    def load(self, file: str | os.PathLike[str]) -> None:
+        """From such a file, bit for bit, wherever its rows lay. Errors: InputError for one of another table or optimiser, or a damaged one."""
+        self._table.load(file)
+
+
+def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = None, device_budget: int | str | None = None, scores: Any = None,
+              first: str = "normal", spread: float = 1, seed: int = 1) -> Embedding:
+    """A table of rows that a model learns, larger than the device if need be.
+
+        table = garner.embedding(len(g), 64, device_budget="8GiB")
+        table.update(ids, gradients, lr=0.01)             # gradients of table.gather(ids)
+
+    optimizer: 'sgd', 'adagrad' or 'adam' (as torch.optim.SparseAdam: rows without a gradient stay as they are, all count the same steps).
+    device: that gathers and steps: 0, 'cuda:1', 'host', 'simulated'; None: device 0, or the host where there is none.
+    device_budget: bytes of rows, with their state, in the device's memory; None: half of what is free. scores: one a row: the hottest are those.
+    All others lie in host memory, where the device reads, steps and writes them in place.
+    first: 'normal' (spread: the standard deviation), 'uniform' (from -spread to spread) or 'zero': a function of seed, row and column.
+    Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.
+    """
+    return Embedding(_garner.LearnedTable(rows, width, device, optimizer, first, spread, seed, device_budget, scores))

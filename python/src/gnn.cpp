@@ -1,0 +1,251 @@
+// Models, trained and asked: a door over garner/gnn.hpp. What labels and splits are as arrays is the business of garner/models.py.
+#include "garner/gnn.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "features.hpp"
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+struct py_model {
+  std::shared_ptr<gnn_model> made;
+};
+
+using matrix = nb::ndarray<nb::numpy, float>;
+matrix owned(std::vector<float>&& values, std::vector<std::size_t> const& shape) {
+  auto* const kept = new std::vector<float>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+  return matrix(kept->data(), shape.size(), shape.data(), owner);
+}
+
+nb::dict options_of(model_options const& o) {
+  nb::dict d;
+  d["kind"] = std::string(to_string(o.kind));
+  d["inputs"] = o.inputs, d["hidden"] = o.hidden, d["classes"] = o.classes, d["layers"] = o.layers;
+  d["layer_norm"] = o.layer_norm, d["residual"] = o.residual;
+  d["labels"] = o.labels == label_kind::one_class ? "one_class" : "yes_or_no";
+  d["scaling"] = std::string(to_string(o.scaling));
+  return d;
+}
+
+nb::dict said_of(evaluation const& e) {
+  nb::dict d;
+  for (auto const& [name, part] : {std::pair{"train", &e.train}, std::pair{"validation", &e.validation}, std::pair{"test", &e.test}}) {
+    nb::dict one;
+    one["vertices"] = part->vertices, one["accuracy"] = part->accuracy, one["loss"] = part->loss;
+    one["auc"] = part->auc ? nb::object(nb::float_(*part->auc)) : nb::object(nb::none());
+    d[name] = one;
+  }
+  d["ms"] = e.ms;
+  return d;
+}
+
+list_side side_of(std::string const& side) {
+  if (side != "in" && side != "out") refuse(errc::usage, "side '" + side + "': say in (those that lead to a vertex) or out");
+  return side == "in" ? list_side::in : list_side::out;
+}
+
+// The graph and all else stay as long as it does.
+struct py_training {
+  nb::object graph_object;
+  std::shared_ptr<graph_handle> graph;
+  std::vector<nb::object> kept;
+  py_model model;
+  std::unique_ptr<training> run;
+};
+
+void make(py_training* self, nb::object graph, nb::object features, nb::object labels,
+          nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& split, nb::kwargs options) {
+  model_options m;
+  training_options t;
+  std::string kind = "sage", norm = "none", scaling = "automatic", math = "tf32", side = "in", way = "automatic";
+  std::optional<std::uint64_t> classes;
+  place where{};
+  keywords given("train", std::move(options));
+  given.take("model", kind);
+  given.take("fanouts", t.fanouts);
+  given.take("layers", m.layers);
+  given.take("hidden", m.hidden);
+  given.take("norm", norm);
+  given.take("residual", m.residual);
+  given.take("scaling", scaling);
+  given.take("classes", classes);
+  given.take("batch", t.batch);
+  given.take("lr", t.rate);
+  given.take("weight_decay", t.decay);
+  given.take("dropout", t.dropout);
+  given.take("input_dropout", t.input_dropout);
+  given.take("weighted", t.weighted);
+  given.take("side", side);
+  given.take("seed", t.seed);
+  given.take("evaluate_every", t.evaluate_every);
+  given.take("patience", t.patience);
+  given.take("math", math);
+  given.take("device", where);
+  given.take("ahead", t.load.ahead);
+  given.take("window", t.load.window);
+  given.take("way", way);
+  given.take_bytes("window_bytes", t.load.window_bytes);
+  given.take("multiprocessors", t.load.multiprocessors);
+  given.done();
+  m.kind = parse_model_kind(kind);
+  m.seed = t.seed;
+  if (norm != "none" && norm != "layer") refuse(errc::usage, "norm '" + norm + "': say none or layer");
+  m.layer_norm = norm == "layer";
+  t.math = parse_dense_math(math);
+  t.side = side_of(side);
+  t.load.way = parse_load_way(way);
+
+  new (self) py_training;
+  try {
+    self->graph_object = graph;
+    self->graph = nb::cast<py_graph&>(graph).use();
+    tiered_tensor& table = table_from(features, where, self->kept).tensor;
+    m.inputs = table.width();
+    known_vertices known;
+    known.split = {split.data(), split.size()};
+    if (nb::ndarray<std::int64_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> of_class; nb::try_cast(labels, of_class)) {
+      known.labels = {of_class.data(), of_class.size(), 1, element::i64};
+      std::int64_t const highest = of_class.size() ? *std::max_element(of_class.data(), of_class.data() + of_class.size()) : 0;
+      m.classes = classes.value_or(static_cast<std::uint64_t>(std::max<std::int64_t>(highest, 0)) + 1);
+    } else {
+      auto const answers = nb::cast<nb::ndarray<std::uint8_t const, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(labels);
+      known.labels = {answers.data(), answers.shape(0), answers.shape(1), element::u8};
+      m.labels = label_kind::yes_or_no;
+      m.classes = answers.shape(1);
+      if (classes && *classes != m.classes)
+        refuse(errc::usage,
+               "classes=" + std::to_string(*classes) + ", and labels have " + std::to_string(m.classes) + " columns, one a class");
+    }
+    released([&] {
+      m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
+      self->model.made = std::make_shared<gnn_model>(where, m);
+      self->run = std::make_unique<training>(*self->model.made, *self->graph, table, known, t);
+      return 0;
+    });
+  } catch (...) {
+    self->~py_training();
+    throw;
+  }
+}
+
+nb::dict next_of(py_training& t) {
+  epoch_report const e = released([&] { return t.run->next(); });
+  nb::dict d;
+  d["epoch"] = e.epoch, d["steps"] = e.steps;
+  d["loss"] = e.loss, d["accuracy"] = e.accuracy;
+  d["ms"] = e.ms, d["best"] = e.best;
+  d["exact"] = e.exact ? nb::object(said_of(*e.exact)) : nb::object(nb::none());
+  d["load"] = told_of(e.load);
+  return d;
+}
+
+template <class F>
+int whole(F f) {
+  return released([&] {
+    f();
+    return 0;
+  });
+}
+
+}  // namespace
+
+void add_gnn(nb::module_& m) {
+  nb::class_<py_model>(m, "Model",
+                       "A graph network that Garner trained: GCN, GraphSAGE or GIN. garner.read_model reads one, garner.train makes one.")
+      .def_prop_ro(
+          "options", [](py_model const& p) { return options_of(p.made->options()); }, nb::sig("def options(self) -> dict[str, typing.Any]"),
+          "'kind', 'inputs', 'hidden', 'classes', 'layers', 'layer_norm', 'residual', 'labels', 'scaling'")
+      .def_prop_ro("parameters", [](py_model const& p) { return p.made->parameters(); })
+      .def_prop_ro(
+          "place", [](py_model const& p) { return told(p.made->where()); }, "where its parameters lie, as device= takes it")
+      .def(
+          "tensors",
+          [](py_model const& p) {
+            nb::dict d;
+            for (gnn_model::tensor& t : released([&] { return p.made->tensors(); }))
+              d[t.name.c_str()] = owned(std::move(t.values), {t.shape.begin(), t.shape.end()});
+            return d;
+          },
+          nb::sig("def tensors(self) -> dict[str, numpy.typing.NDArray[numpy.float32]]"),
+          "Copies of the parameters, by the names that PyG's models have.")
+      .def(
+          "save",
+          [](py_model const& p, nb::object file) {
+            std::string const path = path_of(file);
+            whole([&] { p.made->write(path); });
+          },
+          nb::arg("file"), nb::sig("def save(self, file: str | os.PathLike[str]) -> None"), "As safetensors.")
+      .def("__repr__", [](py_model const& p) {
+        model_options const& o = p.made->options();
+        return "<garner.Model " + std::string(to_string(o.kind)) + " of " + std::to_string(o.layers) + " layers, " +
+               std::to_string(o.inputs) + " inputs, " + std::to_string(o.classes) + " classes>";
+      });
+  m.def(
+      "_read_model",
+      [](nb::object file, nb::object device) {
+        place const where = place_of(device);
+        std::string const path = path_of(file);
+        return py_model{released([&] { return std::make_shared<gnn_model>(gnn_model::read(path, where)); })};
+      },
+      nb::arg("file"), nb::arg("device"), nb::sig("def _read_model(file: str | os.PathLike[str], device: object) -> Model"));
+  m.def(
+      "_predict",
+      [](py_model const& model, py_graph const& graph, nb::object features, std::string const& side, bool weighted,
+         std::string const& math) {
+        inference_options o;
+        o.side = side_of(side), o.weighted = weighted, o.math = parse_dense_math(math);
+        std::vector<nb::object> kept;
+        tiered_tensor& table = table_from(features, model.made->where(), kept).tensor;
+        auto const g = graph.use();
+        std::uint64_t const n = g->info().vertices, classes = model.made->options().classes;
+        std::vector<float> scores = released([&] {
+          std::vector<float> all(n * classes);
+          infer(*model.made, *g, table, all, o);
+          return all;
+        });
+        return owned(std::move(scores), {n, classes});
+      },
+      nb::arg("model"), nb::arg("graph"), nb::arg("features"), nb::arg("side"), nb::arg("weighted"), nb::arg("math"),
+      nb::sig("def _predict(model: Model, graph: Graph, features: object, side: str, weighted: bool, math: str) -> "
+              "numpy.typing.NDArray[numpy.float32]"));
+
+  nb::class_<py_training>(m, "TrainingRun", "A training by its arrays; garner.Training is its face.")
+      .def(
+          "__init__", &make, nb::arg("graph"), nb::arg("features"), nb::arg("labels"), nb::arg("split"), nb::arg("options"),
+          nb::sig("def __init__(self, graph: Graph, features: object, labels: object, split: numpy.typing.NDArray[numpy.uint8], **options: "
+                  "object) -> None"))
+      .def("next", &next_of, nb::sig("def next(self) -> dict[str, typing.Any]"), "One epoch, or what is left of one.")
+      .def(
+          "evaluate", [](py_training& t) { return said_of(released([&] { return t.run->evaluate(); })); },
+          nb::sig("def evaluate(self) -> dict[str, typing.Any]"))
+      .def(
+          "keep",
+          [](py_training& t, nb::object file) {
+            std::string const path = path_of(file);
+            whole([&] { t.run->keep(path); });
+          },
+          nb::arg("file"), nb::sig("def keep(self, file: str | os.PathLike[str]) -> None"))
+      .def(
+          "resume",
+          [](py_training& t, nb::object file) {
+            std::string const path = path_of(file);
+            whole([&] { t.run->resume(path); });
+          },
+          nb::arg("file"), nb::sig("def resume(self, file: str | os.PathLike[str]) -> None"))
+      .def("take_best", [](py_training& t) { whole([&] { t.run->take_best(); }); })
+      .def_prop_ro("model", [](py_training& t) { return t.model; })
+      .def_prop_ro("over", [](py_training& t) { return t.run->over(); })
+      .def_prop_ro("epochs", [](py_training& t) { return t.run->epochs(); })
+      .def_prop_ro("steps", [](py_training& t) { return t.run->step(); })
+      .def_prop_ro("best_epoch", [](py_training& t) { return t.run->best_epoch(); })
+      .def_prop_ro("bytes", [](py_training& t) { return t.run->bytes(); });
+}
+
+}  // namespace garner::python

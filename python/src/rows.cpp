@@ -1,0 +1,178 @@
+// Rows that a model learns, and aggregation over a block: both by addresses. Which library's arrays they are is the business of
+// garner/rows.py and garner/torch.py.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include "features.hpp"
+#include "graphs.hpp"
+
+namespace garner::python {
+
+namespace {
+
+stream_ref stream_at(std::uint64_t address) { return stream_ref::of_address(reinterpret_cast<void*>(address)); }
+template <class T>
+T* at(std::uint64_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+using rows_of_floats = nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig>;
+
+template <class Real>
+void add_aggregation(nb::module_& m, char const* name) {
+  using aggregation_of = block_aggregation<Real>;
+  nb::class_<aggregation_of>(m, name, "Aggregation over a block by addresses; garner.torch.aggregate is its face.")
+      .def(
+          "__init__",
+          [](aggregation_of* self, nb::object where) {
+            place const there = place_of(where);
+            new (self) aggregation_of(released([&] { return aggregation_of(there); }));
+          },
+          nb::arg("device"), nb::sig("def __init__(self, device: object) -> None"))
+      .def(
+          "take",
+          [](aggregation_of& a, std::uint64_t row, std::uint64_t col, std::uint64_t count, std::uint64_t targets, std::uint64_t sources,
+             std::string const& how, std::uint64_t weights, std::uint64_t degrees, std::uint64_t stream) {
+            aggregation const as = parse_aggregation(how);
+            released([&] {
+              a.take({at<std::int64_t>(row), at<std::int64_t>(col), count, targets, sources, at<Real>(weights), at<float>(degrees)}, as,
+                     stream_at(stream));
+              return 0;
+            });
+          },
+          nb::arg("row"), nb::arg("col"), nb::arg("count"), nb::arg("targets"), nb::arg("sources"), nb::arg("how"), nb::arg("weights") = 0,
+          nb::arg("degrees") = 0, nb::arg("stream") = 0)
+      .def(
+          "forward",
+          [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
+            released([&] {
+              a.forward(at<Real>(in), at<Real>(out), columns, stream_at(stream));
+              return 0;
+            });
+          },
+          nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
+      .def(
+          "backward",
+          [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
+            released([&] {
+              a.backward(at<Real>(in), at<Real>(out), columns, stream_at(stream));
+              return 0;
+            });
+          },
+          nb::arg("gradients"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
+}
+
+}  // namespace
+
+void add_rows(nb::module_& m) {
+  nb::class_<update_run>(m, "UpdateRun", "What a step of an Embedding did.")
+      .def_ro("rows", &update_run::rows, "different ones that were stepped")
+      .def_ro("far_rows", &update_run::far_rows, "of these, in host memory")
+      .def_ro("far_bytes", &update_run::far_bytes, "with their state: so many are read over the link, and as many written")
+      .def_ro("link", &update_run::link, "simulated: what reading them asks of the link; what is written back are the same bytes");
+
+  nb::class_<embedding>(m, "LearnedTable", "Rows that are learned, by addresses; garner.embedding is its face.")
+      .def(
+          "__init__",
+          [](embedding* self, std::uint64_t rows, std::uint64_t width, nb::object where, std::string const& optimizer,
+             std::string const& first, double spread, std::uint64_t seed, nb::object device_budget, nb::object scores) {
+            embedding_options o;
+            o.where = place_of(where);
+            o.optimiser = parse_row_optimiser(optimizer);
+            o.first = parse_first_values(first);
+            o.spread = spread, o.seed = seed;
+            o.device_budget = bytes_of(device_budget);
+            array kept;
+            o.scores = floats(scores, "scores", kept);
+            new (self) embedding(released([&] { return embedding(rows, width, o); }));
+          },
+          nb::arg("rows"), nb::arg("width"), nb::arg("device") = nb::none(), nb::arg("optimizer") = "adam", nb::arg("first") = "normal",
+          nb::arg("spread") = 1.0, nb::arg("seed") = 1, nb::arg("device_budget") = nb::none(), nb::arg("scores") = nb::none(),
+          nb::sig(
+              "def __init__(self, rows: int, width: int, device: object = None, optimizer: str = 'adam', first: str = 'normal', spread: "
+              "float = 1, seed: int = 1, device_budget: int | str | None = None, scores: object = None) -> None"))
+      .def_prop_ro("rows", &embedding::rows)
+      .def_prop_ro("width", &embedding::width)
+      .def_prop_ro("record_bytes", &embedding::record_bytes)
+      .def_prop_ro("optimizer", [](embedding const& e) { return std::string(to_string(e.optimiser())); })
+      .def_prop_ro(
+          "device", [](embedding const& e) { return e.where().kind == place_kind::device ? e.where().index : -1; },
+          "that gathers and steps; -1: the host")
+      .def_prop_ro("place", [](embedding const& e) { return told(e.where()); })
+      .def_prop_ro("tiers", [](embedding const& e) { return by_tier(e.tiers()); })
+      .def_prop_rw("steps", &embedding::steps, &embedding::set_steps)
+      .def_prop_ro("states", &embedding::states)
+      .def("about", &embedding::about)
+      .def(
+          "gather",
+          [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t out,
+             std::uint64_t stream) {
+            id_span const span(at<void>(std::get<0>(ids)), std::get<1>(ids), std::get<2>(ids), std::get<3>(ids));
+            return released([&] { return e.gather(span, {at<void>(out), ~std::uint64_t{0}}, stream_at(stream)); });
+          },
+          nb::arg("ids"), nb::arg("out"), nb::arg("stream") = 0)
+      .def(
+          "update",
+          [](embedding& e, std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, bool> const& ids, std::uint64_t gradients, double lr,
+             double lr_decay, std::pair<double, double> betas, std::optional<double> eps, std::uint64_t stream) {
+            id_span const span(at<void>(std::get<0>(ids)), std::get<1>(ids), std::get<2>(ids), std::get<3>(ids));
+            row_step s;
+            s.rate = lr, s.rate_decay = lr_decay, s.beta1 = betas.first, s.beta2 = betas.second, s.epsilon = eps;
+            s.stream = stream_at(stream);
+            return released([&] { return e.update(span, {at<float>(gradients), span.size() * e.width()}, s); });
+          },
+          nb::arg("ids"), nb::arg("gradients"), nb::arg("lr"), nb::arg("lr_decay") = 0.0, nb::arg("betas") = nb::make_tuple(0.9, 0.999),
+          nb::arg("eps") = nb::none(), nb::arg("stream") = 0,
+          nb::sig("def update(self, ids: tuple[int, int, int, bool], gradients: int, lr: float, lr_decay: float = 0, betas: tuple[float, "
+                  "float] = (0.9, 0.999), eps: float | None = None, stream: int = 0) -> UpdateRun"))
+      .def(
+          "read",
+          [](embedding const& e, std::string const& what, std::uint64_t first, std::uint64_t count) {
+            auto* const kept = new std::vector<float>(count * e.width());
+            nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+            released([&] {
+              e.read(what, first, count, *kept);
+              return 0;
+            });
+            return rows_of_floats(kept->data(), {count, e.width()}, owner);
+          },
+          nb::arg("what"), nb::arg("first"), nb::arg("count"))
+      .def(
+          "write",
+          [](embedding& e, std::string const& what, std::uint64_t first,
+             nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu> const& from) {
+            std::span<float const> const values(from.data(), from.size());
+            released([&] {
+              e.write(what, first, from.shape(0), values);
+              return 0;
+            });
+          },
+          nb::arg("what"), nb::arg("first"), nb::arg("values"),
+          nb::sig("def write(self, what: str, first: int, values: numpy.typing.NDArray[numpy.float32]) -> None"))
+      .def(
+          "save",
+          [](embedding const& e, nb::object file) {
+            std::string const path = path_of(file);
+            released([&] {
+              e.save(path);
+              return 0;
+            });
+          },
+          nb::arg("file"), nb::sig("def save(self, file: str | os.PathLike[str]) -> None"))
+      .def(
+          "load",
+          [](embedding& e, nb::object file) {
+            std::string const path = path_of(file);
+            released([&] {
+              e.load(path);
+              return 0;
+            });
+          },
+          nb::arg("file"), nb::sig("def load(self, file: str | os.PathLike[str]) -> None"));
+
+  add_aggregation<float>(m, "Aggregation32");
+  add_aggregation<double>(m, "Aggregation64");
+}
+
+}  // namespace garner::python

@@ -1,0 +1,205 @@
+"""Rows that are learned, and aggregation over blocks: against torch's own, on the CPU."""
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+    import garner.torch
+except ImportError:
+    torch = None
+
+
+class Rows(unittest.TestCase):
+    def test_gathers_and_steps_arrays(self):
+        for device in ("host", "simulated"):
+            e = garner.embedding(50, 7, optimizer="sgd", device=device, device_budget="1KiB", seed=3)
+            self.assertEqual((len(e), e.shape, e.optimizer, sum(e.rows)), (50, (50, 7), "sgd", 50))
+            before = e.read()
+            ids = np.array([[3, 9], [3, 49]])
+            self.assertTrue(np.array_equal(e[ids], before[ids]))
+            gradients = np.random.default_rng(1).random((2, 2, 7), dtype=np.float32)
+            run = e.update(ids, gradients, lr=0.5)
+            self.assertEqual((run.rows, e.steps), (3, 1))
+            want = before.copy()
+            want[3] -= 0.5 * (gradients[0, 0] + gradients[1, 0])
+            want[9] -= 0.5 * gradients[0, 1]
+            want[49] -= 0.5 * gradients[1, 1]
+            self.assertTrue(np.allclose(e.read(), want, atol=1e-6))
+            self.assertIn("50 rows", repr(e))
+        self.assertEqual(run.far_bytes, run.link.bytes_link)
+
+    def test_the_same_values_wherever_they_lie_and_files(self):
+        near, far = (garner.embedding(200, 12, device="simulated", device_budget=b, seed=5, first="uniform", spread=0.1) for b in ("1MiB", 0))
+        self.assertTrue(np.array_equal(near.read(), far.read()))
+        ids, gradients = np.arange(0, 200, 3), np.full((67, 12), 0.5, np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "rows.safetensors")
+            near.update(ids, gradients)
+            near.save(file)
+            far.load(file)
+            for e in (near, far):
+                e.update(ids[::-1], gradients * 2, lr=0.1)
+            self.assertEqual(far.steps, 2)
+            for what in ("weight", "exp_avg", "exp_avg_sq"):
+                self.assertTrue(np.array_equal(near.read(what), far.read(what)))
+            with self.assertRaisesRegex(garner.InputError, "made for another"):
+                garner.embedding(201, 12, device="host").load(file)
+        far.write(np.ones((3, 12)), first=4)
+        self.assertEqual(far.read(first=3, count=5).sum(axis=1).round().tolist()[1:4], [12.0] * 3)
+
+    def test_what_is_wrong_is_said(self):
+        e = garner.embedding(10, 4, device="host")
+        with self.assertRaisesRegex(garner.IdError, "id 10 at position 1"):
+            e[[1, 10]]
+        with self.assertRaisesRegex(garner.UsageError, r"gradients: of shape \(2, 3\)"):
+            e.update([1, 2], np.zeros((2, 3)))
+        before = e.read()
+        with self.assertRaisesRegex(garner.InputError, "the gradient of row 2 is no finite number"):
+            e.update([1, 2], [[0, 0, 0, 0], [0, 0, float("nan"), 0]])
+        self.assertTrue(np.array_equal(e.read(), before))
+        with self.assertRaisesRegex(garner.UsageError, "say sgd, adagrad or adam"):
+            garner.embedding(10, 4, optimizer="rmsprop")
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class Module(unittest.TestCase):
+    def test_as_torchs_optimisers(self):
+        makers = {"sgd": lambda p: torch.optim.SGD(p, lr=0.1), "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1, lr_decay=0.05),
+                  "adam": lambda p: torch.optim.SparseAdam(p, lr=0.1, betas=(0.8, 0.95))}
+        for name, make in makers.items():
+            for device in ("host", "simulated"):
+                torch.manual_seed(2)
+                emb = garner.torch.Embedding(40, 6, optimizer=name, lr=0.1, lr_decay=0.05 * (name == "adagrad"), betas=(0.8, 0.95), device=device,
+                                             device_budget=900)
+                twin = torch.nn.Embedding(40, 6, sparse=True)
+                with torch.no_grad():
+                    twin.weight.copy_(emb.weight)
+                optimiser = make(twin.parameters())
+                for _ in range(6):
+                    ids, other, factor = torch.randint(0, 40, (5, 5)), torch.randint(0, 20, (9,)), torch.randn(5, 5, 6)
+                    for model in (emb, twin):
+                        ((model(ids) * factor).tanh().sum() + model(other).square().mean()).backward()
+                    optimiser.step()
+                    optimiser.zero_grad()
+                    self.assertEqual(emb.step().rows, len(set(ids.flatten().tolist()) | set(other.tolist())))
+                self.assertTrue(torch.allclose(emb.weight, twin.weight, atol=2e-6), (name, device, (emb.weight - twin.weight).abs().max()))
+                self.assertIsNone(emb.step())
+
+    def test_state_and_modes(self):
+        model = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="host"), "lin": torch.nn.Linear(4, 2)})
+        emb = model["emb"]
+        self.assertEqual([name for name, _ in model.named_parameters()], ["lin.weight", "lin.bias"])
+        model["lin"](emb(torch.arange(9))).sum().backward()
+        emb.zero_grad()
+        self.assertIsNone(emb.step())
+        with torch.no_grad():
+            self.assertFalse(emb(torch.arange(3)).requires_grad)
+        model["lin"](emb(torch.arange(9))).sum().backward()
+        emb.step()
+        state = model.state_dict()
+        self.assertEqual(set(state), {"emb.weight", "emb.exp_avg", "emb.exp_avg_sq", "emb.steps", "lin.weight", "lin.bias"})
+        other = torch.nn.ModuleDict({"emb": garner.torch.Embedding(30, 4, device="simulated", device_budget=0, seed=9), "lin": torch.nn.Linear(4, 2)})
+        with tempfile.TemporaryDirectory() as folder:
+            torch.save(state, os.path.join(folder, "state.pt"))
+            other.load_state_dict(torch.load(os.path.join(folder, "state.pt")))
+        for m in (model, other):
+            m["lin"](m["emb"](torch.arange(5, 20))).square().sum().backward()
+            m["emb"].step()
+        self.assertTrue(torch.equal(emb.weight, other["emb"].weight))
+        del state["emb.exp_avg"]
+        with self.assertRaisesRegex(RuntimeError, "emb.exp_avg"):
+            other.load_state_dict(state)
+        with self.assertRaisesRegex(RuntimeError, "size mismatch"):
+            garner.torch.Embedding(31, 4, device="host").load_state_dict(emb.state_dict())
+
+    def test_a_gradient_that_is_no_number(self):
+        emb = garner.torch.Embedding(10, 3, device="host")
+        before = emb.weight
+        (emb(torch.tensor([4, 5])) * torch.tensor([[1.0], [float("inf")]])).sum().backward()
+        with self.assertRaisesRegex(garner.InputError, "row 5"):
+            emb.step()
+        self.assertTrue(torch.equal(emb.weight, before))
+        self.assertIsNone(emb.step())
+
+
+@unittest.skipIf(torch is None, "needs torch")
+class Aggregation(unittest.TestCase):
+    def twin(self, rows, row, col, targets, how, weights, degrees=None):
+        w = torch.ones(len(row), dtype=rows.dtype) if weights is None else weights.to(rows.dtype)
+        total = torch.zeros(targets, dtype=rows.dtype).index_add(0, col, w)
+        if how == "mean":
+            w = w / total[col]
+        if how == "gcn":
+            d = (total if degrees is None else degrees.to(rows.dtype)) + 1
+            drawn = torch.zeros(targets, dtype=rows.dtype).index_add(0, col, torch.ones(len(row), dtype=rows.dtype))
+            w = w / (d[row] * d[col]).sqrt() * (1 if degrees is None else (d[col] - 1) / drawn[col])
+        shape = (-1,) + (1,) * (rows.dim() - 1)
+        out = torch.zeros(targets, *rows.shape[1:], dtype=rows.dtype).index_add(0, col, rows[row] * w.reshape(shape))
+        return out + rows[:targets] / d[:targets].reshape(shape) if how == "gcn" else out
+
+    def test_as_index_add(self):
+        torch.manual_seed(4)
+        for kind, near in ((torch.float32, 1e-5), (torch.float64, 1e-6)):
+            for how in ("sum", "mean", "gcn"):
+                for weighted in (False, True):
+                    for sorted_ in (True, False):
+                        targets, sources = (20, 20) if how == "gcn" else (20, 60)
+                        row, col = torch.randint(0, sources, (90,)), torch.randint(0, targets, (90,))
+                        col = col.sort().values if sorted_ else col
+                        weights = torch.rand(90) + 0.1 if weighted else None
+                        rows = torch.randn(sources, 3, 2, dtype=kind)
+                        ours, theirs = rows.clone().requires_grad_(), rows.clone().requires_grad_()
+                        out = garner.torch.aggregate(ours, (row, col, targets), how, weights)
+                        want = self.twin(theirs, row, col, targets, how, weights)
+                        factor = torch.randn_like(want)
+                        (out * factor).sum().backward()
+                        (want * factor).sum().backward()
+                        self.assertTrue(torch.allclose(out, want, atol=near), (how, kind))
+                        self.assertTrue(torch.allclose(ours.grad, theirs.grad, atol=near), (how, kind))
+
+    def test_gradcheck(self):
+        row, col = torch.randint(0, 12, (30,)), torch.randint(0, 5, (30,)).sort().values
+        degrees = torch.randint(1, 9, (12,)).float()
+        for how in ("sum", "mean", "gcn"):
+            torch.autograd.gradcheck(lambda x: garner.torch.aggregate(x, (row, col, 5), how, degrees=degrees), torch.randn(12, 3, dtype=torch.float64, requires_grad=True))
+
+    def test_mini_batches(self):
+        source, target = torch.randint(0, 200, (2, 2000))
+        g = garner.build(source, target, undirected=True)
+        x = torch.randn(len(g), 5)
+        for batch in garner.torch.loader(g, [4, 3], x=x, batch_size=50):
+            whole = garner.torch.aggregate(batch.x, batch)
+            targets = sum(batch.num_sampled_nodes[:2])
+            self.assertTrue(torch.allclose(whole, self.twin(batch.x, *batch.edge_index, targets, "mean", None).nan_to_num(), atol=1e-5))
+            seeds = garner.torch.aggregate(batch.x, batch, hops=1)
+            self.assertEqual(tuple(seeds.shape), (batch.batch_size, 5))
+            self.assertTrue(torch.equal(seeds, whole[:batch.batch_size]))
+        for batch in garner.Loader(garner.BlockSampler(g, [4, 3], place="host"), np.arange(len(g)), [x.numpy()], batch=50, shuffle=False):
+            rows = torch.from_numpy(batch.rows(0))
+            edges = batch.of_relation(0).edge_index
+            targets = sum(batch.of_type(0).by_hop[:2])
+            self.assertTrue(torch.allclose(garner.torch.aggregate(rows, batch, "sum"),
+                                           self.twin(rows, torch.from_numpy(edges[0]), torch.from_numpy(edges[1]), targets, "sum", None), atol=1e-5))
+
+    def test_what_is_wrong_is_said(self):
+        x, one = torch.randn(4, 2), torch.zeros(1, dtype=torch.int64)
+        with self.assertRaisesRegex(garner.IdError, "edge 0 from 9 to 0: there are 4 sources and 2 targets"):
+            garner.torch.aggregate(x, (one + 9, one, 2))
+        with self.assertRaisesRegex(garner.UsageError, "give those of the sources in the whole graph"):
+            garner.torch.aggregate(x, (one, one, 2), "gcn")
+        with self.assertRaisesRegex(garner.UsageError, "float16"):
+            garner.torch.aggregate(x.half(), (one, one, 2))
+        with self.assertRaisesRegex(garner.UsageError, "say sum, mean or gcn"):
+            garner.torch.aggregate(x, (one, one, 2), "max")
+        with self.assertRaisesRegex(garner.UsageError, "give one each"):
+            garner.torch.aggregate(x, (one, one, 2), weights=torch.ones(3))
+        self.assertEqual(garner.torch.aggregate(x, (one[:0], one[:0], 3)).abs().sum().item(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+"""Models: trained, read and asked from Python; what PyG says with the same parameters."""
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import garner
+
+try:
+    import torch
+    import garner.torch
+    import torch_geometric.nn
+except ImportError:
+    torch = None
+
+
+def problem(directed=False):
+    """A graph of three communities, whose rows tell them with noise."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, 3, 300)
+    source, target = rng.integers(0, 300, (2, 9000))
+    same = labels[source] == labels[target]
+    keep = same | (rng.random(9000) < 0.05)
+    g = garner.build(source[keep], target[keep], undirected=not directed, in_lists=directed, vertices=300)
+    features = (np.eye(3)[labels] @ rng.random((3, 12)) + rng.standard_normal((300, 12))).astype("float32")
+    split = rng.choice([1, 2, 3], 300).astype("uint8")
+    return g, features, labels, split
+
+
+class Models(unittest.TestCase):
+    def test_trains_by_mini_batches_and_on_the_whole(self):
+        g, features, labels, split = problem()
+        for kind, fanouts in (("sage", [6, 4]), ("gcn", None), ("gin", [5, 5])):
+            run = garner.train(g, features, labels, split, model=kind, fanouts=fanouts, epochs=15, hidden=16, batch=40, device="host", dropout=0.2)
+            self.assertEqual([e["epoch"] for e in run.epochs], list(range(1, 16)))
+            self.assertLess(run.epochs[-1]["loss"], run.epochs[0]["loss"])
+            found = run.evaluate()
+            self.assertGreater(found["test"]["accuracy"], 0.5 if kind == "gin" else 0.8, kind)
+            self.assertEqual(found["validation"], run.epochs[run.best_epoch - 1]["exact"]["validation"])
+            self.assertEqual((run.model.options["kind"], run.model.options["classes"], run.model.options["inputs"]), (kind, 3, 12))
+            scores = garner.predict(run.model, g, features)
+            self.assertEqual((scores.shape, scores.dtype), ((300, 3), np.float32))
+            of_test = split == 3
+            self.assertAlmostEqual((scores.argmax(1) == labels)[of_test].mean(), found["test"]["accuracy"], places=6)
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "m.safetensors")
+                run.model.save(file)
+                again = garner.read_model(file)
+                self.assertEqual(again.options, run.model.options)
+                for name, values in run.model.tensors().items():
+                    self.assertTrue(np.array_equal(again.tensors()[name], values))
+                self.assertTrue(np.array_equal(garner.predict(file, g, features), scores))
+
+    def test_iterates_keeps_and_goes_on(self):
+        g, features, labels, split = problem()
+        how = dict(fanouts=[4, 4], hidden=8, batch=50, device="host", epochs=6)
+        whole = garner.Training(g, features, labels, split, **how)
+        losses = [e["loss"] for e in whole]
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "c.safetensors")
+            run = garner.Training(g, features, labels, split, **how)
+            for epoch in run:
+                if epoch["epoch"] == 3:
+                    break
+            run.keep(file)
+            again = garner.Training(g, features, labels, split, **how)
+            again.resume(file)
+            self.assertEqual([e["loss"] for e in again], losses[3:])
+        for name, values in whole.model.tensors().items():
+            self.assertTrue(np.array_equal(again.model.tensors()[name], values))
+
+    def test_splits_and_labels_in_other_forms(self):
+        g, features, labels, split = problem()
+        how = dict(fanouts=[4, 4], hidden=8, device="host", epochs=2)
+        want = garner.train(g, features, labels, split, **how).epochs[-1]["loss"]
+        masks = {name: split == k + 1 for k, name in enumerate(("train", "validation", "test"))}
+        self.assertEqual(garner.train(g, features, labels.astype("float32"), masks, **how).epochs[-1]["loss"], want)
+        answers = garner.train(g, features, np.eye(3, dtype=bool)[labels], split, **how)
+        self.assertEqual(answers.model.options["labels"], "yes_or_no")
+        table = garner.tiered(features, device="simulated", device_budget="4KiB")
+        self.assertEqual(garner.train(g, table, labels, split, fanouts=[4, 4], hidden=8, epochs=2).epochs[-1]["steps"], 1)
+
+    def test_what_is_wrong_is_said(self):
+        g, features, labels, split = problem()
+        for wrong, text in ((dict(model="gat"), "gat"), (dict(norm="batch"), "say none or layer"), (dict(fanouts=[3], layers=2), "a fanout for each layer"),
+                            (dict(side="both"), "say in"), (dict(learning_rate=1), "learning_rate")):
+            with self.assertRaisesRegex((garner.UsageError, TypeError), text):
+                garner.train(g, features, labels, split, **{"device": "host", **wrong})
+        with self.assertRaisesRegex(garner.UsageError, "0 or more|a number a vertex"):
+            garner.train(g, features, labels, split + 9, device="host")
+        with self.assertRaisesRegex(garner.InputError, "299|300"):
+            garner.train(g, features[:299], labels, split, device="host")
+        with self.assertRaises(garner.InputError):
+            with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+                garner.read_model(file.name)
+
+    @unittest.skipIf(torch is None, "needs torch and PyG")
+    def test_as_pyg_says(self):
+        kinds = {"sage": torch_geometric.nn.GraphSAGE, "gcn": torch_geometric.nn.GCN, "gin": torch_geometric.nn.GIN}
+        for directed in (False, True):
+            g, features, labels, split = problem(directed)
+            for kind, make in kinds.items():
+                for layers in (2, 3):
+                    run = garner.train(g, features, labels, split, model=kind, fanouts=None, layers=layers, epochs=4, hidden=16, scaling="none", device="host")
+                    with tempfile.TemporaryDirectory() as folder:
+                        file = os.path.join(folder, "m.safetensors")
+                        run.model.save(file)
+                        model = make(in_channels=12, hidden_channels=16, num_layers=layers, out_channels=3).eval()
+                        model.load_state_dict(garner.torch.load_model(file), strict=True)
+                    edges = self.edges_of(g)
+                    with torch.no_grad():
+                        want = model(torch.from_numpy(features), edges).numpy()
+                    found = garner.predict(run.model, g, features)
+                    self.assertLess(np.abs(found - want).max(), 1e-4 * max(1, np.abs(want).max()), (kind, directed, layers))
+
+    @staticmethod
+    def edges_of(g):
+        batch = garner.BlockSampler(g, [-1], place="host").sample(np.arange(len(g)), 0)
+        ids = torch.from_numpy(np.array(batch.of_type(0).ids))
+        return ids[torch.from_numpy(np.array(batch.of_relation(0).edge_index))]
+
+
+if __name__ == "__main__":
+    unittest.main()

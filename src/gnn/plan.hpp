@@ -1,0 +1,37 @@
+// What a training will take near and work out, before anything of the graph but its offsets is read.
+// Invariant: the arrays are those of network, aggregate and infer_plan, each a quarter longer where it grows with mini-batches. Mini-batches
+// are the estimates of load/plan. Cost: some tens of sums.
+#pragma once
+#include <vector>
+
+#include "garner/gnn.hpp"
+#include "gnn/infer_plan.hpp"
+#include "load/plan.hpp"
+
+namespace garner {
+
+struct training_question {
+  load_question load;  // fanouts empty: the whole graph at every step
+  model_options model;
+  double input_dropout = 0;
+  bool dropout = true;
+  double training = 0;             // vertices to train with
+  std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
+};
+
+struct training_plan {
+  load_plan load;                    // of mini-batches
+  std::vector<double> rows, edges;   // a step: before each layer, the last those that come out; of each layer
+  std::vector<load_array> near;      // besides the loader's
+  inference_plan evaluation;
+  std::uint64_t parameters = 0, steps = 0;  // an epoch
+  // An epoch: of dense products, of rows that aggregation reads and writes near, over the link.
+  double flops = 0, near_bytes = 0, link_bytes = 0;
+  std::uint64_t bytes() const;  // near, without the evaluation
+};
+training_plan plan_training(training_question const& q);
+
+// Rates of a device where none is there to be measured: halves of what one of 2022 has of TF32 and of its memory.
+inline constexpr double assumed_flops = 2e14, assumed_near_bytes = 1.5e12;
+
+}  // namespace garner

@@ -1,0 +1,286 @@
+// `garner train`, `garner predict`: JSON, a model file that predicts as it was told, interrupted and resumed, damaged files, refusals.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/training_files.hpp"
+
+namespace garner::testing {
+namespace {
+
+using nlohmann::json;
+
+std::string const what = "g.gnr --features x.npy --labels y.npy --split s.npy ", drawn = "--fanout 3,3 --batch 32 ";
+
+json ran(folder const& at, std::string const& line) {
+  outcome const o = at.shell(line + " --json");
+  EXPECT_EQ(o.code, 0) << line << ": " << o.err;
+  return o.code ? json() : json::parse(o.out);
+}
+template <class T>
+std::vector<T> numbers_of(folder const& at, std::string const& name, std::size_t n) {
+  std::string const bytes = read_text(at / name);
+  std::vector<T> values(n);
+  EXPECT_GT(bytes.size(), n * sizeof(T)) << name;
+  if (bytes.size() > n * sizeof(T)) std::memcpy(values.data(), bytes.data() + bytes.size() - n * sizeof(T), n * sizeof(T));
+  return values;
+}
+
+TEST(training_program, trains_each_model_and_predicts_what_it_told) {
+  folder const at;
+  communities const c = write_communities(at);
+  for (std::string const model : {"gcn", "sage", "gin"})
+    for (std::string const how : {"--full --epochs 120", "--fanout 3,3 --batch 32 --epochs 20"})
+      for (std::string const place : {"host", "simulated"}) {
+        if (place == "simulated" && (model != "sage")) continue;
+        SCOPED_TRACE(model + " " + how + " " + place);
+        json const all = ran(at, "garner train " + what + how + " --model " + model + " --hidden 16 --dropout 0.1 --input-dropout 0 --place " +
+                                     place + " -o m.safetensors");
+        ASSERT_FALSE(all.empty());
+        bool const full = how.starts_with("--full");
+        EXPECT_EQ(all["model"], model);
+        EXPECT_EQ(all["classes"], 3);
+        EXPECT_EQ(all["inputs"], 8);
+        EXPECT_EQ(all["training_vertices"], 144);
+        EXPECT_EQ(all["fanouts"].is_null(), full);
+        ASSERT_EQ(all["epochs"].size(), full ? 120u : 20u);
+        json const &first = all["epochs"].front(), &last = all["epochs"].back();
+        EXPECT_EQ(first["epoch"], 1);
+        EXPECT_EQ(first["steps"], full ? 1 : 5);
+        EXPECT_LT(last["loss"].get<double>(), first["loss"].get<double>());
+        for (char const* key : {"loss", "train_accuracy", "validation_accuracy", "test_accuracy", "ms"})
+          for (json const& epoch : all["epochs"]) EXPECT_TRUE(epoch[key].is_number()) << key;
+        EXPECT_GT(all["test_accuracy"].get<double>(), 0.8);
+        std::uint64_t const best = all["best_epoch"].get<std::uint64_t>();
+        EXPECT_EQ(all["test_accuracy"], all["epochs"][best - 1]["test_accuracy"]);
+        EXPECT_GT(all["near_bytes"].get<std::uint64_t>(), 4 * all["parameters"].get<std::uint64_t>());
+
+        json const told = ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --place " + place);
+        EXPECT_EQ(told["vertices"], 240);
+        EXPECT_EQ(told["classes"], 3);
+        auto const scores = numbers_of<float>(at, "p.npy", 240 * 3);
+        ran(at, "garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy --place " + place);
+        auto const classes = numbers_of<std::int64_t>(at, "k.npy", 240);
+        double right = 0, tested = 0;
+        std::vector<std::uint64_t> found(3);
+        for (std::size_t v = 0; v < 240; ++v) {
+          EXPECT_EQ(classes[v], std::max_element(&scores[3 * v], &scores[3 * v] + 3) - &scores[3 * v]);
+          ++found[static_cast<std::size_t>(classes[v])];
+          if (c.split[v] == 3) tested += 1, right += classes[v] == c.classes_of[v];
+        }
+        EXPECT_DOUBLE_EQ(all["test_accuracy"].get<double>(), right / tested);
+        EXPECT_EQ(told["found"], found);
+      }
+}
+
+TEST(training_program, learns_answers_weights_and_two_classes) {
+  folder const at;
+  write_communities(at);
+  json const yes = ran(at, "garner train g.gnr --features x.npy --labels yes.npy --split s.npy " + drawn + "--epochs 15 -o m.safetensors");
+  EXPECT_EQ(yes["labels"], "yes or no");
+  EXPECT_GT(yes["test_accuracy"].get<double>(), 0.8);
+  EXPECT_TRUE(ran(at, "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy")["found"].empty());
+  outcome const o = at.shell("garner predict g.gnr --features x.npy --model m.safetensors --classes-only -o k.npy");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("--classes-only"), std::string::npos) << o.err;
+  EXPECT_FALSE(std::filesystem::exists(at / "k.npy"));
+  json const heavy = ran(at, "garner train " + what + drawn + "--epochs 2 --weighted"), plain = ran(at, "garner train " + what + drawn + "--epochs 2");
+  EXPECT_NE(heavy["epochs"][1]["loss"], plain["epochs"][1]["loss"]);
+  json const deep = ran(at, "garner train " + what + "--fanout 3,2,2 --batch 32 --residual --norm layer --epochs 3 --patience 1");
+  EXPECT_EQ(deep["layers"], 3);
+  json const never = ran(at, "garner train " + what + drawn + "--epochs 2 --evaluate-every 0");
+  EXPECT_TRUE(never["epochs"][0]["test_accuracy"].is_null());
+  EXPECT_TRUE(never["best_epoch"].is_null());
+  EXPECT_TRUE(never["test_accuracy"].is_number());
+  folder const two;
+  write_communities(two, communities(240, 2));
+  json const of_two = ran(two, "garner train " + what + drawn + "--epochs 5");
+  EXPECT_GT(of_two["test_auc"].get<double>(), 0.7);
+  EXPECT_TRUE(of_two["epochs"][0]["validation_auc"].is_number());
+}
+
+// Wherever Ctrl-C meets it, the model is that of a run that was let alone.
+TEST(training_program, goes_on_behind_an_interrupt_byte_for_byte) {
+  folder const at;
+  write_communities(at);
+  for (std::string const& how : {drawn, std::string("--full ")}) {
+    SCOPED_TRACE(how);
+    std::vector<std::string> line{"train"};
+    std::istringstream words(what + how + "--checkpoint c.ckpt --epochs 1000000 --quiet");
+    for (std::string word; words >> word;) line.push_back(word);
+    how_to_run stop;
+    stop.interrupt_after = std::chrono::milliseconds(1200);
+    outcome const o = at.garner(line, stop);
+    EXPECT_EQ(o.code, 1) << o.err;
+    std::string const said = "interrupted in epoch ";
+    std::size_t const found = o.err.find(said);
+    ASSERT_NE(found, std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("--resume c.ckpt"), std::string::npos) << o.err;
+    int const epochs = std::stoi(o.err.substr(found + said.size())) + 2;
+    std::string const to_the_end = " --epochs " + std::to_string(epochs);
+    json const rest = ran(at, "garner train " + what + how + "--resume c.ckpt -o a.safetensors" + to_the_end);
+    ASSERT_FALSE(rest.empty());
+    EXPECT_LE(rest["epochs"].size(), 4u);
+    json const whole = ran(at, "garner train " + what + how + "-o b.safetensors" + to_the_end);
+    EXPECT_TRUE(read_text(at / "a.safetensors") == read_text(at / "b.safetensors")) << "the models differ";
+    EXPECT_EQ(rest["best_epoch"], whole["best_epoch"]);
+    EXPECT_EQ(rest["epochs"].back()["loss"], whole["epochs"].back()["loss"]);
+  }
+}
+
+TEST(training_program, a_full_disk_leaves_the_old_files) {
+  folder const at;
+  write_communities(at);
+  ran(at, "garner train " + what + drawn + "--epochs 1 --checkpoint c.ckpt -o m.safetensors");
+  std::string const checkpoint = read_text(at / "c.ckpt"), model = read_text(at / "m.safetensors");
+  std::vector<std::string> const before = at.names();
+  for (std::string const to : {"--checkpoint c.ckpt", "-o m.safetensors"}) {
+    outcome const o = at.shell("garner train " + what + drawn + "--epochs 2 " + to, {.file_bytes = 4000, .address_bytes = {}, .interrupt_after = {}});
+    EXPECT_EQ(o.code, 1) << to;
+    EXPECT_NE(o.err.find("File too large"), std::string::npos) << o.err;
+    expect_one_line(o.err);
+    EXPECT_EQ(at.names(), before);
+  }
+  EXPECT_EQ(read_text(at / "c.ckpt"), checkpoint);
+  EXPECT_EQ(read_text(at / "m.safetensors"), model);
+  outcome const o = at.shell("garner predict g.gnr --features x.npy --model m.safetensors -o p.npy", {.file_bytes = 500, .address_bytes = {}, .interrupt_after = {}});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(at.names(), before);
+}
+
+TEST(training_program, is_planned_before_it_loads) {
+  folder const at;
+  write_communities(at);
+  auto const plan = [&](std::string const& line) { return ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --share 60% " + line); };
+  for (std::string const model : {"gcn", "sage", "gin"})
+    for (std::string const how : {"--full ", "--fanout 3,3 --batch 32 "}) {
+      SCOPED_TRACE(model + " " + how);
+      json const p = plan(how + "--model " + model + " --place host"),
+                 run = ran(at, "garner train " + what + how + "--epochs 1 --evaluate-every 0 --model " + model);
+      EXPECT_EQ(p["job"], "train");
+      EXPECT_EQ(p["training"]["parameters"], run["parameters"]);
+      EXPECT_EQ(p["training"]["steps"], run["epochs"][0]["steps"]);
+      EXPECT_EQ(p["training"]["link_bytes"], 0);
+      std::uint64_t near = 0;
+      bool mine = false;
+      for (json const& r : p["memory"]) {
+        if (mine) near += r["bytes"].get<std::uint64_t>();
+        mine = mine || r["array"] == "table of rows";
+      }
+      double const took = run["near_bytes"].get<double>();
+      EXPECT_GT(static_cast<double>(near), 0.5 * took);
+      EXPECT_LT(static_cast<double>(near), 4 * took);  // of a graph that fits into one mini-batch
+    }
+  json const far = plan("--fanout 3,3 --device-memory 1GiB --tier host"), near = plan("--fanout 3,3 --device-memory 1GiB --budget 100%");
+  EXPECT_GT(far["training"]["link_bytes"], near["training"]["link_bytes"]);
+  EXPECT_EQ(near["training"]["link_bytes"], 0);
+  EXPECT_EQ(near["training"]["bound_by"]["24"], "aggregation");
+  EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
+  auto const says = [&](std::string const& line, int code, std::string const& words) {
+    outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  says("--job train --width 8", 2, "--classes");
+  says("--job train --width 8 --classes 0", 2, "--classes 0");
+  says("--job train --width 8 --classes 3 --layers 3", 2, "--layers 3");
+  says("--job train --width 8 --classes 3 --full --fanout 2", 2, "--f");
+  says("--job train --width 8 --classes 3 --hidden 0", 2, "--hidden 0");
+  says("--job train --width 8 --classes 3 --norm x", 2, "--norm x");
+  says("--job train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
+  says("--job load --width 8 --classes 3", 2, "--classes goes with --job train");
+  says("--job bfs --residual", 2, "--residual goes with --job train");
+  says("--job train --width 4096 --classes 3 --device-memory 4MiB --full", 1, "needs about");
+}
+
+TEST(training_program, refuses) {
+  folder const at;
+  communities const c = write_communities(at);
+  ran(at, "garner train " + what + drawn + "--epochs 1 --checkpoint c.ckpt -o m.safetensors");
+  std::string const checkpoint = read_text(at / "c.ckpt"), model = read_text(at / "m.safetensors");
+  at.write("cut.ckpt", checkpoint.substr(0, checkpoint.size() / 2));
+  std::string flipped = checkpoint;
+  flipped[flipped.size() - 9] = static_cast<char>(flipped[flipped.size() - 9] ^ 4);
+  at.write("flipped.ckpt", flipped);
+  at.write("cut.safetensors", model.substr(0, model.size() - 20));
+  at.write("empty", "");
+  std::vector<std::int64_t> labels = c.classes_of;
+  labels.pop_back();
+  write_npy(at, "short.npy", "<i8", labels);
+  labels = c.classes_of, labels[5] = -1;
+  write_npy(at, "unknown.npy", "<i8", labels);
+  std::vector<std::uint8_t> split = c.split;
+  split[6] = 7;
+  write_npy(at, "seven.npy", "|u1", split);
+  write_npy(at, "none.npy", "|u1", std::vector<std::uint8_t>(240, 2));
+  std::vector<float> rows = c.rows;
+  rows[12 * 8 + 3] = std::nanf("");
+  write_npy(at, "nan.npy", "<f4", rows, 8);
+  write_npy(at, "narrow.npy", "<f4", std::vector<float>(240 * 7), 7);
+  write_npy(at, "few.npy", "<f4", std::vector<float>(100 * 8), 8);
+  std::vector<std::string> const before = at.names();
+  auto const says = [&](std::string const& line, int code, std::string const& words) {
+    outcome const o = at.shell(line);
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_NE(o.err.find(words), std::string::npos) << line << ": " << o.err;
+    expect_one_line(o.err);
+  };
+  std::string const train = "garner train " + what;
+  auto const with = [](std::string const& x, std::string const& y, std::string const& s) {
+    return "garner train g.gnr --full --quiet --features " + x + " --labels " + y + " --split " + s + " ";
+  };
+  says("garner train g.gnr", 2, "--features");
+  says(train + "--model gat", 2, "gcn, sage or gin");
+  says(train + "--full --fanout 3,3", 2, "--fanout");
+  says(train + "--fanout 3,3 --layers 3", 2, "--layers 3 and --fanout 3,3");
+  says(train + "--fanout 0", 2, "fanout 0 draws nothing");
+  says(train + "--batch 0", 2, "--batch 0");
+  says(train + "--epochs 0", 2, "--epochs 0");
+  says(train + "--hidden 0", 2, "hidden elements");
+  says(train + "--full --layers 0", 2, "layers");
+  says(train + "--dropout 1", 2, "dropout 1");
+  says(train + "--input-dropout -1", 2, "dropout of rows");
+  says(train + "--lr 0", 2, "rate of 0");
+  says(train + "--weight-decay -1", 2, "decay of -1");
+  says(train + "--norm batch", 2, "--norm batch");
+  says(train + "--scaling most", 2, "none, sum or length");
+  says(train + "--side up", 2, "--side up");
+  says(train + "--math f16", 2, "f16");
+  says(train + "--classes 2", 1, "label 2 at position 2");
+  says(train + "--patience 2 --evaluate-every 0", 2, "--patience 2");
+  says(train + "-o g.gnr", 2, "the graph itself");
+  says(train + "-o a --checkpoint a", 2, "a");
+  says(train + "-o nowhere/m --epochs 1 --quiet >/dev/null", 1, "nowhere");
+  says(with("x.npy", "short.npy", "s.npy"), 1, "239 labels");
+  says(with("x.npy", "unknown.npy", "s.npy"), 1, "position 5");
+  says(with("x.npy", "y.npy", "seven.npy"), 1, "part 7 at position 6");
+  says(with("x.npy", "y.npy", "none.npy"), 1, "no vertex is to train with");
+  says(with("x.npy", "y.npy", "y.npy") + "--classes 2", 1, "label");
+  says(with("few.npy", "y.npy", "s.npy"), 1, "100 rows");
+  says(with("nan.npy", "y.npy", "s.npy") + ">/dev/null", 1, "element 3 of row 12");
+  says(with("x.npy", "yes.npy", "s.npy") + "--classes 2", 2, "yes.npy has 3 columns");
+  says(with("missing.npy", "y.npy", "s.npy"), 1, "missing.npy");
+  says(with("x.npy", "x.npy", "s.npy"), 1, "answers are whole numbers");
+  says(train + drawn + "--resume cut.ckpt", 1, "cut.ckpt");
+  says(train + drawn + "--resume flipped.ckpt", 1, "flipped.ckpt");
+  says(train + drawn + "--resume empty", 1, "empty");
+  says(train + drawn + "--resume missing", 1, "missing");
+  says(train + drawn + "--resume m.safetensors", 1, "m.safetensors");
+  says(train + drawn + "--resume c.ckpt --seed 2", 1, "seed");
+  says(train + drawn + "--resume c.ckpt --hidden 8", 1, "model");
+  says(train + "--full --resume c.ckpt", 1, "fanouts");
+  says(train + drawn + "--lr 900000 --layers 2 --model gin --epochs 3000 --quiet >/dev/null", 1, "smaller rate");
+  std::string const predict = "garner predict g.gnr --features x.npy -o p.npy --model ";
+  says(predict + "cut.safetensors", 1, "cut.safetensors");
+  says(predict + "empty", 1, "empty");
+  says(predict + "missing", 1, "missing");
+  says(predict + "c.ckpt", 1, "c.ckpt");
+  says("garner predict g.gnr --features narrow.npy -o p.npy --model m.safetensors", 1, "rows of 7 elements");
+  says("garner predict g.gnr --features few.npy -o p.npy --model m.safetensors", 1, "100 rows");
+  says(predict + "m.safetensors --side up", 2, "--side up");
+  says("garner predict g.gnr --features x.npy -o g.gnr --model m.safetensors", 2, "the graph itself");
+  EXPECT_EQ(at.names(), before);
+}
+
+}  // namespace
+}  // namespace garner::testing

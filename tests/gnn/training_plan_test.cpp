@@ -1,0 +1,96 @@
+// What a plan says of a training, held to what one then takes.
+#include "gnn/plan.hpp"
+
+#include "garner/gnn.hpp"
+#include "graph/handle.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+TEST(training_plan, says_what_a_training_then_takes) {
+  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+    for (generator const of : {generator::kron, generator::uniform}) {
+      generate_options how;
+      how.kind = of, how.scale = 13;
+      graph_handle const g = generate_graph(how);
+      graph const& inside = graph_access::of(g);
+      place const where{kind, 0};
+      std::uint64_t const n = g.info().vertices, width = 40;
+      std::vector<float> rows(n * width, 0.5f);
+      std::vector<std::int64_t> labels(n);
+      std::vector<std::uint8_t> split(n);
+      double training_vertices = 0;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        labels[v] = static_cast<std::int64_t>(v % 5);
+        split[v] = inside.out.offsets[v + 1] > inside.out.offsets[v] ? 1 : 0;
+        training_vertices += split[v];
+      }
+      tiered_options t;
+      t.where = where;
+      if (kind != place_kind::host) t.device_budget = 0;
+      tiered_tensor features({rows.data(), n, width, element::f32, {}}, t);
+      for (model_kind const model : {model_kind::gcn, model_kind::sage, model_kind::gin})
+        for (bool const full : {false, true})
+          for (int const deep : {0, 1}) {
+            SCOPED_TRACE(std::string(to_string(where)) + " " + std::string(to_string(model)) + (full ? " full" : " drawn") +
+                         (deep ? " deep" : "") + (of == generator::kron ? " kron" : " uniform"));
+            model_options m;
+            m.kind = model, m.inputs = width, m.classes = 5, m.hidden = 24, m.layers = deep ? 3 : 2;
+            m.residual = m.layer_norm = deep;
+            training_options o;
+            if (!full) o.fanouts.assign(m.layers, 5);
+            o.batch = 256, o.evaluate_every = 0;
+            training_question q;
+            q.load.info = g.info();
+            q.load.degrees = degree_classes(inside.out.offsets.data(), n);
+            q.load.where = where, q.load.lists_far = kind != place_kind::host;
+            q.load.fanouts = o.fanouts, q.load.row_bytes = width * 4, q.load.near_limit = 1u << 30;
+            q.load.loader.batch = o.batch;
+            q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = training_vertices;
+            q.evaluation_near = 1u << 30;
+            training_plan const p = plan_training(q);
+            gnn_model net(where, m);
+            EXPECT_EQ(p.parameters, net.parameters());
+            training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, o);
+            epoch_report const r = run.next();
+            EXPECT_EQ(r.steps, p.steps);
+            auto const took = static_cast<double>(run.bytes());
+            EXPECT_GT(static_cast<double>(p.bytes()), 0.75 * took);
+            EXPECT_LT(static_cast<double>(p.bytes()), (full ? 1.3 : 1.6) * took);
+            if (!full) {
+              auto const seen = static_cast<double>(r.load.vertices) / static_cast<double>(r.steps);
+              EXPECT_NEAR(p.rows[0], seen, 0.15 * seen);
+              EXPECT_NEAR(p.edges[0], static_cast<double>(r.load.edges) / static_cast<double>(r.steps), 0.15 * p.edges[0]);
+            }
+            EXPECT_GT(p.flops, 0);
+          }
+    }
+}
+
+// More layers, wider ones and more neighbours cost more; what is kept near crosses no link.
+TEST(training_plan, grows_with_what_is_asked) {
+  training_question q;
+  q.load.info.vertices = 1'000'000, q.load.info.edges = 20'000'000;
+  q.load.where = {place_kind::device, 0}, q.load.lists_far = true;
+  q.load.fanouts = {10, 10}, q.load.row_bytes = 512, q.load.near_limit = 8ull << 30;
+  q.model.inputs = 128, q.model.classes = 10, q.training = 50'000, q.evaluation_near = 8ull << 30;
+  training_plan const p = plan_training(q);
+  EXPECT_EQ(p.steps, 49u);
+  training_question more = q;
+  more.model.hidden = 256;
+  EXPECT_GT(plan_training(more).flops, 2 * p.flops);
+  EXPECT_GT(plan_training(more).bytes(), p.bytes());
+  more = q, more.load.rows_kept = 1'000'000, more.load.lists_far = false;
+  EXPECT_EQ(plan_training(more).link_bytes, 0);
+  EXPECT_GT(p.link_bytes, 1e9);
+  more = q, more.load.fanouts.clear();
+  training_plan const whole = plan_training(more);
+  EXPECT_EQ(whole.steps, 1u);
+  EXPECT_GT(whole.bytes(), 1'000'000u * 128 * 4);
+  EXPECT_EQ(whole.link_bytes, 0);
+}
+
+}  // namespace
+}  // namespace garner::testing
