@@ -401,7 +401,7 @@ void train_file(train_arguments& a) {
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
-  if (a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none or layer", a.norm);
+  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   auto [m, t] = options_of(a);
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
@@ -490,11 +490,46 @@ struct predict_arguments : cli::sample_arguments {
   bool weighted = false, classes = false;
 };
 
+// GB/s over all the layers.
 double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
-
-// `layer_by_layer`: null over several types.
+void add_report(json& out, inference_report const& r) {
+  json layers = json::array();
+  for (auto const& l : r.layers)
+    layers.push_back({{"how", l.how},
+                      {"ms", l.ms},
+                      {"rows_ms", l.rows_ms},
+                      {"targets_ms", l.targets_ms},
+                      {"bytes_in", l.rows_in},
+                      {"bytes_out", l.rows_out},
+                      {"list_bytes", l.lists}});
+  auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
+  std::optional<double> const least = r.floor_ms();
+  out.update(json{{"ms", r.ms},
+                  {"prepare_ms", r.prepare_ms},
+                  {"layers", layers},
+                  {"list_bytes", r.lists},
+                  {"bytes", r.bytes()},
+                  {"gbs", rate(r)},
+                  {"near_bytes", r.near_bytes},
+                  {"floor_bytes", r.floor_bytes},
+                  {"link_gbs", maybe(r.link_gbs)},
+                  {"floor_ms", maybe(least)},
+                  {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
+}
+void say_report(inference_report const& r) {
+  for (std::size_t l = 0; l < r.layers.size(); ++l)
+    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
+             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
+             r.layers[l].how);
+  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
+           rate(r),
+           r.floor_ms()
+               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
+               : "");
+}
+// `r`: of one type.
 void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
-                  inference_report const* layer_by_layer) {
+                  inference_report const* r = nullptr) {
   std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
   bool const one = model.options().labels == label_kind::one_class;
   std::vector<std::int64_t> found(one ? n : 0);
@@ -511,48 +546,13 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
   if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
   else file.write(scores.data(), scores.size() * sizeof(float));
   file.commit();
-  json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
-  if (layer_by_layer) {
-    inference_report const& r = *layer_by_layer;
-    json layers = json::array();
-    for (auto const& l : r.layers)
-      layers.push_back({{"how", l.how},
-                        {"ms", l.ms},
-                        {"rows_ms", l.rows_ms},
-                        {"targets_ms", l.targets_ms},
-                        {"bytes_in", l.rows_in},
-                        {"bytes_out", l.rows_out},
-                        {"list_bytes", l.lists}});
-    auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
-    std::optional<double> const least = r.floor_ms();
-    out.update(json{{"ms", r.ms},
-                    {"prepare_ms", r.prepare_ms},
-                    {"layers", layers},
-                    {"list_bytes", r.lists},
-                    {"bytes", r.bytes()},
-                    {"gbs", rate(r)},
-                    {"near_bytes", r.near_bytes},
-                    {"floor_bytes", r.floor_bytes},
-                    {"link_gbs", maybe(r.link_gbs)},
-                    {"floor_ms", maybe(least)},
-                    {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
-  }
   if (a.json) {
+    json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+    if (r) add_report(out, *r);
     cli::say("{}\n", out.dump(2));
     return;
   }
-  if (layer_by_layer) {
-    inference_report const& r = *layer_by_layer;
-    for (std::size_t l = 0; l < r.layers.size(); ++l)
-      cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
-               static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
-               r.layers[l].how);
-    cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
-             rate(r),
-             r.floor_ms() ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(),
-                                        *r.floor_ms())
-                          : "");
-  }
+  if (r) say_report(*r);
   cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
            grouped(n));
   for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
@@ -561,6 +561,7 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
 void predict_types(predict_arguments& a) {
   if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
   if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
+  if (!a.near_bytes.empty()) fail(errc::usage, "--near-bytes: a graph of several types is inferred in one piece; leave it out");
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
@@ -572,7 +573,7 @@ void predict_types(predict_arguments& a) {
   inference_options o;
   o.math = parse_dense_math(a.math);
   infer(model, on.g, on.features(), scores, o);
-  write_scores(a, model, scores, nullptr);
+  write_scores(a, model, scores);
 }
 
 void predict_file(predict_arguments& a) {
@@ -589,10 +590,10 @@ void predict_file(predict_arguments& a) {
   if (a.weighted && from.info().weights == weight_kind::none)
     fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
   if (side == list_side::in) from.want_in_lists();
-  std::optional<tier> edges;
   // What the device has room for goes to rows; it reads lists and table once.
   bool const on_device = where.kind == place_kind::device;
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
+  std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
   row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
   tiered_options tiers;

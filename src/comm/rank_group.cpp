@@ -39,7 +39,7 @@ static_assert(sizeof(board) <= page_bytes && std::atomic<std::uint64_t>::is_alwa
 
 // The mean of one number. `from` may lie on peers: neighbouring items read neighbouring numbers.
 struct mean_of_ranks {
-  std::array<float const*, rank_group::most_ranks> from;
+  float const* from[rank_group::most_ranks];
   std::uint32_t ranks;
   float* to;
   float share;

@@ -498,6 +498,8 @@ struct training::impl {
     return values;
   }
   void keep(std::filesystem::path const& file) const {
+    std::optional<interrupts_held> together;  // the next step tells all ranks
+    if (ranks) together.emplace();
     network<float> const& net = m.net;
     checkpoint c;
     c.made_for = made_for();
@@ -529,6 +531,8 @@ struct training::impl {
   }
   static std::string loader_of(std::size_t rank) { return rank ? fmt::format("loader of rank {}", rank) : "loader"; }
   void resume(std::filesystem::path const& file) {
+    std::optional<interrupts_held> together;
+    if (ranks) together.emplace();
     checkpoint const c = checkpoint::read(file, checkpoint::kind::checkpoint);
     c.require_made_for(made_for());
     std::uint64_t const n = m.net.count();
