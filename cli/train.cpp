@@ -322,7 +322,9 @@ void train_types(train_arguments& a) {
   if (a.side != "in") fail(errc::usage, "--side {}: each relation of a manifest has its side; leave it out", a.side);
   a.features = "of the manifest";  // for check()
   a.check();
-  auto [m, t] = options_of(a);
+  auto options = options_of(a);
+  model_options& m = options.first;
+  training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
   place const where = places[0];
@@ -402,7 +404,9 @@ void train_file(train_arguments& a) {
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
   if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
-  auto [m, t] = options_of(a);
+  auto options = options_of(a);
+  model_options& m = options.first;
+  training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
   place const where = places[0];

@@ -84,14 +84,16 @@ void check_inference(gnn_model& model, graph_handle const& g, tiered_tensor& fea
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options) {
   return as_error([&] {
-    auto& [x, o, net] = model.inside();
+    gnn_model::parts& inside = model.inside();
+    executor& x = inside.x;
+    model_options const& o = inside.options;
     std::uint64_t const n = g.info().vertices;
     check_inference(model, g, features);
     if (scores.size() < n * o.classes)
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
     blas products(x, options.math);
     whole_graph const lists(g, options.side, options.weighted, false);
-    layered_inference all(x, lists, o, net, features, options.near_bytes);
+    layered_inference all(x, lists, o, inside.net, features, options.near_bytes);
     return all.run(products, [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
       x.copy(scores.data() + first * o.classes, found.data, count * o.classes * sizeof(float));
       x.wait();
@@ -101,10 +103,12 @@ inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& f
 
 inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options) {
   return as_error([&] {
-    auto& [x, o, net] = model.inside();
+    gnn_model::parts& inside = model.inside();
+    executor& x = inside.x;
+    model_options const& o = inside.options;
     check_inference(model, g, features);
     whole_graph const lists(g, options.side, options.weighted, false);
-    return layered_inference(x, lists, o, net, features, options.near_bytes).planned();
+    return layered_inference(x, lists, o, inside.net, features, options.near_bytes).planned();
   });
 }
 

@@ -194,7 +194,7 @@ inference_plan plan_layers(inference_sizes const& of, std::uint64_t near) {
   if (!whole && !parts)
     fail(errc::memory,
          "exact inference of {} vertices wants {} at least for what a chunk works in and one column of all rows, and may take {}; "
-         "give it more (near_bytes, --near-bytes), or a larger device",
+         "give it more (near_bytes), or a larger device",
          of.vertices, format_bytes(in_parts.fixed + in_parts.rows_bytes(1)), format_bytes(near));
   if (whole && (!parts || with_lists.plan.bytes() <= in_parts.plan.bytes())) return with_lists.plan;
   return in_parts.plan;

@@ -1,6 +1,7 @@
 // Exact inference by layers: every way, and their combinations, against the whole graph in one piece; what was brought against the plan.
 #include "gnn/infer.hpp"
 
+#include <gmock/gmock.h>
 #include <set>
 
 #include "core/progress.hpp"

@@ -2,6 +2,7 @@
 // and the same bits at host and simulated.
 #include "gnn/network.hpp"
 
+#include <gmock/gmock.h>
 #include <cmath>
 #include <map>
 #include <numeric>
