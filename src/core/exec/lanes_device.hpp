@@ -425,8 +425,7 @@ struct device {
         part rows[4];
         V scales[4];
 #pragma unroll
-        for (int u = 0; u < 4; ++u)
-          rows[u] = *reinterpret_cast<part const*>(from.row(k + u) + c), scales[u] = from.scale(k + u);
+        for (int u = 0; u < 4; ++u) rows[u] = *reinterpret_cast<part const*>(from.row(k + u) + c), scales[u] = from.scale(k + u);
 #pragma unroll
         for (int u = 0; u < 4; ++u)
 #pragma unroll

@@ -104,8 +104,8 @@ class team {
   GARNER_HD void sum_lists(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
     lanes_.sweep_lists(r, start<lanes::line_bytes>(r), offsets, count, f, done);
   }
-  // Adds up rows of near memory: from.done(c, sum) for each column c, where sum is from.start(c) and then, k by k of `r`, from.scale(k) times
-  // element c of from.row(k). The same order at every place. `wide`: rows begin at multiples of 16 bytes, and are as long.
+  // Adds up rows of near memory: from.done(c, sum) for each column c, where sum is from.start(c) and then, k by k of `r`, from.scale(k)
+  // times element c of from.row(k). The same order at every place. `wide`: rows begin at multiples of 16 bytes, and are as long.
   template <class V, class From>
   GARNER_HD void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
     lanes_.template add_rows<V>(r, columns, wide, from);
