@@ -24,7 +24,7 @@ struct row_view {
   };
 
   std::uint64_t rows = 0, row_bytes = 0;
-  std::uint64_t stride = 0;  // from a row to the next; 0: row_bytes
+  std::uint64_t stride = 0;       // from a row to the next; 0: row_bytes
   void const* rank_of = nullptr;  // a rank of kept() or more: the row is far
   std::uint32_t rank_bytes = 4;
   std::uint32_t segments = 0;
