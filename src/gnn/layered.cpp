@@ -287,11 +287,13 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
         rows_in const self = gin ? row(all, first) : plan.own_near ? row({own.data(), out}, first) : rows_in{};
         edges_.forward(x_, all, to, count, out, self, first);
         if (matrix.own && !plan.own_near) {
-          rows_in rows{source_.data.data() + first * in, in};
+          rows_in rows{nullptr, in};
           if (from_table_ || !source_.near) {
             float* const brought = room(x_, own_, plan_.chunk * in, "rows of targets");
             bring_sources(x_, first, count, brought);
             rows.data = brought;
+          } else {
+            rows.data = source_.data.data() + first * in;
           }
           multiply(count, in, rows, matrix.own, true, to);
         }
