@@ -17,6 +17,7 @@
 #include "graph/handle.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
+#include "models.hpp"
 #include "plan_load.hpp"
 #include "verbs.hpp"
 
@@ -77,7 +78,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = a.norm == "layer" || (a.norm == "automatic" && m.kind == model_kind::gin), m.residual = a.residual;
+  m.layer_norm = cli::layer_norm_of(a.norm, m.kind), m.residual = a.residual;
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
@@ -403,7 +404,6 @@ void train_file(train_arguments& a) {
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
-  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   auto options = options_of(a);
   model_options& m = options.first;
   training_options& t = options.second;
