@@ -63,6 +63,13 @@ void say_report(inference_report const& r) {
                ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
                : "");
 }
+gnn_model read_model(predict_arguments const& a, place where) {
+  gnn_model model = gnn_model::read(a.model, where);
+  model_options const& o = model.options();
+  if (a.classes && o.labels != label_kind::one_class)
+    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", o.classes);
+  return model;
+}
 // `r`: of one type.
 void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
                   inference_report const* r = nullptr) {
@@ -75,8 +82,6 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
     found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
     ++count[static_cast<std::size_t>(found[v])];
   }
-  if (a.classes && !one)
-    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
   pending_file file(a.out);
   file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
   if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
@@ -101,10 +106,10 @@ void predict_types(predict_arguments& a) {
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
-  gnn_model model = gnn_model::read(a.model, where);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt);
+  gnn_model model = read_model(a, where);
   if (model.types().names.empty())
     fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt);
   std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
   inference_options o;
   o.math = parse_dense_math(a.math);
@@ -120,7 +125,7 @@ void predict_file(predict_arguments& a) {
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
-  gnn_model model = gnn_model::read(a.model, where);
+  gnn_model model = read_model(a, where);
   graph_source from(a.file);
   std::uint64_t const n = from.info().vertices, classes = model.options().classes;
   if (a.weighted && from.info().weights == weight_kind::none)
