@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/executor.hpp"
 #include "garner/blocks.hpp"
@@ -25,6 +26,15 @@ T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
     in = buffer<T>(x.near(), n + n / 4, x.device(), what);
   }
   return in.data();
+}
+
+// What the host has, near.
+template <class T>
+buffer<T> bring(executor& x, std::vector<T> const& from, char const* what) {
+  buffer<T> to(x.near(), from.size(), x.device(), what);
+  x.copy(to.data(), from.data(), to.bytes());
+  x.wait();
+  return to;
 }
 
 // Lists as a kernel reads them.

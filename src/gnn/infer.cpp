@@ -35,12 +35,8 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
 exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how) : x_(x), vertices_(g.vertices()), edges_(1) {
   edges_[0].take(x, g.pulled(), g.given(), vertices_);
   if (how == aggregation::gcn) {
-    std::vector<float> const counts = g.counts(), degrees = g.degrees();
-    counts_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
-    degrees_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
-    x.copy(counts_.data(), counts.data(), counts_.bytes());
-    x.copy(degrees_.data(), degrees.data(), degrees_.bytes());
-    x.wait();
+    counts_ = bring(x, g.counts(), "degrees");
+    degrees_ = bring(x, g.degrees(), "degrees");
   }
   edges_[0].normalise(x, how, degrees_.data(), counts_.data(), nullptr);
 }

@@ -355,12 +355,7 @@ void layered_inference::run_layers(blas& products, taker const& take, inference_
   auto begun = steady::now();
   if (plan_.lists_near) edges_.take_part(x_, g_.pulled(), 0, n_, n_);
   buffer<float> degrees;
-  if (how_ != aggregation::sum) {
-    std::vector<float> const sums = g_.degrees();
-    degrees = buffer<float>(x_.near(), n_, x_.device(), "degrees");
-    x_.copy(degrees.data(), sums.data(), degrees.bytes());
-    x_.wait();
-  }
+  if (how_ != aggregation::sum) degrees = garner::bring(x_, g_.degrees(), "degrees");
   edges_.normalise_whole(x_, how_, degrees.data(), n_);
   x_.wait();
   degrees = {};

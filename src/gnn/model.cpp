@@ -24,10 +24,8 @@ row_scaling scaling_of(tiered_tensor& features) {
     executor x(features.where());
     std::vector<std::int64_t> ids(n);
     for (std::uint64_t k = 0; k < n; ++k) ids[k] = static_cast<std::int64_t>(k * features.rows() / n);
-    buffer<std::int64_t> near(x.near(), n, x.device(), "ids of rows");
+    buffer<std::int64_t> const near = bring(x, ids, "ids of rows");
     buffer<float> rows(x.near(), n * features.width(), x.device(), "rows");
-    x.copy(near.data(), ids.data(), near.bytes());
-    x.wait();
     gather_options o;
     if (features.kind() != element::f32) o.to = element::f32;
     features.gather({near.data(), n, 8}, {rows.data(), rows.bytes()}, o);
