@@ -2,8 +2,8 @@
 //   out[v] = own[v] * sum over edges (u, v) of weight * factor[u] * in[u], and a row of v's own (GCN's loop, a tree's root)
 // A sum, a mean, and GCN's normalisation differ in the factors alone. Forward and backward are one body, over lists and their transpose.
 // Invariant: a vertex adds in the order of its list, whatever the place and the number of threads; edges of a block ascend by target, so a
-// layer that has the first targets alone has a prefix of them. A list of more than 4096 is added in slices of so many, a team each, and
-// then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
+// layer that has the first targets alone has a prefix of them. A list of more than slice_edges is added in slices of so many, a team each,
+// and then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
 // round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
 #pragma once
 #include <cstdint>
@@ -17,6 +17,8 @@
 #include "memory/buffer.hpp"
 
 namespace garner {
+
+constexpr std::uint64_t slice_edges = 4096;  // of a longer list
 
 // Memory that grows and is used anew; what it held is gone when it has grown.
 template <class T>

@@ -53,7 +53,7 @@ layered_inference::layered_inference(executor& x, whole_graph const& g, model_op
   for (std::uint64_t v = 0; v < n_; ++v) {
     std::uint64_t const length = g.pulled().offsets[v + 1] - g.pulled().offsets[v];
     s.longest = std::max(s.longest, length);
-    if (length > 4096) s.slices += length / 4096 + 1;
+    if (length > slice_edges) s.slices += length / slice_edges + 1;
   }
   row_bytes_ = static_cast<double>(features.row_bytes()) * static_cast<double>(features.tiers()[tier::host]) /
                static_cast<double>(std::max<std::uint64_t>(features.rows(), 1));
