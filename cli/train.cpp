@@ -284,6 +284,7 @@ void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) fail(errc::usage, "--full: {} may have several types, which are trained by mini-batches; say --fanout", a.file);
+  if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
   if (a.side != "in") fail(errc::usage, "--side {}: each relation of a manifest has its side; leave it out", a.side);
   a.features = "of the manifest";  // for check()
   a.check();
@@ -366,6 +367,8 @@ void train_file(train_arguments& a) {
                                          std::tuple("--split", a.split, "parts of the split")})
     if (said.empty()) fail(errc::usage, "{} is required: which {}? Name an .npy file (a manifest names its own)", name, what);
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
+  if (a.full && !a.keep_lists.empty())
+    fail(errc::usage, "--keep-lists {} and --full: all lists are read at once; leave it out", a.keep_lists);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
   auto options = options_of(a);
@@ -400,7 +403,21 @@ void train_file(train_arguments& a) {
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
   tiers.where = where;
-  if (where.kind != place_kind::host) tiers.device_budget = kept;
+  std::vector<float> scored;
+  auto const kept_lists = a.full ? 0 : a.kept_list_bytes(cli::drawn_list_bytes(from, a));
+  if (where.kind != place_kind::host) {
+    tiers.device_budget = kept;
+    bool const some_rows = kept && *kept > 0 && *kept < table.rows * table.row_bytes();
+    if ((some_rows || kept_lists) && !a.full) {
+      cli::training_vertices train;
+      for (std::uint64_t v = 0; v < std::min<std::uint64_t>(n, split.size()); ++v)
+        if (split[v] == static_cast<std::uint8_t>(split_part::train)) train.positions.push_back(static_cast<std::int64_t>(v));
+      scored = a.scores_of(g, train, edges);
+      scored.resize(table.rows, 0);  // a table may have more rows than there are vertices
+    }
+    if (some_rows && !scored.empty()) tiers.scores = scored;
+    if (kept_lists) t.list_budget = kept_lists, t.list_scores = std::span<float const>(scored).first(n);
+  }
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
@@ -491,6 +508,11 @@ void add_train(cli::program& p) {
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->group);
   v.add("--budget", a->budget);
+  v.add("--keep-lists", a->keep_lists);
+  v.add(
+      "--score", a->score,
+      "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget or "
+      "--keep-lists");
   v.add("--math", a->math);
   a->add_loader(v);
   a->add_place(v);

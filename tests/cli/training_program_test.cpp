@@ -25,6 +25,20 @@ std::vector<T> numbers_of(folder const& at, std::string const& name, std::size_t
   return values;
 }
 
+TEST(training_program, keeps_rows_and_lists_by_score) {
+  folder const at;
+  write_communities(at);
+  std::string const line = "garner train " + what + drawn + "--epochs 2 --evaluate-every 0 --place simulated ";
+  json const far = ran(at, line + "--budget 0"), kept = ran(at, line + "--budget 25% --keep-lists 25% --score degree");
+  ASSERT_FALSE(far.empty() || kept.empty());
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(far["epochs"][k]["loss"], kept["epochs"][k]["loss"]);
+  auto const far_rows = [](json const& of) { return of["epochs"][1]["far_rows"].get<std::uint64_t>(); };
+  EXPECT_LT(far_rows(kept), 0.75 * static_cast<double>(far_rows(far)));  // more than at random
+  outcome const o = at.shell("garner train " + what + "--full --keep-lists 10%");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("--keep-lists 10% and --full"), std::string::npos) << o.err;
+}
+
 TEST(training_program, trains_each_model_and_predicts_what_it_told) {
   folder const at;
   communities const c = write_communities(at);
