@@ -155,7 +155,7 @@ struct loader::impl {
 
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
-      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
+      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.where()), executor::urgent{}) {
     check(from);
     seed_count = from.size();
     count_epoch();
