@@ -261,7 +261,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
                for (gather_order order : orders) all.emplace_back(width, kept, way, order);
          return all;
        }()) {
-    if (!runs_at(where(), way)) continue;
+    if (!runs_at(where(), way) || !go_together(way, order)) continue;
     SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
     table const data(500, width);
     tiered_options options;
