@@ -104,8 +104,7 @@ enum class gather_way : std::uint8_t {
   aligned,  // a warp a row, started on a line, with the widest loads that fit
   bulk,     // the copy engine of a few multiprocessors
 };
-// bucketed: by translation page only; parted: ids of rows in host memory sorted, in a list of their own beside the others
-enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed, parted };
+enum class gather_order : std::uint8_t { automatic, none, sorted, bucketed };  // bucketed: by translation page only
 // Ids that stand several times in a gather: their far rows cross the link once, or each position reads its own. automatic: once where rows
 // are far, in every order that is named; with order automatic not where even looking for them would show. Not, but for sorted ids, where a
 // place for rows is pinned host memory: what repeats is copied from there, over the link again.

@@ -419,7 +419,7 @@ class Tiered(Generic[Rows]):
         out: an array of the library and on the device of ids, contiguous, of shape ids.shape + row shape; else a new one
         dtype: 'f32' or 'bf16' out of f16, bf16 and i8 rows; None: as they are. scales: i8: float32, one a row
         way: 'automatic', 'staged' (what frameworks do), 'naive', 'shifted' (Listing 3.2), 'aligned', 'bulk'
-        order: 'automatic', 'none', 'sorted', 'bucketed', 'parted'; multiprocessors: at most so many of the device, 0: all
+        order: 'automatic', 'none', 'sorted', 'bucketed'; multiprocessors: at most so many of the device, 0: all
         duplicates: ids that repeat: 'once' (their far rows cross the link once), 'repeat' (each reads its own), 'automatic' (once in every
         order that is named; where none is, unless even that would show)
         On a device the rows are there when the current stream of the library of ids has come so far.

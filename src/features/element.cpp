@@ -9,7 +9,7 @@ namespace garner {
 namespace {
 constexpr std::array<std::string_view, 6> elements{"f32", "f16", "bf16", "i8", "i64", "u8"};
 constexpr std::array<std::string_view, 6> ways{"automatic", "staged", "naive", "shifted", "aligned", "bulk"};
-constexpr std::array<std::string_view, 5> orders{"automatic", "none", "sorted", "bucketed", "parted"};
+constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
 constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
 
 template <class Enum, std::size_t N>

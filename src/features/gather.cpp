@@ -3,8 +3,6 @@
 // four a lane in flight) and writes each word, converted or not, to every position that asked for the row. Ordered by id, the first team
 // of a group of equal ids serves all of it, up to 127 positions; a longer group is cut where a position divisible by 64 has 64 of the same
 // behind it, so that nobody must know how long the group is.
-// Of a table with rows near and far the far ones may be parted from the others: they are claimed into a short list, the list alone is
-// sorted, and its entries are spread evenly among all, so that the link is busy while near rows are moved.
 // Ids that are not sorted find their duplicates in a hash table of positions (open addressing, at most half full): who comes first to a
 // slot fetches the row, which one is left to chance; the others take it from where that one's has come, by as many teams as there are.
 // Cost: a row crosses once; an order takes a sort of 12 bytes an id by as many bits as ids have, the table 8 to 16 bytes an id.
@@ -71,29 +69,20 @@ struct move_rows {
   char* out;
   float const* scales;
   std::uint64_t n, out_row_bytes;
-  std::uint32_t word, spread;
+  std::uint32_t word;
   bool shifted;
   std::uint64_t* bad;  // null: the ids have been looked at
 
-  GARNER_HD_INLINE static bool cut(id_order const& order, std::uint64_t i) {
+  GARNER_HD_INLINE bool cut(std::uint64_t i) const {
     return i % group_cut == 0 && i >= group_cut && order.keys[i - group_cut] == order.keys[i];
   }
-  GARNER_HD_INLINE char* place(id_order const& order, std::uint64_t i) const {
+  GARNER_HD_INLINE char* place(std::uint64_t i) const {
     std::uint64_t const position = order.positions ? order.positions[i] : i;
     return order.places ? order.places[position] : out + position * out_row_bytes;
   }
 
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    if (order.listed == 0) return serve(t, order, i, n);
-    auto const entry = static_cast<std::uint32_t>(i), before = entry / spread;  // of the list, below this one
-    bool const of_list = entry % spread == 0 && before < order.listed;
-    id_order mine = order;
-    if (of_list) mine.keys = order.listed_keys, mine.positions = order.listed_positions, mine.groups = order.once;
-    serve(t, mine, of_list ? before : entry - smaller(before + 1, static_cast<std::uint32_t>(order.listed)), of_list ? order.listed : n);
-  }
-  template <class Team>
-  GARNER_HD_INLINE void serve(Team const& t, id_order const& order, std::uint64_t i, std::uint64_t n) const {
     // A thread of the host has one row under way, a device thousands: it asks for some rows to come at once, so that their translations
     // overlap; between two rows there is too much for the processor to look ahead by itself.
     if constexpr (Team::width == 1) {
@@ -105,37 +94,37 @@ struct move_rows {
             for (std::uint64_t at = 0; at < smaller(from.row_bytes, begins); at += 64) ask_soon(row + at);
           }
     }
+    std::uint64_t last = i + 1;
+    if (order.groups) {
+      std::uint64_t const key = order.keys[i];
+      if (i > 0 && order.keys[i - 1] == key && !cut(i)) return;  // served by the first of the group
+      while (last < n && order.keys[last] == key && !cut(last)) ++last;
+    }
     std::uint64_t const id = order.id(i);
     if (id >= from.rows) {
       if (bad) atomic_min(bad, i);
       return;
     }
-    std::uint64_t last = i + 1;
-    if (order.groups) {
-      std::uint64_t const key = order.keys[i];
-      if (i > 0 && order.keys[i - 1] == key && !cut(order, i)) return;  // served by the first of the group
-      while (last < n && order.keys[last] == key && !cut(order, last)) ++last;
-    }
-    if constexpr (Team::width == 1 && std::is_same_v<Put, as_is>) return move<std::uint8_t>(t, order, id, i, last);  // one memcpy
+    if constexpr (Team::width == 1 && std::is_same_v<Put, as_is>) return move<std::uint8_t>(t, id, i, last);  // one memcpy
     switch (word) {
       case 16:
-        return move<lanes::wide_word>(t, order, id, i, last);
+        return move<lanes::wide_word>(t, id, i, last);
       case 8:
-        return move<std::uint64_t>(t, order, id, i, last);
+        return move<std::uint64_t>(t, id, i, last);
       case 4:
-        return move<std::int32_t>(t, order, id, i, last);  // signed: never a packed list
+        return move<std::int32_t>(t, id, i, last);  // signed: never a packed list
       case 2:
-        return move<std::uint16_t>(t, order, id, i, last);
+        return move<std::uint16_t>(t, id, i, last);
       default:
-        return move<std::uint8_t>(t, order, id, i, last);
+        return move<std::uint8_t>(t, id, i, last);
     }
   }
   template <class Word, class Team>
-  GARNER_HD void move(Team t, id_order const& order, std::uint64_t id, std::uint64_t i, std::uint64_t last) const {
+  GARNER_HD void move(Team t, std::uint64_t id, std::uint64_t i, std::uint64_t last) const {
     if constexpr (sizeof(Word) >= Put::least_word) {
       auto const [row, where] = from[id];
       float const factor = scales ? scales[id] : 1.0f;
-      char* const first = place(order, i);
+      char* const first = place(i);
       auto const at = reinterpret_cast<std::uintptr_t>(row);
       std::uint64_t const begin = at % lanes::line_bytes / sizeof(Word);
       t.parts(
@@ -146,7 +135,7 @@ struct move_rows {
 #if defined(__CUDACC__)
 #pragma unroll 1
 #endif
-            for (std::uint64_t k = i + 1; k < last; ++k) Put::put(place(order, k), offset, words, count, factor);
+            for (std::uint64_t k = i + 1; k < last; ++k) Put::put(place(k), offset, words, count, factor);
           },
           shifted);
     }
@@ -174,28 +163,6 @@ struct look_at_ids {
     if (split && there && from[id].where == tier::host) id += from.rows + 1, page += (from.rows * from.apart() >> page_bits) + 1;
     keys[i] = shift ? id << shift | page : id;
     if (positions) positions[i] = static_cast<std::uint32_t>(i);
-    if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
-  }
-};
-
-struct part_id {
-  batch_list batches;
-  row_view from;
-  std::uint64_t out_row_bytes, listed;
-  std::uint64_t *bad, *keys, *list;
-  std::uint32_t* positions;  // of the list
-  char** places;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
-    std::uint32_t const b = batches.batch_of(i);
-    std::uint64_t id = batches.id(b, i);
-    if (id >= from.rows) {
-      atomic_min(bad, i), id = from.rows;
-    } else if (from[id].where == tier::host) {
-      std::uint64_t const k = atomic_add(bad + 1, std::uint64_t{1});
-      if (k < listed) list[k] = id, positions[k] = static_cast<std::uint32_t>(i), id = from.rows;
-    }
-    keys[i] = id;
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
   }
 };
@@ -260,7 +227,7 @@ struct copy_row {
 };
 
 struct count_rows {
-  static constexpr std::uint64_t ids_an_item = 1024;
+  static constexpr std::uint64_t ids_an_item = 256, bits_a_count = 64 / tier_count;
   row_view from;
   batch_list batches;
   std::uint64_t n;
@@ -268,13 +235,16 @@ struct count_rows {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t item) const {
     indices const mine{item * ids_an_item, smaller((item + 1) * ids_an_item, n)};
-    for (std::size_t k = 0; k < tier_count; ++k) {
-      std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
-        std::uint64_t const id = batches.id(batches.batch_of(i), i);
-        return static_cast<std::uint64_t>(id < from.rows && from[id].where == static_cast<tier>(k));
-      });
-      if (hits) t.once([&] { atomic_add(counts + k, hits); });
-    }
+    // The counts of all tiers side by side: a row is looked up once.
+    static_assert(ids_an_item < 1u << bits_a_count);
+    std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
+      std::uint64_t const id = batches.id(batches.batch_of(i), i);
+      return id < from.rows ? std::uint64_t{1} << static_cast<unsigned>(from[id].where) * bits_a_count : 0;
+    });
+    t.once([&] {
+      for (std::size_t k = 0; k < tier_count; ++k)
+        if (std::uint64_t const n = hits >> k * bits_a_count & ((1u << bits_a_count) - 1)) atomic_add(counts + k, n);
+    });
   }
 };
 
@@ -283,16 +253,14 @@ void launch(executor& x, row_view const& from, batch_list const& to, id_order co
             std::uint64_t* bad) {
   std::uint64_t const n = to.total();
   std::uint64_t const out_row_bytes = from.row_bytes / bytes_of(how.kind) * bytes_of(how.to);
-  std::uint64_t const items = n + order.listed, spread = order.listed ? std::max<std::uint64_t>(1, items / order.listed) : 1;
-  move_rows<Put> const body{
-      from, order, to.outs[0], how.scales, n, out_row_bytes, word, static_cast<std::uint32_t>(spread), how.way == gather_way::shifted, bad};
+  move_rows<Put> const body{from, order, to.outs[0], how.scales, n, out_row_bytes, word, how.way == gather_way::shifted, bad};
   access_mode const access = how.way == gather_way::aligned ? access_mode::aligned : access_mode::merged;
   if constexpr (std::is_same_v<Put, as_is>) {
     // Short rows: four of them a warp, as long as eight lanes still ask for whole lines or for the whole row at once.
     if (how.way == gather_way::aligned && (from.row_bytes <= 8 * word || (word == 16 && from.row_bytes <= 256)))
-      return for_each_item<8>(x, items, body, access);
+      return for_each_item<8>(x, n, body, access);
   }
-  for_each_item<32>(x, items, body, access);
+  for_each_item<32>(x, n, body, access);
 }
 
 }  // namespace
@@ -371,35 +339,6 @@ id_order order_ids(executor& x, batch_list const& batches, row_view const& from,
       sort_by_key(x, room.keys.span().first(n), room.spare_keys.span().first(n), positions, room.spare_positions.span().first(n), bits)
           .data();
   made.positions = positions.data();
-  return made;
-}
-
-id_order part_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, std::uint64_t listed,
-                  bool once, id_sorter& room, std::uint64_t* bad) {
-  std::uint64_t const n = batches.total();
-  auto const at_least = [&](auto& b, std::uint64_t least, char const* what) {
-    if (b.size() >= least) return;
-    x.wait();  // an earlier gather may still use the old one
-    b = {};
-    b = {x.near(), least + least / 4, x.device(), what};
-  };
-  at_least(room.keys, n, "ids of a gather");
-  for (auto* b : {&room.listed, &room.spare_listed}) at_least(*b, listed, "far ids of a gather, to be sorted");
-  for (auto* b : {&room.listed_positions, &room.spare_listed_positions}) at_least(*b, listed, "positions of a gather, to be sorted");
-  if (batches.count > 1) at_least(room.places, n, "places of the rows of a gather");
-  id_order made;
-  made.keys = room.keys.data();
-  if (batches.count > 1) made.places = room.places.data();
-  x.fill(room.listed.data(), 0xff, listed * sizeof(std::uint64_t));  // no id that a row has, and behind all that have one
-  for_each_item<1>(x, n,
-                   part_id{batches, from, out_row_bytes, listed, bad, room.keys.data(), room.listed.data(), room.listed_positions.data(),
-                           batches.count > 1 ? room.places.data() : nullptr});
-  std::span<std::uint32_t> positions = room.listed_positions.span().first(listed);
-  made.listed_keys = sort_by_key(x, room.listed.span().first(listed), room.spare_listed.span().first(listed), positions,
-                                 room.spare_listed_positions.span().first(listed), static_cast<int>(std::bit_width(from.rows)))
-                         .data();
-  made.listed_positions = positions.data();
-  made.listed = listed, made.once = once;
   return made;
 }
 

@@ -56,12 +56,6 @@ struct id_order {
   std::uint64_t far_from = 0;  // not 0: keys from here on are ids of rows in host memory, so much larger; gather_rows leaves them out
   bool groups = false;         // equal ids stand together: each group is read once
   std::uint64_t const* repeats = nullptr;  // position of the first << 32 | position, of keys that are left out; null: none are
-  // Rows in host memory in a list of their own, whose entries are served among the others; what is left of it names no row. 0: there is
-  // none. A key that stands in it names no row either.
-  std::uint64_t listed = 0;
-  std::uint64_t const* listed_keys = nullptr;  // ids, sorted
-  std::uint32_t const* listed_positions = nullptr;
-  bool once = false;  // of the list: equal ids are read once
 
   GARNER_HD_INLINE std::uint64_t id(std::uint64_t i) const {
     if (keys) return keys[i] >> shift;
@@ -72,8 +66,8 @@ struct id_order {
 
 // What order_ids works in, near the place that gathers; grows with the largest gather.
 struct id_sorter {
-  buffer<std::uint64_t> keys, spare_keys, listed, spare_listed;
-  buffer<std::uint32_t> positions, spare_positions, firsts, listed_positions, spare_listed_positions;
+  buffer<std::uint64_t> keys, spare_keys;
+  buffer<std::uint32_t> positions, spare_positions, firsts;
   buffer<std::uint64_t> repeats;
   buffer<char*> places;
 };
@@ -93,10 +87,6 @@ id_order as_given(batch_list const& batch);  // the order that check_ids gives
 // for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
 id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad);
-// Ids as they come but for those of rows in host memory, up to `listed` of which stand in a list of their own, in order; `once`: what
-// repeats among these is read once. bad[1] (0 before): how many there are, listed or not.
-id_order part_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, std::uint64_t listed, bool once,
-                  id_sorter& room, std::uint64_t* bad);
 // Each row to its place. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids would set, in the same pass.
 void gather_rows(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how,
                  std::uint64_t* bad = nullptr);

@@ -138,7 +138,13 @@ void row_placement::place(tiered_options const& o) {
   std::uint64_t const kept = shares.near + shares.peer;
   bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source_.rows;
   buffer<std::uint64_t> hot;
-  if (mapped_ids) hot = hottest(o.scores, kept);
+  if (mapped_ids) {
+    hot = hottest(o.scores, kept);
+    double all = 0, of_kept = 0;
+    for (float const s : o.scores) all += s;
+    for (std::uint64_t const id : hot.span()) of_kept += o.scores[id];
+    if (all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
+  }
   // The rows of the tiers: rank first + k * step for k in [0, n) to one block.
   auto const ids_of = [&](std::uint64_t first, std::uint64_t step) {
     return [&hot, first, step](std::uint64_t k, std::uint64_t n, std::uint64_t* ids) {

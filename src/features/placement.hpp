@@ -25,6 +25,7 @@ class row_placement {
 
   row_view const& view() const { return view_; }
   std::string const& about() const { return about_; }
+  std::optional<double> far_share() const { return far_share_; }  // of the ids of a gather, as scores say it
   void require_peers() const;  // errc::device where a process that holds rows has ended
 
  private:
@@ -43,6 +44,7 @@ class row_placement {
   memory_block near_rows_, ranks_;
   std::shared_ptr<rows_on_peers const> peers_;  // of all tensors that lie beside each other
   std::string about_;
+  std::optional<double> far_share_;
 };
 
 }  // namespace garner

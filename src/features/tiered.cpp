@@ -4,7 +4,6 @@
 // have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <mutex>
 #include <numeric>
 
@@ -67,7 +66,6 @@ struct tiered_tensor::parts {
   std::vector<float> host_scales;  // for staged gathers
   gather_figures figures = gather_figures::shipped();
   id_sorter room;
-  std::optional<double> listed_share;           // of the ids of a gather: far ones, as the last had, and some more
   buffer<std::uint64_t> bad, bad_here, counts;  // bad: the first position with a bad id, how many were left out to be copied
   event checked;
   call_chain calls;
@@ -133,8 +131,9 @@ struct tiered_tensor::parts {
         has_bulk && on_16(view().far) && std::all_of(outs.begin(), outs.end(), [&](row_output const& o) { return on_16(o.data()); });
     bool const far_places = x.on_device() && std::any_of(outs.begin(), outs.end(),
                                                          [](row_output const& o) { return o.data() && device::pinned_from(o.data()) > 0; });
-    gather_run run = choose(
-        {x.where(), n, row_bytes, source.rows, source.rows - view().kept(), engine, batched, to != source.kind, far_places}, o, figures);
+    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view().kept(), placed->far_share(), engine, batched,
+                             to != source.kind, far_places},
+                            o, figures);
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }
@@ -158,8 +157,7 @@ struct tiered_tensor::parts {
     if (run.way == gather_way::staged) return staged_gather(batches, before, many, how, o);
     id_order order;
     bool const bulk = run.way == gather_way::bulk && row_bytes > 0 && source.rows > view().kept();
-    bool const once = run.duplicates == gather_duplicates::once, parted = run.order == gather_order::parted,
-               finds = once && run.order != gather_order::sorted && !parted;
+    bool const once = run.duplicates == gather_duplicates::once, finds = once && run.order != gather_order::sorted;
     bool const split = bulk && (view().kept() > 0 || finds);  // so that the copy engine knows what is left out
     if (run.order == gather_order::none && !finds && batches.count == 1 && !bulk && row_bytes > 0 && x.where().kind == place_kind::host) {
       // Threads of the host meet once a gather: short rows take less time than a second pass over their ids where others keep it busy.
@@ -168,17 +166,9 @@ struct tiered_tensor::parts {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       return;
     }
-    bool const ordered = run.order != gather_order::none || batches.count > 1 || split || finds;
-    if (ordered && n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
-    if (parted) {
-      x.fill(bad.data() + 1, 0, sizeof(std::uint64_t));
-      // As many as the last gather had of as many ids, and some more: what finds no place in the list is read with the others.
-      double const share = listed_share.value_or(1);
-      auto const listed = static_cast<std::uint64_t>(std::ceil(static_cast<double>(n) * share)) + (listed_share ? 1024 : 0);
-      order = part_ids(x, batches, view(), source.width * bytes_of(how.to), std::min<std::uint64_t>({listed, n, 0xffffffffu - n}), once,
-                       room, bad.data());
-    } else if (ordered) {
+    if (run.order != gather_order::none || batches.count > 1 || split || finds) {
       if (finds) x.fill(bad.data() + 1, 0, sizeof(std::uint64_t));
+      if (n > 0xffffffffu) fail(errc::usage, "{} ids cannot be brought into order; at most 2^32 - 1 a gather, or order none", n);
       order = order_ids(x, batches, view(), source.width * bytes_of(how.to), run.order, split, once, room, bad.data());
     } else {
       order = check_ids(x, batches, source.rows, bad.data());
@@ -187,7 +177,7 @@ struct tiered_tensor::parts {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       model.take();  // ids are near
     } else {
-      x.copy(bad_here.data(), bad.data(), (finds || parted ? 2 : 1) * sizeof(std::uint64_t));
+      x.copy(bad_here.data(), bad.data(), (finds ? 2 : 1) * sizeof(std::uint64_t));
       checked.record(x);
     }
     auto const refuse_bad = [&] {
@@ -203,7 +193,6 @@ struct tiered_tensor::parts {
       direct_source()->bring(x, {view(), batches, order, how});
       if (x.on_device()) refuse_bad();  // while the rows come
     }
-    if (parted) listed_share = std::min(1.0, 1.25 * static_cast<double>(x.on_device() ? bad_here[1] : bad[1]) / static_cast<double>(n));
     // What crosses for the first of a row crosses for all of them; how many others there are came with what was wrong.
     if (finds) copy_repeats(x, batches, order, x.on_device() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
   }

@@ -474,8 +474,8 @@ struct loader::impl {
     r.rooms.resize(tables.size()), r.rows.resize(tables.size());
     if (r.counts.empty()) {
       std::uint64_t const n = tier_count * tables.size();
-      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
+      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};  // the last: an interrupt may come between
     }
     for (auto const& f : j.comes_after)
       if (f) f->done.before(x);

@@ -62,16 +62,12 @@ std::vector<std::uint8_t> serial(table const& t, std::vector<std::int64_t> const
 
 std::vector<gather_way> const ways{gather_way::automatic, gather_way::staged,  gather_way::naive,
                                    gather_way::shifted,   gather_way::aligned, gather_way::bulk};
-std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed,
-                                       gather_order::parted};
+std::vector<gather_order> const orders{gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed};
 std::vector<gather_duplicates> const all_duplicates{gather_duplicates::automatic, gather_duplicates::once, gather_duplicates::repeat};
 bool go_together(gather_way way, gather_duplicates duplicates) {
   return way != gather_way::staged || duplicates != gather_duplicates::once;
 }
-bool go_together(gather_way way, gather_order order) {
-  if (order == gather_order::parted && way == gather_way::bulk) return false;
-  return way != gather_way::staged || order <= gather_order::none;
-}
+bool go_together(gather_way way, gather_order order) { return way != gather_way::staged || order <= gather_order::none; }
 bool runs_at(place where, gather_way way) {
   return way != gather_way::bulk || where.kind != place_kind::device || has_bulk_copies(where.index);
 }
@@ -140,7 +136,7 @@ TEST_P(gather, a_row_repeated_any_number_of_times) {
   tiered_tensor t(data.rows, options);
   gather_options how;
   how.duplicates = gather_duplicates::once;
-  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed, gather_order::parted})
+  for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed})
     for (std::uint64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1000})
       for (std::uint64_t before : {0, 1, 63, 64, 100}) {
         std::vector<std::int64_t> ids(before, 2);
@@ -159,9 +155,9 @@ TEST_P(gather, many_ids_that_repeat_and_collide) {
   options.device_budget = 20000 * 16;
   tiered_tensor t(data.rows, options);
   for (gather_way way : {gather_way::aligned, gather_way::bulk})
-    for (gather_order order : {gather_order::none, gather_order::bucketed, gather_order::parted})
+    for (gather_order order : {gather_order::none, gather_order::bucketed})
       for (bool repeated : {false, true}) {
-        if (!runs_at(where(), way) || !go_together(way, order)) continue;
+        if (!runs_at(where(), way)) continue;
         gather_options how;
         how.way = way, how.order = order, how.duplicates = gather_duplicates::once;
         auto const ids = draw_ids(1u << 17, 200000, 5, repeated);
@@ -171,26 +167,6 @@ TEST_P(gather, many_ids_that_repeat_and_collide) {
       }
 }
 
-TEST_P(gather, more_far_ids_than_the_gather_before_had) {
-  table const data(60000, 16);
-  tiered_options options;
-  options.where = where();
-  options.device_budget = 20000 * 16;  // the first 20,000
-  tiered_tensor t(data.rows, options);
-  EXPECT_EQ(t.explain(20000).order, where().kind == place_kind::host ? gather_order::none : gather_order::parted);
-  gather_options how;
-  how.order = gather_order::parted;
-  for (std::uint64_t far : {20000u, 10u, 20000u, 0u, 5000u, 20000u}) {  // of 20,000
-    std::vector<std::int64_t> ids(20000);
-    for (std::uint64_t i = 0; i < ids.size(); ++i)
-      ids[i] = static_cast<std::int64_t>(i < far ? 20000 + random_bits(7, far, i) % 40000 : random_bits(8, far, i) % 20000);
-    for (auto const duplicates : {gather_duplicates::once, gather_duplicates::repeat}) {
-      how.duplicates = duplicates;
-      EXPECT_EQ(gathered(t, ids, how), serial(data, ids)) << far;
-    }
-  }
-}
-
 TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   table const data(100, 24);
   tiered_options options;
@@ -198,7 +174,7 @@ TEST_P(gather, bad_ids_are_named_and_nothing_is_read_for_them) {
   options.device_budget = 30 * 24;
   tiered_tensor t(data.rows, options);
   for (gather_way way : ways)
-    for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed, gather_order::parted}) {
+    for (gather_order order : {gather_order::none, gather_order::sorted, gather_order::bucketed}) {
       if (!go_together(way, order) || !runs_at(where(), way)) continue;
       gather_options how;
       how.way = way, how.order = order;
@@ -261,7 +237,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
                for (gather_order order : orders) all.emplace_back(width, kept, way, order);
          return all;
        }()) {
-    if (!runs_at(where(), way) || !go_together(way, order)) continue;
+    if (!runs_at(where(), way)) continue;
     SCOPED_TRACE(fmt::format("{} bytes, {} kept, {} {}", width, kept, to_string(way), to_string(order)));
     table const data(500, width);
     tiered_options options;
