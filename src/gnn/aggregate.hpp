@@ -63,7 +63,7 @@ template <class Real>
 struct row_block {
   Real* data = nullptr;
   std::uint64_t stride = 0;
-  Real* row(std::uint64_t i) const { return data + i * stride; }
+  GARNER_HD_INLINE Real* row(std::uint64_t i) const { return data + i * stride; }
 };
 
 // What a relation of a mini-batch, or of a whole graph, is to its layers.
