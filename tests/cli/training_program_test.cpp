@@ -314,7 +314,7 @@ TEST(training_program, refuses) {
   says(predict + "empty", 1, "empty");
   says(predict + "missing", 1, "missing");
   says(predict + "c.ckpt", 1, "c.ckpt");
-  says("garner predict g.gnr --features narrow.npy -o p.npy --model m.safetensors", 1, "rows of 7 elements");
+  says("garner predict g.gnr --features narrow.npy -o p.npy --model m.safetensors", 1, "rows have 7 elements");
   says("garner predict g.gnr --features few.npy -o p.npy --model m.safetensors", 1, "100 rows");
   says(predict + "m.safetensors --side up", 2, "--side up");
   says("garner predict g.gnr --features x.npy -o g.gnr --model m.safetensors", 2, "the graph itself");
