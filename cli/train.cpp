@@ -47,12 +47,8 @@ struct train_arguments : cli::load_arguments {
   }
   // The ranks of this process, and where each of them learns.
   std::vector<garner::place> places() const {
-    std::vector<garner::place> all;
-    for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
     if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
-    if (all.empty()) all.assign(ranks.value_or(1), where());
-    if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
-    if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+    std::vector<garner::place> all = cli::places_of(devices, ranks, where(), full);
     if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
