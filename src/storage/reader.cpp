@@ -199,7 +199,7 @@ struct read_queue::state {
     bool direct = false, bounced = false, expired = false;
     std::vector<part> parts;
     std::vector<::iovec> memory;
-    buffer<std::byte> bounce;
+    buffer<std::byte> bounce;  // where it goes first; or what lies in gaps, which nobody wants
   };
   struct piece {
     std::uint64_t offset, bytes;
@@ -225,7 +225,6 @@ struct read_queue::state {
   std::uint32_t first = none, last = none;  // sends under way, the oldest first
   std::vector<read_done> ready, told;
   std::vector<engine_answer> answers;
-  buffer<std::byte> trash;                        // where gaps are read to
   std::size_t open = 0, lost = 0, under_way = 0;  // requests; sends
   bool taking_back = false;
   std::int64_t now = 0;                 // when the answers at hand were seen
@@ -235,7 +234,6 @@ struct read_queue::state {
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
     lanes.resize(drives->drives().size());
     answers.resize(256);
-    if (options.gap_bytes) trash = buffer<std::byte>(tier::host, up(options.gap_bytes, 4096), -1, "gaps between reads");
     std::uint64_t const depth = std::min<std::uint64_t>(std::uint64_t{options.depth} * lanes.size(), 1u << 14);
     engine = drives->engine({options.engine, static_cast<unsigned>(depth), options.threads});
     std::lock_guard const hold(home->mutex);
@@ -361,8 +359,11 @@ struct read_queue::state {
 
   void describe_memory(send& s) {
     s.memory.clear();
+    auto const make_room = [&](std::uint64_t bytes) {
+      if (s.bounce.size() < bytes) s.bounce = buffer<std::byte>(tier::host, up(bytes, 4096), -1, "reads that are not aligned, and gaps");
+    };
     if (s.bounced) {
-      if (s.bounce.size() < s.bytes) s.bounce = buffer<std::byte>(tier::host, up(s.bytes, 4096), -1, "reads that are not aligned");
+      make_room(s.bytes);
       s.memory.push_back({s.bounce.data() + s.done, s.bytes - s.done});
       return;
     }
@@ -370,7 +371,8 @@ struct read_queue::state {
     for (part const& p : s.parts) {
       if (p.begin + p.bytes <= at) continue;
       if (p.begin > at) {  // the gap before it
-        s.memory.push_back({trash.data(), p.begin - at});
+        make_room(options.gap_bytes);
+        s.memory.push_back({s.bounce.data(), p.begin - at});
         at = p.begin;
       }
       s.memory.push_back({p.to + (at - p.begin), p.bytes - (at - p.begin)});

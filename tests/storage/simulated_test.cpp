@@ -157,7 +157,7 @@ TEST(simulated, the_same_seed_gives_the_same_answers) {
 
 // A million pages under everything at once: each is right, or its request is told as failed.
 TEST(faults, a_million_pages_come_right_or_not_at_all) {
-  constexpr std::uint64_t all = sanitized ? 50'000 : 1'000'000, of = 1 << 16, at_once = 10'000;
+  constexpr std::uint64_t all = sanitized ? 50'000 : 1'000'000, of = 1 << 16, at_once = 5'000;
   using kind = drive_fault::kind;
   for (bool const direct : {false, true}) {
     std::vector<simulated_drive> drives;
