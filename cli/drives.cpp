@@ -61,7 +61,7 @@ class file_to_read {
 
 drive_times measure_drive(std::string const& path, bool quick) {
   std::optional<file_to_read> made;
-  if (std::filesystem::is_directory(path)) made.emplace(path, (quick ? 256u : 1024u) * (std::uint64_t{1} << 20));
+  if (std::filesystem::is_directory(path)) made.emplace(path, (quick ? 64u : 1024u) * (std::uint64_t{1} << 20));
   double const seconds = quick ? 0.05 : 0.5;
   drive_times t;
   constexpr std::uint64_t page = 4096;
