@@ -95,6 +95,7 @@ struct reader::shared {
 reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
     : drives_(std::move(drives)), options_(options), shared_(std::make_shared<shared>()) {
   std::vector<drive_facts> const& all = drives_->drives();
+  options_.most_bytes = std::min<std::uint64_t>(options_.most_bytes, 1u << 30);  // a read's length has 32 bits in io_uring
   if (options_.depth == 0 || options_.unit_bytes == 0 || options_.most_bytes == 0)
     fail(errc::usage, "a depth of {}, units of {} and reads of at most {} bytes; each must be 1 or more", options_.depth,
          options_.unit_bytes, options_.most_bytes);
@@ -611,8 +612,11 @@ void read_queue::bury(std::unique_ptr<state> last) {
   std::lock_guard const hold(mutex);
   if (last) kept.push_back(std::move(last));
   kept.remove_if([](std::unique_ptr<state> const& s) {
-    s->reap({});
-    return s->lost == 0;
+    try {
+      s->reap({});
+    } catch (...) {  // as above
+    }
+    return s->lost + s->under_way == 0;
   });
 }
 
@@ -622,8 +626,11 @@ read_queue::read_queue(reader& files, std::shared_ptr<void const> memory) : stat
 read_queue::~read_queue() { close(); }
 void read_queue::close() {
   if (!state_) return;
-  state_->cancel();
-  if (state_->lost) bury(std::move(state_));
+  try {
+    state_->cancel();
+  } catch (...) {  // the kernel refuses to go on: what is under way is left to it
+  }
+  if (state_->lost + state_->under_way) bury(std::move(state_));
   state_.reset();
 }
 read_queue::read_queue(read_queue&&) noexcept = default;
