@@ -21,6 +21,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "memory/buffer.hpp"
+#include "sanitized.hpp"
 #include "storage/engines.hpp"
 #include "storage_support.hpp"
 #include "support.hpp"
@@ -247,6 +248,7 @@ TEST_F(opening, what_cannot_be_read_is_named) {
 }
 
 TEST_F(opening, no_file_handles_left) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer wants file handles of its own";
   if (std::string const why = no_uring(); !why.empty()) GTEST_SKIP() << "needs io_uring: " << why;
   std::string const a = made("a", 1000);
   ::rlimit before{};
