@@ -92,13 +92,8 @@ struct queue_view {
   static constexpr std::uint32_t slot_free = 0, slot_sent = 1u << 30, slot_done = 2u << 30, kind_bits = 3u << 30;
   static constexpr std::uint32_t look_ahead = 8;  // completions that are asked for at once
 
-  // Takes its turn for a request: true once it is done, with its status. `command` is written as it is, but for the id.
-  GARNER_HD bool wait(queue_request& r, nvme_command const& command) const {
-    if (step(r, command)) return true;
-    ring();
-    reap();
-    return false;
-  }
+  // A step of a request: true once it is done, with its status. `command` is written as it is, but for the id. Between two steps its lane
+  // works on the queue.
   GARNER_HD bool step(queue_request& r, nvme_command const& command) const {
     if (r.at == queue_request::asking) {
       r.ticket = Words::add(&state->asked, 1);
@@ -126,6 +121,10 @@ struct queue_view {
     Words::add(&state->returned, 1);
   }
 
+  GARNER_HD void work() const {
+    ring();
+    reap();
+  }
   GARNER_HD void ring() const {
     if (Words::acquire(&state->tail) == Words::acquire(&state->rung)) return;
     if (Words::acquire(&state->ringing) || Words::set_bits(&state->ringing, 1)) return;

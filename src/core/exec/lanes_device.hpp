@@ -411,16 +411,18 @@ struct device {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
   // `each` columns a lane next to each other, four rows under way.
-  template <class Start, class Step>
-  __device__ void until(std::uint64_t begin, std::uint64_t end, Start start, Step step) const {
+  template <class Start, class Step, class Between>
+  __device__ void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
     for (std::uint64_t first = begin; first < end; first += Width) {
       std::uint64_t const i = first + lane();
       bool open = i < end;
       auto state = start(open ? i : first);
-      for (unsigned tries = 0; __any_sync(mask(), open); ++tries) {
+      for (unsigned tries = 0;; ++tries) {
         if (open && step(state, i)) open = false, tries = 0;
-        if (tries > 0) back_off(tries);
+        if (!__any_sync(mask(), open)) break;
+        if (open) between(state);
         __syncwarp(mask());
+        back_off(tries);
       }
     }
     __syncwarp(mask());

@@ -5,9 +5,7 @@
 // Whoever sees a word that was released sees all that its writer saw before, near words' writers among it.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <thread>
 
 #include "core/mark.hpp"
 
@@ -92,14 +90,17 @@ GARNER_HD inline void store_register(std::uint32_t* p, std::uint32_t v) {
 #endif
 }
 
+namespace at_host {
+void back_off(unsigned tries);
+std::uint64_t nanoseconds_now();
+}  // namespace at_host
+
 // Waits a little, longer the more often it was called before in the same wait. At the host others get the processor.
 GARNER_HD inline void back_off(unsigned tries) {
 #if defined(__CUDA_ARCH__)
   __nanosleep(32u << (tries < 5 ? tries : 5));
 #else
-  if (tries < 16) std::atomic_signal_fence(std::memory_order_seq_cst);
-  else if (tries < 256) std::this_thread::yield();
-  else std::this_thread::sleep_for(std::chrono::microseconds(20));
+  at_host::back_off(tries);
 #endif
 }
 // A clock that only goes on, the same for all threads of a place.
@@ -109,8 +110,7 @@ GARNER_HD inline std::uint64_t nanoseconds_now() {
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(v));
   return v;
 #else
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return at_host::nanoseconds_now();
 #endif
 }
 

@@ -118,11 +118,12 @@ class team {
     return lanes_.reduce(best, [](V a, V b) { return smaller(a, b); });
   }
   // For indices of near memory whose lanes wait for something: calls start(i) -> a state, then step(state, i) again and again, until it was
-  // true once for each. No step may wait for another's: they take turns. At most 32 indices at once, a lane each where there are lanes.
-  template <class Start, class Step>
-  GARNER_HD void until(indices r, Start start, Step step) const {
+  // true once for each; between two rounds of steps, between(state) for those that still wait. No call may wait for another lane's: they
+  // take turns. A lane each where there are lanes.
+  template <class Start, class Step, class Between>
+  GARNER_HD void take_turns(indices r, Start start, Step step, Between between) const {
     for (std::uint64_t i = r.begin; i < r.end; i += lanes::most_waiting)
-      lanes_.until(i, smaller<std::uint64_t>(r.end, i + lanes::most_waiting), start, step);
+      lanes_.take_turns(i, smaller<std::uint64_t>(r.end, i + lanes::most_waiting), start, step, between);
   }
   // Which of up to 32 indices [begin, begin + 32) have equal keys: f(i, first index with the key of i). Lanes compare within their team; a
   // team of fewer lanes than indices finds fewer.
