@@ -165,7 +165,7 @@ void nvme_controller::enable() {
   wait_ready(true);
 }
 
-std::uint32_t nvme_controller::try_admin(nvme_command command, std::uint32_t& answer) {
+std::uint32_t nvme_controller::try_admin(nvme_command const& command, std::uint32_t& answer) {
   queue_request r;
   for (unsigned tries = 0; !admin_view_.step(r, command); ++tries) {
     admin_view_.work();

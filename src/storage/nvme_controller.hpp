@@ -71,7 +71,7 @@ class nvme_controller {
   };
   events const& what_happened() const { return events_; }
   // Any admin command, its id aside; its status, and the first word of its completion. errc::io where it is not answered in time.
-  std::uint32_t try_admin(nvme_command command, std::uint32_t& answer);
+  std::uint32_t try_admin(nvme_command const& command, std::uint32_t& answer);
   // The same, and errc::io where the status is not success; `what` is what it was to do.
   std::uint32_t admin(nvme_command const& command, char const* what);
 

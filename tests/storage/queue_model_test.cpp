@@ -379,7 +379,7 @@ char const* try_all(setting s, defect fault = defect::none) {
 TEST(QueueModel, LanesTakeTurnsInOneSlot) { EXPECT_STREQ(try_all({2, 2, 3}), nullptr); }
 TEST(QueueModel, ThreeLanesInOneSlot) { EXPECT_STREQ(try_all({2, 3, 1}), nullptr); }
 TEST(QueueModel, WhatIsToldTwiceIsAStray) { EXPECT_STREQ(try_all({2, 2, 2, garner::testing::sanitized ? 1u : 2u}), nullptr); }
-TEST(QueueModel, AnswersInAnyOrder) { EXPECT_STREQ(try_all({4, 2, 1, 1}), nullptr); }
+TEST(QueueModel, AnswersInAnyOrder) { EXPECT_STREQ(try_all({4, 2, 1, garner::testing::sanitized ? 0u : 1u}), nullptr); }
 // Whoever waits longest stops the queue, and all leave.
 TEST(QueueModel, AnAnswerThatNeverComes) { EXPECT_STREQ(try_all({2, 2, 1, 0, 1}), nullptr); }
 

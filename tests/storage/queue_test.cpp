@@ -10,6 +10,7 @@
 #include "core/random.hpp"
 #include "emulated_controller.hpp"
 #include "storage/queue_service.hpp"
+#include "storage/simulated.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -165,6 +166,103 @@ TEST_P(served, a_page_that_is_not_there) {
                   &code),
               ::testing::HasSubstr("page 10 (4096 bytes at byte 40960): there are 10 pages"));
   EXPECT_EQ(code, errc::usage);
+}
+
+// A drive in memory, with a fault.
+std::shared_ptr<simulated_drives> faulty(drive_fault const& f, double latency_us = 0) {
+  simulated_drive d;
+  d.name = "d";
+  d.size = 1 << 22;
+  d.latency_us = latency_us;
+  d.bytes = [](std::uint64_t offset, std::uint64_t n, std::byte* to) {
+    for (std::uint64_t k = 0; k < n; ++k) to[k] = byte_at(offset + k);
+  };
+  d.faults = {f};
+  return simulate({d});
+}
+drive_fault fault_of(drive_fault::kind what, std::uint64_t every, std::uint64_t times = ~std::uint64_t{0}) {
+  drive_fault f;
+  f.what = what, f.every = every, f.times = times;
+  return f;
+}
+reader_options one_by_one() {
+  reader_options o;
+  o.gap_bytes = 0;
+  o.most_bytes = 4096;
+  return o;
+}
+
+TEST_P(served, a_drive_that_fails_says_where_and_why) {
+  executor x(where());
+  drive_fault f = fault_of(drive_fault::kind::fails, 1);
+  f.begin = 40960, f.end = 40961;
+  reader files(faulty(f), one_by_one());
+  queue_service provider(files, service(2, 2, 64));
+  request_queues queues(x, provider, with(4096, 300));
+  std::vector<std::uint64_t> wanted = some_pages(300, 9, 1);
+  read_and_compare(x, queues, wanted);
+  wanted[177] = 10;
+  std::string const said = error_of([&] { read_and_compare(x, queues, wanted); });
+  EXPECT_THAT(said, ::testing::AllOf(::testing::HasSubstr("d: page 10 (4096 bytes at byte 40960): d: 4096 bytes at byte 40960"),
+                                     ::testing::HasSubstr("Input/output error")));
+  wanted[177] = 9;
+  read_and_compare(x, queues, wanted);
+}
+
+TEST_P(served, what_is_late_short_or_twice_comes_right) {
+  executor x(where());
+  for (auto const what : {drive_fault::kind::late, drive_fault::kind::short_read, drive_fault::kind::twice}) {
+    drive_fault f = fault_of(what, 7);
+    f.seconds = 0.002;
+    reader files(faulty(f, 50), one_by_one());
+    queue_service provider(files, service(2, 4, 16));
+    request_queues queues(x, provider, with(4096, 300));
+    read_and_compare(x, queues, some_pages(300, queues.pages(), 1));
+    EXPECT_EQ(queues.report(x).restarts, 0u);
+  }
+}
+
+TEST_P(served, what_is_never_answered_is_taken_back_and_asked_again) {
+  executor x(where());
+  reader files(faulty(fault_of(drive_fault::kind::never, 100, 2)), one_by_one());
+  queue_service provider(files, service(1, 2, 64));  // a thread for both, which asks again what is the other queue's
+  request_queues queues(x, provider, with(4096, 300, 0.2));
+  read_and_compare(x, queues, some_pages(300, queues.pages(), 1));
+  EXPECT_GE(queues.report(x).restarts, 1u);
+  EXPECT_GE(queues.report(x).again, 1u);
+}
+
+TEST_P(served, a_drive_that_does_not_let_go) {
+  executor x(where());
+  auto const drives = faulty(fault_of(drive_fault::kind::stuck, 100, 1));
+  reader files(drives, one_by_one());
+  queue_service provider(files, service(1, 1, 64));
+  {
+    request_queues queues(x, provider, with(4096, 300, 0.1));
+    EXPECT_THAT(error_of([&] { read_and_compare(x, queues, some_pages(300, queues.pages(), 1)); }),
+                ::testing::HasSubstr("d: 1 reads have not ended and cannot be taken back"));
+    EXPECT_THAT(error_of([&] { read_and_compare(x, queues, {1}); }), ::testing::HasSubstr("these queues take nothing more"));
+  }
+  drives->release_stuck();
+}
+
+TEST_P(served, an_interrupt) {
+  executor x(where());
+  reader files(faulty(fault_of(drive_fault::kind::never, 2)), one_by_one());
+  queue_service provider(files, service(1, 1, 64));
+  request_queues queues(x, provider, with(4096, 300, 0.3));
+  request_interrupt();
+  errc code{};
+  error_of([&] { read_and_compare(x, queues, some_pages(300, queues.pages(), 1)); }, &code);
+  clear_interrupt();
+  EXPECT_EQ(code, errc::interrupted);
+}
+
+TEST_P(served, what_does_not_go_together) {
+  reader files(faulty({}), {});
+  EXPECT_EQ(error_of([&] { queue_service(files, service(0, 1, 16)); }), "0 threads for 1 queues; at least a thread, and a queue for each");
+  EXPECT_EQ(error_of([&] { queue_service(files, service(4, 2, 16)); }), "4 threads for 2 queues; at least a thread, and a queue for each");
+  EXPECT_EQ(error_of([&] { queue_service(files, service(1, 1, 100)); }), "queues of 100 entries; say a power of two from 2 to 4096");
 }
 GARNER_AT_EVERY_PLACE(served);
 
