@@ -138,8 +138,9 @@ class queue_service::worker {
   }
   void submit() {
     if (fresh_.empty()) return;
-    std::vector<read_request> const asked = std::exchange(fresh_, {});
-    files_.submit(asked);
+    asked_.swap(fresh_);
+    fresh_.clear();
+    files_.submit(asked_);
   }
 
   void finish(read_done const& d) {
@@ -227,7 +228,7 @@ class queue_service::worker {
   std::vector<served> served_;
   std::vector<job> jobs_;
   std::vector<std::uint32_t> free_;
-  std::vector<read_request> fresh_;
+  std::vector<read_request> fresh_, asked_;  // those of the next submit, and of the last
   std::mutex mutex_;
   std::atomic<bool> ordered_{false};
   order order_;
