@@ -226,6 +226,17 @@ TEST(faults, another_replica_is_asked) {
   std::vector<read_request> const asked = pages(to, 1000, 2048, 1);
   read_all(files, asked);
   for (read_request const& r : asked) ASSERT_TRUE(right(r));
+  // Replicas on drives of different blocks, read past the page cache.
+  simulated_drive small = drive_of(1 << 20, {bad}), large = drive_of(1 << 20);
+  small.direct = large.direct = true;
+  large.offset_align = 4096;
+  reader mixed(simulate({small, large}, counted()), o);
+  std::vector<std::byte> again;
+  std::vector<read_request> const asked_again = pages(again, 1000, 2048, 2);
+  read_all(mixed, asked_again);
+  for (read_request const& r : asked_again) ASSERT_TRUE(right(r));
+  EXPECT_NE(mixed.about().find("past the page cache (blocks of 4096)"), std::string::npos) << mixed.about();
+
   reader both(simulate({drive_of(1 << 20, {bad}), drive_of(1 << 20, {bad})}, counted()), o);
   errc code{};
   EXPECT_NE(error_of([&] { read_all(both, asked); }, &code).find("cannot be read: Input/output error"), std::string::npos);
