@@ -256,10 +256,16 @@ void request_queues::read(executor& x, std::span<std::uint64_t const> pages, std
   if (n == 0) return;
   buffer<std::uint32_t> results(x.near(), n, x.device(), "results of reads");
   x.fill(results.data(), 0xff, results.bytes());
+  x.fill(failure_.data(), 0, failure_.bytes());  // of a loop that was interrupted
   serving const now(provider_);
   unsigned tries = 0;
-  do for_each_item<32>(x, (n + 31) / 32, read_pages{view(), pages.data(), frames.data(), results.data(), n, tries});
-  while (settle(x, tries++));
+  try {
+    do for_each_item<32>(x, (n + 31) / 32, read_pages{view(), pages.data(), frames.data(), results.data(), n, tries});
+    while (settle(x, tries++));
+  } catch (error const& e) {
+    if (e.code() == errc::device && broken_.empty()) broken_ = e.what();  // its lanes are gone, and left requests behind
+    throw;
+  }
 }
 
 }  // namespace garner

@@ -254,19 +254,25 @@ queue_service::queue_service(reader& files, service_options const& options)
         {{reinterpret_cast<nvme_command*>(at), reinterpret_cast<nvme_completion*>(at + commands), doorbells, doorbells + 32, options.depth},
          0});
   }
-  for (unsigned t = 0; t < options.threads; ++t) {
-    std::vector<unsigned> mine;
-    for (unsigned q = t; q < options.queues; q += options.threads) mine.push_back(q);
-    workers_.push_back(std::make_unique<worker>(*this, std::move(mine)));
+  try {
+    for (unsigned t = 0; t < options.threads; ++t) {
+      std::vector<unsigned> mine;
+      for (unsigned q = t; q < options.queues; q += options.threads) mine.push_back(q);
+      workers_.push_back(std::make_unique<worker>(*this, std::move(mine)));
+    }
+  } catch (...) {
+    leave();
+    throw;
   }
 }
-queue_service::~queue_service() {
+void queue_service::leave() noexcept {
   readers_.fetch_or(leaving, std::memory_order_acq_rel);
   readers_.notify_all();
   for (auto const& w : workers_) w->join();
   workers_.clear();
   for (std::byte* const at : blocks_) memory_->release(at);
 }
+queue_service::~queue_service() { leave(); }
 void queue_service::begin() {
   readers_.fetch_add(1, std::memory_order_acq_rel);
   readers_.notify_all();

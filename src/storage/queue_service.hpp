@@ -40,6 +40,7 @@ class queue_service final : public queue_provider {
  private:
   class worker;
   void note(std::string words);
+  void leave() noexcept;
   reader& files_;
   std::shared_ptr<bus_memory> memory_;
   std::vector<queue> queues_;

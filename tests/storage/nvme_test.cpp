@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "emulated_controller.hpp"
+#include "storage/nvme_pci.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -150,6 +151,83 @@ TEST(Nvme, WhatGoesWrongWhileItIsOpened) {
   EXPECT_EQ(error_of([&] { d.open(); }), "d: admin command 06h was not answered within 0.3 s");
   d.emulated.faults = {};
   d.open();
+}
+
+// What Linux shows of PCI, in files of the same names.
+struct shown : in_folder {
+  void device(std::string const& name, std::string const& kind) const {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / name / "class") << kind << "\n";
+    std::ofstream(folder / name / "enable") << "0";
+    std::ofstream(folder / name / "config") << std::string(64, '\0');
+    std::ofstream(folder / name / "resource0") << std::string(16384, '\0');
+  }
+  unsigned command_of(std::string const& name) const {
+    std::ifstream in(folder / name / "config", std::ios::binary);
+    std::string all(64, '\0');
+    in.read(all.data(), 64);
+    return static_cast<unsigned char>(all[4]) | static_cast<unsigned>(static_cast<unsigned char>(all[5])) << 8;
+  }
+};
+using NvmeOnPci = shown;
+
+TEST_F(NvmeOnPci, IsFoundMappedAndLetGo) {
+  device("0000:00:04.0", "0x010802");
+  device("0000:00:02.0", "0x010802");
+  device("0000:00:03.0", "0x030000");
+  EXPECT_EQ(nvme_addresses(folder), (std::vector<std::string>{"0000:00:02.0", "0000:00:04.0"}));
+  EXPECT_THAT(nvme_addresses(folder / "none"), ::testing::IsEmpty());
+  {
+    pci_registers const bar("0000:00:04.0", folder);
+    EXPECT_EQ(bar.registers().bytes, 16384u);
+    EXPECT_EQ(command_of("0000:00:04.0"), 0x406u);
+    bar.registers().write(nvme::admin_sq, 0x1234);
+    EXPECT_EQ(bar.registers().read(nvme::admin_sq), 0x1234u);
+  }
+  EXPECT_EQ(command_of("0000:00:04.0"), 0x402u);  // kept from memory
+}
+TEST_F(NvmeOnPci, WhatIsInTheWay) {
+  device("a", "0x010802");
+  auto const said = [&](std::string const& name) { return error_of([&] { pci_registers(name, folder); }); };
+  EXPECT_THAT(said("b"), HasSubstr("b: there is no such device"));
+  EXPECT_THAT(said("../a"), HasSubstr("there is no such device"));
+  device("c", "0x020000");
+  EXPECT_EQ(said("c"), "c: is of class 020000, no drive of NVMe");
+  std::filesystem::create_symlink("../drivers/nvme", folder / "a" / "driver");
+  EXPECT_THAT(said("a"), HasSubstr("a: is held by the driver nvme"));
+  std::filesystem::remove(folder / "a" / "driver");
+  std::filesystem::create_directory(folder / "a" / "iommu_group");
+  EXPECT_THAT(said("a"), HasSubstr("a: lies behind an IOMMU"));
+  std::filesystem::remove(folder / "a" / "iommu_group");
+  std::filesystem::remove(folder / "a" / "resource0");
+  EXPECT_THAT(said("a"), HasSubstr("resource0: cannot be opened: No such file"));
+  std::ofstream(folder / "a" / "resource0") << std::string(16384, '\0');
+  std::filesystem::remove(folder / "a" / "config");
+  EXPECT_THAT(said("a"), HasSubstr("config: cannot be changed"));
+  std::filesystem::remove(folder / "a" / "enable");
+  std::filesystem::create_directory(folder / "a" / "enable");
+  EXPECT_THAT(said("a"), HasSubstr("enable: cannot be written"));
+}
+
+TEST(PhysicalMemory, AddressesOrOneError) {
+  physical_memory memory;
+  EXPECT_THAT(error_of([&] { (void)memory.address(&memory); }), HasSubstr("in no block"));
+  std::byte* at = nullptr;
+  std::string said;
+  try {
+    at = memory.allocate(3000000, "a test");
+  } catch (error const& e) {
+    said = e.what();
+  }
+  if (!at) {  // no huge pages here, or not root: the guest of nvme_qemu_test.py has both
+    EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("2 huge pages for a test"), HasSubstr("does not tell where pages lie")));
+    return;
+  }
+  EXPECT_EQ(memory.address(at) % (2 << 20), 0u);
+  EXPECT_EQ(memory.address(at + 5000), memory.address(at) + 5000);
+  EXPECT_EQ(memory.address(at + (2 << 20)) % (2 << 20), 0u);
+  memory.release(at);
+  EXPECT_THAT(error_of([&] { (void)memory.address(at); }), HasSubstr("in no block"));
 }
 
 TEST(Nvme, NamesOfStatuses) {
