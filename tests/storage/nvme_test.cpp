@@ -15,7 +15,6 @@ using ::testing::HasSubstr;
 struct drive {
   explicit drive(controller_shape shape = {}) : emulated(memory, std::move(shape)) {}
   std::unique_ptr<nvme_controller> open(nvme_options o = {}) {
-    if (o.time_out_seconds == nvme_options().time_out_seconds) o.time_out_seconds = 0.3;
     return std::make_unique<nvme_controller>(emulated.registers(), memory, "d", o);
   }
   ~drive() {
@@ -148,7 +147,9 @@ TEST(Nvme, WhatGoesWrongWhileItIsOpened) {
   };
   EXPECT_EQ(error_of([&] { d.open(); }), "d: to make a completion queue: Invalid Queue Size (type 1, code 02h, not to be tried again)");
   d.emulated.faults = [](unsigned, nvme_command const& c) { return nvme::opcode_of(c) == 6 ? fault{fault::lost} : fault{}; };
-  EXPECT_EQ(error_of([&] { d.open(); }), "d: admin command 06h was not answered within 0.3 s");
+  nvme_options o;
+  o.time_out_seconds = 0.3;
+  EXPECT_EQ(error_of([&] { d.open(o); }), "d: admin command 06h was not answered within 0.3 s");
   d.emulated.faults = {};
   d.open();
 }

@@ -289,12 +289,12 @@ class driven : public at_place {
     }
     std::size_t left_behind = 0;
   };
-  rig make(std::vector<controller_shape> shapes, unsigned queues = 2, std::uint32_t depth = 16) const {
+  rig make(std::vector<controller_shape> shapes, unsigned queues = 2, std::uint32_t depth = 16, double admin_seconds = 3) const {
     rig r;
     r.memory = std::make_shared<elsewhere_memory>(device());
     std::vector<nvme_controller*> all;
     nvme_options o;
-    o.queues = queues, o.depth = depth, o.time_out_seconds = 0.5;
+    o.queues = queues, o.depth = depth, o.time_out_seconds = admin_seconds;
     for (auto& s : shapes) {
       r.drives.push_back(std::make_unique<emulated_controller>(r.memory, s, device()));
       r.controllers.push_back(
@@ -445,7 +445,7 @@ TEST_P(driven, stuck_commands_are_aborted) {
 
 TEST_P(driven, a_queue_that_cannot_be_deleted_needs_a_reset) {
   executor x(where());
-  auto const r = make({{}});
+  auto const r = make({{}}, 2, 16, 0.5);
   r.drives[0]->faults = [n = 0](unsigned q, nvme_command const&) mutable {
     return q && ++n == 17 ? fault{fault::stuck_for_good} : fault{};
   };
@@ -457,7 +457,7 @@ TEST_P(driven, a_queue_that_cannot_be_deleted_needs_a_reset) {
 TEST_P(driven, a_controller_that_hangs_is_reset) {
   executor x(where());
   for (bool const fatal : {false, true}) {
-    auto const r = make({{}});
+    auto const r = make({{}}, 2, 16, 0.5);
     emulated_controller& d = *r.drives[0];
     d.faults = [n = 0, &d, fatal](unsigned q, nvme_command const&) mutable {
       if (q && ++n == 17) (fatal ? d.fatal : d.hangs) = true;
@@ -474,20 +474,20 @@ TEST_P(driven, never_answered_is_an_error) {
   executor x(where());
   auto const r = make({{}});
   r.drives[0]->faults = [](unsigned q, nvme_command const& c) { return q && c.words[5] == 80 ? fault{fault::lost} : fault{}; };
-  queue_options o = with(4096, 300, 0.05);
+  queue_options o = with(4096, 300, 0.4);
   o.retries = 2;
   request_queues queues(x, *r.provider, o);
   EXPECT_EQ(error_of([&] {
               read_and_compare(x, queues, {1, 10, 3});
             }),
-            "drive 0: page 10 (4096 bytes at byte 40960): no answer within 0.05 s, 3 times; look at the drive, or allow more time");
+            "drive 0: page 10 (4096 bytes at byte 40960): no answer within 0.4 s, 3 times; look at the drive, or allow more time");
   r.drives[0]->faults = {};
   read_and_compare(x, queues, {1, 10, 3});
 }
 
 TEST_P(driven, a_controller_that_cannot_be_reset) {
   executor x(where());
-  auto r = make({{}});
+  auto r = make({{}}, 2, 16, 0.5);
   r.left_behind = 4;  // its rings, and the frames, to which it may still write
   emulated_controller& d = *r.drives[0];
   d.faults = [n = 0, &d](unsigned q, nvme_command const&) mutable {
