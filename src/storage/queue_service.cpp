@@ -54,7 +54,8 @@ class queue_service::worker {
   struct job {  // a command under way
     bool used = false;
     std::uint32_t queue = 0, id = 0, left = 0, status = 0;
-    std::vector<read_request> reads;
+    read_request read;                // its first piece of memory, mostly the only one
+    std::vector<read_request> reads;  // the others
   };
   struct order {
     unsigned queue = 0;
@@ -98,6 +99,7 @@ class queue_service::worker {
     if (tail >= s.rings.depth || s.head == tail) return false;
     while (s.head != tail) {
       nvme_command const c = s.rings.commands[s.head];
+      __builtin_prefetch(s.rings.commands + ((s.head + 4) & (s.rings.depth - 1)));
       s.head = (s.head + 1) & (s.rings.depth - 1);
       begin(k, c);
     }
@@ -118,23 +120,28 @@ class queue_service::worker {
     j.used = true;
     j.queue = k, j.id = id, j.status = 0;
     // The pieces of memory, of which those that touch are one.
+    j.read = {offset, 0, reinterpret_cast<void*>(c.words[3]), at};
+    read_request* last = &j.read;
     j.reads.clear();
     std::uint64_t done = 0, list = 0;
-    for (std::uint64_t piece = c.words[3]; done < asked;) {
+    for (std::uint64_t piece = c.words[3];;) {
       std::uint64_t const n = std::min(asked - done, page_bytes - piece % page_bytes);
       auto* const to = reinterpret_cast<std::byte*>(piece);
       std::uint64_t const wanted = done < bytes ? std::min(n, bytes - done) : 0;
       if (n > wanted) std::memset(to + wanted, 0, n - wanted);
-      if (wanted && !j.reads.empty() && static_cast<std::byte*>(j.reads.back().to) + j.reads.back().bytes == to)
-        j.reads.back().bytes += wanted;
-      else if (wanted) j.reads.push_back({offset + done, wanted, to, at});
+      if (static_cast<std::byte*>(last->to) + last->bytes == to) last->bytes += wanted;
+      else if (wanted) last = &j.reads.emplace_back(read_request{offset + done, wanted, to, at});
       done += n;
       if (done == asked) break;
       if (list == 0 && asked - done <= page_bytes) piece = c.words[4];
       else piece = reinterpret_cast<std::uint64_t const*>(c.words[4])[list++];
     }
-    j.left = static_cast<std::uint32_t>(j.reads.size());
-    fresh_.insert(fresh_.end(), j.reads.begin(), j.reads.end());
+    ask(j);
+  }
+  void ask(job& j) {
+    j.left = 1 + static_cast<std::uint32_t>(j.reads.size());
+    fresh_.push_back(j.read);
+    if (!j.reads.empty()) fresh_.insert(fresh_.end(), j.reads.begin(), j.reads.end());
   }
   void submit() {
     if (fresh_.empty()) return;
@@ -196,8 +203,7 @@ class queue_service::worker {
           j.used = false;
           free_.push_back(at);
         } else {
-          j.left = static_cast<std::uint32_t>(j.reads.size());
-          fresh_.insert(fresh_.end(), j.reads.begin(), j.reads.end());
+          ask(j);
         }
       }
       for (served& s : served_)
