@@ -11,6 +11,7 @@
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 #include "sanitized.hpp"
 #include "storage/measure.hpp"
@@ -188,9 +189,10 @@ TEST(faults, a_million_pages_come_right_or_not_at_all) {
     std::vector<std::byte> to;
     for (std::uint64_t done = 0; done < all / 2; done += at_once) {
       std::vector<read_request> const asked = pages(to, at_once, 3 * of, done);
-      queue.submit(asked);
       std::vector<int> told(at_once, 0);
-      while (queue.under_way())
+      // Some are asked while others are under way, so that places of the queue are used again.
+      for (std::size_t begin = 0; begin < at_once || queue.under_way();) {
+        for (; begin < at_once && queue.under_way() < 1000; begin += 100) queue.submit(std::span(asked).subspan(begin, 100));
         for (read_done const& d : queue.wait(1000)) {
           ++told[d.tag];
           if (d.problem) {
@@ -201,6 +203,7 @@ TEST(faults, a_million_pages_come_right_or_not_at_all) {
             wrong += !right(asked[d.tag]);
           }
         }
+      }
       ASSERT_EQ(std::count(told.begin(), told.end(), 1), static_cast<std::ptrdiff_t>(at_once));
     }
     EXPECT_EQ(wrong, 0u);
@@ -286,6 +289,25 @@ TEST(faults, a_file_system_that_takes_no_direct_reads_after_all) {
   read_all(files, asked);
   for (read_request const& r : asked) ASSERT_TRUE(right(r));
   EXPECT_NE(files.about().find("through the page cache"), std::string::npos) << files.about();
+}
+
+TEST(faults, no_memory_for_reads_that_are_not_aligned) {
+  simulated_drive d = drive_of(1 << 20);
+  d.direct = true;
+  reader files(simulate({d}, counted()), {});
+  read_queue queue(files);
+  std::vector<std::byte> to(3000);
+  std::vector<read_request> const asked{{512, 512, to.data(), 0}, {100'001, 777, to.data() + 512, 1}, {200'001, 777, to.data() + 1500, 2}};
+  std::uint64_t const before = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + 5000);
+  errc code{};
+  std::string const said = error_of([&] { read_all(queue, files, asked); }, &code);
+  host_budget().set_limit(before);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(said.find("reads that are not aligned"), std::string::npos) << said;
+  EXPECT_EQ(queue.under_way(), 0u);
+  read_all(queue, files, asked);
+  for (read_request const& r : asked) EXPECT_TRUE(right(r));
 }
 
 TEST(faults, a_drive_that_vanishes) {
