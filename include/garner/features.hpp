@@ -116,6 +116,18 @@ gather_way parse_gather_way(std::string_view);
 gather_order parse_gather_order(std::string_view);
 gather_duplicates parse_gather_duplicates(std::string_view);
 
+// What a cache of rows of a file keeps. All but clock and window know a mini-batch whole before any row of it gives way.
+enum class cache_policy : std::uint8_t {
+  next_use,  // who is used again last gives way, as far as mini-batches are known ahead: each row is read once for all of these
+  window,    // who is used again stays, the others give way in turn: GIDS' window buffering
+  clock,     // who is not in use gives way in turn: BaM's cache
+  pinned,    // the hottest by score stay
+};
+inline constexpr cache_policy all_cache_policies[] = {cache_policy::next_use, cache_policy::window, cache_policy::clock,
+                                                      cache_policy::pinned};
+std::string_view to_string(cache_policy);  // "next-use", "window", "clock", "pinned"
+cache_policy parse_cache_policy(std::string_view);
+
 // Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
 class id_span {
  public:
