@@ -86,7 +86,7 @@ class cache_plan {
     std::vector<load> loads;           // in the order of its rows
     std::uint64_t rows = 0, hits = 0;  // different ones; that were there. Of clock, rows that gave way to others of their own mini-batch
                                        // are loaded again
-    bool stuck = false;  // window: all that was not in use was to be used again; some of it had to go
+    bool stuck = false;                // window: all that was not in use was to be used again; some of it had to go
   };
 
   // `scores`: by row, for pinned (none: the first rows are the hottest), and to choose among rows that nobody is known to use again.

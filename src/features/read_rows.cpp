@@ -5,6 +5,7 @@
 #include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
+#include "features/row_file.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 
@@ -68,6 +69,16 @@ row_array map_rows(std::filesystem::path const& path, std::optional<element> as)
     return read_rows(path, as);
   table.owner = file.map();
   table.data = static_cast<char const*>(table.owner.get()) + file.head_bytes();
+  return table;
+}
+
+row_array open_rows(std::filesystem::path const& path, std::optional<element> as, file_options const& how) {
+  npy_file const file(path);
+  row_array table = described(file, as);
+  reader_options o;
+  o.direct = how.direct ? direct_reads::automatic : direct_reads::no;
+  o.depth = how.depth, o.deadline_seconds = how.deadline_seconds;
+  table.file = plain_row_file(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
   return table;
 }
 

@@ -1,0 +1,292 @@
+#include "features/file_cache.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/fail.hpp"
+#include "core/primitives.hpp"
+#include "core/progress.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+constexpr std::uint64_t kept_after_gather = 8;  // mini-batches that were gathered and may still run
+constexpr std::size_t fewest_sent = 2048;       // so that rows that stand together are read together
+constexpr std::chrono::milliseconds heed(50);   // between two looks for an interrupt
+constexpr char const* use = "rows of a file, kept";
+}  // namespace
+
+file_cache::file_cache(place where, std::shared_ptr<row_file const> file, row_view const& table, element kind, terms const& t)
+    : where_(where), file_(std::move(file)), table_(table), kind_(kind), terms_(t) {
+  std::uint64_t const in_file = table.rows - table.kept();
+  slots_ = std::min({t.host_bytes / std::max<std::uint64_t>(1, table.row_bytes), in_file, std::uint64_t{0xfffffffe}});
+  if (in_file == 0) return;
+  if (slots_ == 0)
+    fail(errc::usage, "{} for rows of {} on their way from {}: no row of {} bytes has room; say more", format_bytes(t.host_bytes),
+         file_->name(), "the file", table.row_bytes);
+  executor x(where);
+  memory_ = std::make_shared<memory_block>(tier::host, slots_ * table.row_bytes, x.device(), use);
+  if (!t.factors.empty()) slot_factors_ = {tier::host, slots_, x.device(), use};
+  view_.rows = slots_, view_.row_bytes = table.row_bytes;
+  view_.far = static_cast<char const*>(memory_->data());
+  plan_.emplace(slots_, t.policy, t.scores);
+}
+
+file_cache::~file_cache() {
+  halt();
+  for (batch_ref const& b : given_) try {
+      b->gathered.wait();
+    } catch (...) {  // a device that is gone: whoever waits next is told
+    }
+}
+
+std::uint64_t file_cache::bytes() const {
+  return (memory_ ? memory_->bytes() : 0) + slot_factors_.bytes() + (plan_ ? plan_->metadata_bytes() : 0);
+}
+
+void file_cache::enter(executor& x, id_span ids) {
+  batch_ref b;
+  {
+    std::lock_guard const hold(mutex_);
+    if (!idle_.empty()) b = std::move(idle_.back()), idle_.pop_back();
+  }
+  if (!b) b = std::make_shared<batch>();
+  std::uint64_t const n = ids.size();
+  if (n >> 32) fail(errc::usage, "a mini-batch of {} ids; one whose rows stand in a file has fewer than 2^32", n);
+  b->rows = 0;
+  std::vector<std::uint64_t> wanted;
+  if (n && plan_) {
+    auto const at_least = [&](auto& buffer, std::uint64_t size) {
+      if (buffer.size() >= size) return;
+      x.wait();
+      buffer = {};
+      buffer = {x.near(), size + size / 4, x.device(), "ids of rows in a file"};
+    };
+    at_least(ids_, n), at_least(found_, n), at_least(numbers_, n), at_least(flags_, n), at_least(b->positions, n);
+    batch_list one;
+    one.add(ids, nullptr);
+    find_file_rows(x, table_, one, ids_.data(), numbers_.data(), flags_.data());
+    b->rows = select(x, ids_.data(), flags_.data(), found_.data(), n);
+    select(x, numbers_.data(), flags_.data(), b->positions.data(), n);
+    wanted.resize(b->rows);
+    x.copy(wanted.data(), found_.data(), b->rows * 8);
+    x.wait();
+  }
+  b->step = {}, b->wants.clear(), b->after.clear();
+  b->sorted = b->loaded = b->planned = false;
+  b->sent = b->left = 0, b->error = nullptr;
+  if (plan_) plan_->enter(std::move(wanted));
+  {
+    std::lock_guard const hold(mutex_);
+    entered_.push_back(b);
+  }
+  while (plan_ && plan_->ahead() > terms_.window) plan_one();
+}
+
+void file_cache::end() {
+  while (plan_ && plan_->ahead()) plan_one();
+}
+
+void file_cache::plan_one() {
+  batch_ref b;
+  {
+    std::lock_guard const hold(mutex_);
+    auto const first = std::find_if(entered_.begin(), entered_.end(), [](batch_ref const& e) { return !e->planned; });
+    b = *first;
+  }
+  b->planned = true;
+  try {
+    b->step = plan_->next();
+  } catch (...) {  // the plan has forgotten all that had entered
+    std::lock_guard const hold(mutex_);
+    for (batch_ref const& e : entered_)
+      if (e == b || !e->planned) e->planned = e->loaded = true, e->error = std::current_exception();
+    return;
+  }
+  b->left = b->step.loads.size();
+  b->loaded = b->left == 0;
+  if (b->loaded) return;
+  launch();
+  std::lock_guard const hold(mutex_);
+  queue_.push_back(b);
+  changed_.notify_all();
+}
+
+// What can be read at once first, by place; the rest as slots become free.
+void file_cache::put_in_order(batch& b, std::uint64_t gathered) const {
+  auto& loads = b.step.loads;
+  auto const now = [&](cache_plan::load const& l) { return l.after == cache_plan::nobody || l.after < gathered; };
+  auto const rest = std::partition(loads.begin(), loads.end(), now);
+  std::sort(loads.begin(), rest, [](auto const& p, auto const& q) { return p.id < q.id; });
+  std::sort(rest, loads.end(), [](auto const& p, auto const& q) { return p.after != q.after ? p.after < q.after : p.id < q.id; });
+  char* const at = static_cast<char*>(memory_->data());
+  for (cache_plan::load const& l : loads) {
+    b.wants.push_back({l.id, at + l.slot * view_.row_bytes, b.step.batch});
+    b.after.push_back(l.after);
+  }
+  b.sorted = true;
+}
+
+// --- the thread
+// ----------------------------------------------------------------------------------------------------------------------------
+void file_cache::launch() {
+  if (thread_.joinable()) return;
+  stop_ = false, broken_ = nullptr;
+  thread_ = std::jthread([this] { work(); });
+}
+void file_cache::halt() {
+  {
+    std::lock_guard const hold(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  thread_ = {};
+}
+void file_cache::reset() {
+  halt();
+  std::lock_guard const hold(mutex_);
+  for (batch_ref const& b : given_) b->gathered.wait(), idle_.push_back(b);
+  for (batch_ref const& b : entered_) idle_.push_back(b);
+  entered_.clear(), given_.clear(), queue_.clear();
+  gathered_ = 0, broken_ = nullptr;
+  if (plan_) plan_.emplace(slots_, terms_.policy, terms_.scores);
+}
+
+void file_cache::work() {
+  try {
+    read_all_of_it();
+  } catch (...) {
+    std::lock_guard const hold(mutex_);
+    broken_ = std::current_exception();
+    changed_.notify_all();
+  }
+}
+
+void file_cache::read_all_of_it() {
+  std::unique_ptr<row_reads> const reads = file_->reads(memory_);
+  std::map<std::uint64_t, batch_ref> sent;  // by number, while rows of it are under way
+  std::vector<row_reads::want> some;
+  std::uint64_t looked_at = cache_plan::nobody;  // the mini-batch for which the file was looked at last
+  for (;;) {
+    batch_ref b;
+    std::vector<batch_ref> given;
+    std::uint64_t gathered = 0;
+    {
+      std::unique_lock hold(mutex_);
+      auto const may_send = [&] {
+        if (queue_.empty()) return false;
+        batch const& first = *queue_.front();
+        return !first.sorted || first.after[first.sent] == cache_plan::nobody || first.after[first.sent] < gathered_;
+      };
+      changed_.wait(hold, [&] { return stop_ || reads->under_way() || may_send(); });
+      if (stop_) return;
+      gathered = gathered_;
+      if (may_send()) b = queue_.front(), given.assign(given_.begin(), given_.end());
+    }
+    std::size_t const room = reads->room();
+    if (b && (room >= fewest_sent || room >= b->step.loads.size() || reads->under_way() == 0)) {
+      if (looked_at != b->step.batch) file_->files().require_unchanged(), looked_at = b->step.batch;
+      if (!b->sorted) put_in_order(*b, gathered);
+      some.clear();
+      std::uint64_t const first_given = gathered - given.size();
+      std::uint64_t waited = cache_plan::nobody;
+      for (; b->sent < b->wants.size() && some.size() < room; ++b->sent) {
+        std::uint64_t const after = b->after[b->sent];
+        if (after != cache_plan::nobody) {
+          if (after >= gathered) break;
+          if (after >= first_given && after != waited) given[after - first_given]->gathered.wait(), waited = after;
+        }
+        some.push_back(b->wants[b->sent]);
+      }
+      if (!terms_.factors.empty())
+        for (row_reads::want const& w : some)
+          slot_factors_[static_cast<std::uint64_t>(w.to - static_cast<char*>(memory_->data())) / view_.row_bytes] = terms_.factors[w.row];
+      sent[b->step.batch] = b;
+      reads->submit(some);
+      if (b->sent == b->wants.size()) {
+        std::lock_guard const hold(mutex_);
+        queue_.pop_front();
+      }
+    }
+    if (reads->under_way() == 0) continue;
+    for (row_reads::done const& d : reads->wait(std::min<std::size_t>(64, reads->under_way()))) {
+      auto const at = sent.find(d.group);
+      batch& of = *at->second;
+      if (d.problem && !of.error) of.error = std::make_exception_ptr(*d.problem);
+      if (--of.left) continue;
+      {
+        std::lock_guard const hold(mutex_);
+        of.loaded = true;
+        changed_.notify_all();
+      }
+      sent.erase(at);
+    }
+  }
+}
+
+// --- who calls
+// -----------------------------------------------------------------------------------------------------------------------------
+bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) {
+  batch_ref b;
+  {
+    std::lock_guard const hold(mutex_);
+    if (entered_.empty()) fail(errc::internal, "a gather of a mini-batch that has not entered");
+    b = entered_.front();
+  }
+  if (!b->planned && plan_) plan_one();
+  {
+    std::unique_lock hold(mutex_);
+    while (plan_ && !b->loaded && !broken_) {
+      changed_.wait_for(hold, heed);
+      if (b->loaded || broken_) break;
+      hold.unlock();
+      if (stopped && stopped()) return false;
+      hold.lock();
+    }
+    if (std::exception_ptr const error = b->error ? b->error : plan_ && !b->loaded ? broken_ : nullptr) {
+      hold.unlock();
+      std::rethrow_exception(error);
+    }
+  }
+  told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
+  if (b->rows && view_.row_bytes) {
+    auto const at_least = [&](auto& buffer, tier where) {
+      if (buffer.size() >= b->rows) return;
+      buffer = {};
+      buffer = {where, b->rows + b->rows / 4, x.device(), "slots of rows of a file"};
+    };
+    at_least(b->keys_here, tier::host);
+    std::copy(b->step.slots.begin(), b->step.slots.end(), b->keys_here.begin());
+    id_order order;
+    order.positions = b->positions.data();
+    order.keys = b->keys_here.data();
+    if (x.on_device()) {
+      at_least(b->keys, x.near());
+      x.copy(b->keys.data(), b->keys_here.data(), b->rows * 8);
+      order.keys = b->keys.data();
+    }
+    batch_list to;
+    to.add({order.keys, b->rows, 8, true}, out);
+    if (how.scales) how.scales = slot_factors_.data();
+    gather_rows(x, view_, to, order, how);
+  }
+  b->gathered.record(x);
+  std::unique_lock hold(mutex_);
+  entered_.pop_front();
+  given_.push_back(b);
+  ++gathered_;
+  if (given_.size() > kept_after_gather) {
+    batch_ref const old = given_.front();
+    given_.pop_front();
+    hold.unlock();
+    old->gathered.wait();
+    hold.lock();
+    idle_.push_back(old);
+  }
+  changed_.notify_all();
+  return true;
+}
+
+}  // namespace garner

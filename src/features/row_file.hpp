@@ -1,0 +1,60 @@
+// A table of rows that stays in a file, and its rows read from there, many at a time.
+// An .npy file is read as it lies: its rows begin anywhere, so every row is a request of its own bytes; what stands together is joined, and
+// what the drive wants aligned is cut, by the reader.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/progress.hpp"
+#include "garner/features.hpp"
+#include "storage/reader.hpp"
+
+namespace garner {
+
+// Reads of one thread.
+class row_reads {
+ public:
+  struct want {
+    std::uint64_t row = 0;
+    char* to = nullptr;
+    std::uint64_t group = 0;  // comes back
+  };
+  struct done {
+    std::uint64_t group = 0, row = 0;
+    std::optional<error> problem = {};  // names file, place and row
+  };
+  virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  virtual std::size_t room() const = 0;  // so many more may be submitted now
+  virtual std::size_t under_way() const = 0;
+  virtual void submit(std::span<want const> wants) = 0;  // best in the order of their rows
+  // Rows that have come, or will not; waits until there are `wanted`, if so many are under way. errc::interrupted after a Ctrl-C.
+  virtual std::span<done const> wait(std::size_t wanted) = 0;
+};
+
+class row_file {
+ public:
+  virtual ~row_file() = default;
+  virtual std::string const& name() const = 0;
+  virtual std::uint64_t rows() const = 0;
+  virtual std::uint64_t row_bytes() const = 0;
+  virtual std::uint64_t stored_bytes() const = 0;  // of all its rows, as they lie there
+  // `memory`: what rows are written to; kept as long as a drive may write there.
+  virtual std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const = 0;
+  virtual reader& files() const = 0;
+  std::string about() const { return files().about(); }
+};
+
+// Of rows one after the other from byte `begin` on.
+std::shared_ptr<row_file const> plain_row_file(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
+                                               std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
+
+// Rows ids_of(k) for k in [0, n) one after the other to host memory at `to`; errors are thrown, and nothing is under way any more.
+void read_rows_of(row_file const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,
+                  char* to, progress* told);
+
+}  // namespace garner

@@ -1,0 +1,284 @@
+// Tables that stay in a file: the same rows as the plain table whatever lies where, errors that name file and row, and never a wrong row.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "core/npy_head.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "features/place_rows.hpp"
+#include "garner/features.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t rows = 2000;
+
+struct a_folder {
+  std::filesystem::path at;
+  a_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "garner_file_rows.XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error(name);
+    at = name;
+  }
+  ~a_folder() {
+    clear_interrupt();
+    std::filesystem::remove_all(at);
+  }
+  template <class T>
+  std::string table(char const* type, std::vector<T> const& values, std::uint64_t width, std::size_t head = 0) const {
+    std::string const name = (at / fmt::format("{}x{}.{}.npy", type + 1, width, head)).string();
+    std::ofstream out(name, std::ios::binary);
+    std::string const begin = npy_head(type, values.size() / width, width, head);
+    out.write(begin.data(), static_cast<std::streamsize>(begin.size()));
+    out.write(reinterpret_cast<char const*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+    return name;
+  }
+  // Row r holds r * width, r * width + 1 ...
+  std::string numbered(std::uint64_t width, std::uint64_t n = rows, std::size_t head = 0) const {
+    std::vector<float> values(n * width);
+    std::iota(values.begin(), values.end(), 0.0f);
+    return table("<f4", values, width, head);
+  }
+};
+
+std::vector<std::int64_t> some_ids(std::uint64_t seed, std::uint64_t n, std::uint64_t of = rows) {
+  std::vector<std::int64_t> ids(n);
+  for (std::uint64_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(random_bits(seed, 0, i) % of);
+  return ids;
+}
+void expect_rows(tiered_tensor& t, std::vector<std::int64_t> const& ids) {
+  executor x(t.where());
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * t.width() + 1, x.device(), "a test");
+  t.gather({near.data(), ids.size(), 8}, out);
+  auto const got = host_copy(x, out.data(), ids.size() * t.width());
+  for (std::uint64_t k = 0; k < got.size(); ++k)
+    ASSERT_EQ(got[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / t.width()]) * t.width() + k % t.width()))
+        << k / t.width() << " of id " << ids[k / t.width()] << " " << t.about();
+}
+
+class file_rows_at : public at_place {
+ protected:
+  a_folder folder;
+};
+GARNER_AT_EVERY_PLACE(file_rows_at);
+
+TEST_P(file_rows_at, are_those_of_the_table_in_any_mixture) {
+  for (std::uint64_t const width : {1u, 3u, 64u, 1024u}) {
+    std::uint64_t const n = width == 1024 ? 500 : rows;
+    std::string const file = folder.numbered(width, n);
+    row_array const table = open_rows(file);
+    EXPECT_EQ(table.rows, n);
+    EXPECT_EQ(table.data, nullptr);
+    std::vector<float> scores(n);
+    for (std::uint64_t i = 0; i < n; ++i) scores[i] = static_cast<float>(random_bits(9, 1, i) % 100);
+    for (bool const scored : {false, true})
+      for (std::uint64_t const near : {0u, 100u})
+        for (std::uint64_t const host : {1u, 40u, 300u, 5000u}) {
+          tiered_options o;
+          o.where = where(), o.device_budget = near * width * 4, o.host_budget = host * width * 4;
+          if (scored) o.scores = scores;
+          tiered_tensor t(table, o);
+          rows_by_tier const lie = t.tiers();
+          std::uint64_t const kept = where().kind == place_kind::host ? 0 : near;
+          EXPECT_EQ(lie[tier::device], kept);
+          EXPECT_EQ(lie.all(), n);
+          if (host < n - kept) {
+            EXPECT_EQ(lie[tier::host], host - std::max<std::uint64_t>(host / 4, 1)) << t.about();
+            EXPECT_GT(lie[tier::file], 0u);
+            EXPECT_THAT(t.about(), HasSubstr(file));
+          } else {
+            EXPECT_EQ(lie[tier::host], n - kept);
+            EXPECT_EQ(lie[tier::file], 0u);
+          }
+          std::vector<std::int64_t> const ids = some_ids(host, 400, n);
+          for (int again = 0; again < 2; ++again) expect_rows(t, ids);
+          expect_rows(t, {});
+          expect_rows(t, {static_cast<std::int64_t>(n) - 1});
+          executor x(where());
+          auto const here = near_copy(x, ids);
+          rows_by_tier const hits = t.hits({here.data(), ids.size(), 8});
+          EXPECT_EQ(hits.all(), ids.size());
+          std::vector<std::uint64_t> hottest(n);
+          std::iota(hottest.begin(), hottest.end(), std::uint64_t{0});
+          if (scored) std::stable_sort(hottest.begin(), hottest.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+          std::vector<bool> in_file(n, true);
+          for (std::uint64_t k = 0; k < n - lie[tier::file]; ++k) in_file[hottest[k]] = false;
+          std::uint64_t filed = 0;
+          for (std::int64_t const id : ids) filed += in_file[static_cast<std::size_t>(id)];
+          EXPECT_EQ(hits[tier::file], filed) << t.about();
+        }
+  }
+}
+
+TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.where = where(), o.device_budget = 2000, o.host_budget = 200 * 20;
+  tiered_tensor t(open_rows(file), o);
+  executor x(where());
+  std::vector<buffer<std::int64_t>> near;
+  std::vector<buffer<float>> out;
+  std::vector<std::vector<std::int64_t>> ids;
+  std::vector<id_span> of;
+  std::vector<row_output> to;
+  for (std::uint64_t b = 0; b < 70; ++b) {
+    ids.push_back(some_ids(b, b * 3));
+    near.push_back(near_copy(x, ids.back()));
+    out.emplace_back(x.near(), ids.back().size() * 5 + 1, x.device(), "a test");
+    of.emplace_back(near.back().data(), ids.back().size(), 8);
+    to.emplace_back(out.back());
+  }
+  for (gather_way const way : {gather_way::automatic, gather_way::naive, gather_way::shifted, gather_way::aligned})
+    for (gather_order const order : {gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+      gather_options how;
+      how.way = way, how.order = order;
+      for (auto const& each : out) x.fill(each.data(), 0xff, each.bytes());
+      x.wait();
+      gather_run const run = t.gather_many(of, to, how);
+      EXPECT_GT(run.file_rows, 0u);
+      EXPECT_GE(run.file_rows, run.file_reads);
+      for (std::uint64_t b = 0; b < ids.size(); ++b) {
+        auto const got = host_copy(x, out[b].data(), ids[b].size() * 5);
+        for (std::uint64_t k = 0; k < got.size(); ++k)
+          ASSERT_EQ(got[k], static_cast<float>(ids[b][k / 5] * 5 + static_cast<std::int64_t>(k % 5))) << b;
+      }
+    }
+  for (gather_way const way : {gather_way::staged, gather_way::bulk}) {
+    gather_options how;
+    how.way = way;
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.gather_many(of, to, how); }, &code), HasSubstr("say automatic, naive, shifted or aligned"));
+    EXPECT_EQ(code, errc::usage);
+  }
+}
+
+TEST_P(file_rows_at, are_converted_by_their_factors) {
+  constexpr std::uint64_t width = 24;
+  std::vector<std::int8_t> values(rows * width);
+  std::vector<float> factors(rows);
+  for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int8_t>(random_bits(2, 0, i));
+  for (std::uint64_t r = 0; r < rows; ++r) factors[r] = 0.5f * static_cast<float>(r + 1);
+  tiered_options o;
+  o.where = where(), o.device_budget = 50 * width, o.host_budget = 150 * width, o.scales = factors;
+  tiered_tensor t(open_rows(folder.table("|i1", values, width)), o);
+  executor x(where());
+  std::vector<std::int64_t> const ids = some_ids(4, 700);
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * width, x.device(), "a test");
+  gather_options how;
+  how.to = element::f32;
+  for (int again = 0; again < 3; ++again) {
+    t.gather({near.data(), ids.size(), 8}, out, how);
+    auto const got = host_copy(x, out.data(), out.size());
+    for (std::uint64_t k = 0; k < got.size(); ++k) {
+      auto const id = static_cast<std::uint64_t>(ids[k / width]);
+      ASSERT_EQ(got[k], factors[id] * static_cast<float>(values[id * width + k % width])) << k;
+    }
+  }
+  how.scales = factors;
+  EXPECT_THAT(error_of([&] { t.gather({near.data(), ids.size(), 8}, out, how); }), HasSubstr("give them to the tensor"));
+}
+
+TEST_P(file_rows_at, ids_that_are_none_are_named_before_anything_is_read) {
+  tiered_options o;
+  o.where = where(), o.device_budget = 0, o.host_budget = 400;
+  tiered_tensor t(open_rows(folder.numbered(5)), o);
+  executor x(where());
+  auto const near = near_copy(x, std::vector<std::int64_t>{3, 1999, 2000});
+  buffer<float> const out(x.near(), 15, x.device(), "a test");
+  EXPECT_THAT(error_of([&] { t.gather({near.data(), 3, 8}, out); }), HasSubstr("2000"));
+  expect_rows(t, some_ids(1, 50));
+}
+
+TEST_P(file_rows_at, an_interrupt_ends_a_gather_and_the_next_is_right) {
+  if (where().kind == place_kind::device) GTEST_SKIP() << "what was given to a device happens";
+  tiered_options o;
+  o.where = where(), o.device_budget = 0, o.host_budget = 80 * 20;
+  tiered_tensor t(open_rows(folder.numbered(5)), o);
+  executor x(where());
+  std::vector<std::int64_t> const ids = some_ids(3, 500);
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * 5, x.device(), "a test");
+  request_interrupt();
+  errc code{};
+  error_of([&] { t.gather({near.data(), ids.size(), 8}, out); }, &code);
+  EXPECT_EQ(code, errc::interrupted);
+  clear_interrupt();
+  expect_rows(t, ids);
+}
+
+TEST(file_rows, a_file_that_changes_is_an_error) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.host_budget = 100 * 20;
+  tiered_tensor t(open_rows(file), o);
+  expect_rows(t, some_ids(1, 300));
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(-4, std::ios::end);
+    out.write("abcd", 4);
+  }
+  executor x(place{});
+  std::vector<std::int64_t> const ids = some_ids(2, 300);
+  std::vector<float> out(ids.size() * 5);
+  errc code{};
+  EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr(file));
+  EXPECT_EQ(code, errc::input);
+}
+
+TEST(file_rows, heads_of_any_length_and_files_that_are_too_short) {
+  a_folder const folder;
+  for (std::size_t const head : {128u, 192u, 4096u, 8128u}) {
+    tiered_options o;
+    o.host_budget = 64 * 28;
+    tiered_tensor t(open_rows(folder.numbered(7, rows, head)), o);
+    expect_rows(t, some_ids(head, 500));
+  }
+  std::string const file = folder.numbered(9);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_THAT(error_of([&] { open_rows(file); }), HasSubstr("shorter than its header says"));
+}
+
+TEST(file_rows, budgets) {
+  using both = std::pair<std::uint64_t, std::uint64_t>;
+  auto const share = [](file_budget b) {
+    file_shares const s = share_file_rows(b);
+    return both(s.host, s.cache_bytes);
+  };
+  EXPECT_EQ(share({100, 10, 400, {}, 0}), both(30, 100));
+  EXPECT_EQ(share({100, 10, {}, {}, 800}), both(30, 100));  // half of what is free
+  EXPECT_EQ(share({100, 10, 400, 400, 0}), both(0, 400));
+  EXPECT_EQ(share({100, 10, 400, 10, 0}), both(39, 10));
+  EXPECT_EQ(share({100, 10, 1000, 10, 0}), both(100, 0));  // all have room
+  EXPECT_EQ(share({100, 10, 15, {}, 0}), both(0, 10));
+  EXPECT_EQ(share({0, 10, 15, {}, 0}), both(0, 0));
+  EXPECT_EQ(share({10, 0, 15, {}, 0}), both(0, 0));
+  EXPECT_THAT(error_of([&] { share({100, 10, 9, {}, 0}); }), HasSubstr("a row takes 10 B"));
+  EXPECT_THAT(error_of([&] { share({100, 10, 400, 401, 0}); }), HasSubstr("in a host budget of 400 B"));
+  EXPECT_THAT(error_of([&] { share({100, 10, 400, 9, 0}); }), HasSubstr("9 B of host memory for rows"));
+}
+
+TEST(file_rows, have_no_place_beside_and_are_not_pinned) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.host_budget = 100 * 20;
+  tiered_tensor const t(open_rows(file), o);
+  errc code{};
+  EXPECT_THAT(error_of([&] { t.beside({}); }, &code), HasSubstr("made for each place of its own"));
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_THAT(error_of([&] { unified_tensor(open_rows(file), -1); }, &code), HasSubstr("cannot be pinned"));
+  EXPECT_EQ(code, errc::usage);
+}
+
+}  // namespace
+}  // namespace garner
