@@ -43,7 +43,7 @@ class file_cache {
   };
 
   // `table`: which rows stand in the file; what it points at must outlive this.
-  file_cache(place where, std::shared_ptr<row_file const> file, row_view const& table, element kind, terms const& t);
+  file_cache(place where, std::shared_ptr<row_file const> file, row_view const& table, terms const& t);
   ~file_cache();
   file_cache(file_cache const&) = delete;
   file_cache& operator=(file_cache const&) = delete;
@@ -85,7 +85,6 @@ class file_cache {
   place where_;
   std::shared_ptr<row_file const> file_;
   row_view const& table_;
-  element kind_;
   terms terms_;
   std::uint64_t slots_ = 0;
   std::shared_ptr<memory_block> memory_;  // of the slots; drives may outlive this

@@ -290,7 +290,7 @@ struct tiered_tensor::parts {
     if (!own_cache) {
       file_cache::terms t;
       t.host_bytes = placed->file_cache_bytes(), t.factors = host_factors();
-      own_cache = std::make_unique<file_cache>(x.where(), source.file, view(), source.kind, t);
+      own_cache = std::make_unique<file_cache>(x.where(), source.file, view(), t);
     }
     constexpr std::uint64_t ahead = 3;
     std::uint64_t const most = std::max<std::uint64_t>(1, own_cache->slots() / 2), out_row = source.width * bytes_of(how.to);
