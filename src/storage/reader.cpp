@@ -225,7 +225,7 @@ struct read_queue::state {
   std::uint32_t first = none, last = none;  // sends under way, the oldest first
   std::vector<read_done> ready, told;
   std::vector<engine_answer> answers;
-  std::vector<std::byte> trash;
+  buffer<std::byte> trash;                        // where gaps are read to
   std::size_t open = 0, lost = 0, under_way = 0;  // requests; sends
   bool taking_back = false;
   std::int64_t now = 0;                 // when the answers at hand were seen
@@ -235,7 +235,7 @@ struct read_queue::state {
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
     lanes.resize(drives->drives().size());
     answers.resize(256);
-    trash.resize(options.gap_bytes);
+    if (options.gap_bytes) trash = buffer<std::byte>(tier::host, up(options.gap_bytes, 4096), -1, "gaps between reads");
     std::uint64_t const depth = std::min<std::uint64_t>(std::uint64_t{options.depth} * lanes.size(), 1u << 14);
     engine = drives->engine({options.engine, static_cast<unsigned>(depth), options.threads});
     std::lock_guard const hold(home->mutex);

@@ -18,6 +18,7 @@
 #include "memory/buffer.hpp"
 #include "storage/engines.hpp"
 #include "storage_support.hpp"
+#include "support.hpp"
 
 namespace garner {
 namespace {
@@ -84,8 +85,189 @@ TEST_P(reading, stripes_and_replicas) {
   read_everywhere(files, 300, 30000, 5);
 }
 
+TEST_P(reading, requests_that_touch_or_nearly_do_are_one_read) {
+  std::string const file = made("f", 1 << 20);
+  reader_options o = with();
+  o.gap_bytes = 4096;
+  reader files({file}, o);
+  buffer<std::byte> to(tier::host, 10 * 4096, -1, "a test");
+  auto const page = [&](std::uint64_t p, std::uint64_t slot) { return read_request{p * 4096, 4096, to.data() + slot * 4096, p}; };
+  // Out of order: 3 that touch, one after a gap of a page, one after a gap of two.
+  std::vector<read_request> const asked{page(12, 4), page(2, 2), page(0, 0), page(1, 1), page(4, 3), page(7, 5)};
+  read_all(files, asked);
+  for (read_request const& r : asked) EXPECT_TRUE(holds(static_cast<std::byte*>(r.to), r.offset, r.bytes)) << r.tag;
+  read_counters const c = files.counters();
+  EXPECT_EQ(c.requests, 6u);
+  EXPECT_EQ(c.bytes_asked, 6u * 4096);
+  EXPECT_EQ(c.reads, 3u);
+  EXPECT_EQ(c.joined, 4u);
+  EXPECT_EQ(c.bytes_read, 7u * 4096);
+  EXPECT_EQ(c.copied_bytes, 0u);
+  EXPECT_EQ(c.latency.count(), 3u);
+  // One page asked twice crosses once.
+  std::vector<read_request> const twice{page(100, 0), page(100, 1)};
+  read_all(files, twice);
+  EXPECT_EQ(files.counters().reads, 4u);
+  EXPECT_TRUE(holds(to.data(), 409600, 4096));
+  EXPECT_TRUE(holds(to.data() + 4096, 409600, 4096));
+}
+
+TEST_P(reading, registered_memory_and_several_threads) {
+  std::string const file = made("f", 3 << 20);
+  reader files({file}, with());
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < 3; ++t)
+      threads.emplace_back([&, t] {
+        buffer<std::byte> to(tier::host, 64 * 4096, -1, "a test");
+        read_queue queue(files);
+        queue.register_memory(to.data(), to.bytes());
+        for (int round = 0; round < 20; ++round) {
+          std::vector<read_request> asked;
+          for (std::uint64_t k = 0; k < 64; ++k)
+            asked.push_back({random_bits(t, static_cast<std::uint64_t>(round), k) % 768 * 4096, 4096, to.data() + k * 4096, k});
+          read_all(queue, files, asked);
+          for (read_request const& r : asked) wrong += !holds(static_cast<std::byte*>(r.to), r.offset, r.bytes);
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(files.counters().requests, 3u * 20 * 64);
+  EXPECT_NE(files.about().find(GetParam() == engine_kind::uring ? "io_uring" : "threads that read"), std::string::npos) << files.about();
+}
+
+TEST_P(reading, a_file_that_is_cut_while_it_is_read) {
+  std::string const file = made("f", 100000);
+  reader files({file}, with());
+  std::filesystem::resize_file(file, 50000);
+  std::vector<std::byte> to(8192);
+  std::vector<read_request> const asked{{48000, 8192, to.data(), 0}};
+  errc code{};
+  EXPECT_EQ(error_of([&] { read_all(files, asked); }, &code),
+            file + ": 8192 bytes at byte 48000: the file ends before; was it cut just now?");
+  EXPECT_EQ(code, errc::input);
+  EXPECT_NE(error_of([&] { files.require_unchanged(); }).find("was written to since it was opened"), std::string::npos);
+  // What is still there is read.
+  std::vector<read_request> const before{{1000, 8192, to.data(), 0}};
+  read_all(files, before);
+  EXPECT_TRUE(holds(to.data(), 1000, 8192));
+}
+
+TEST_P(reading, a_file_that_is_replaced_is_read_as_it_was) {
+  std::string const file = made("f", 100000);
+  reader files({file}, with());
+  files.require_unchanged();
+  std::filesystem::rename(made("other", 100000, 7), file);
+  EXPECT_EQ(error_of([&] { files.require_unchanged(); }), file + ": was replaced or removed since it was opened; open it again");
+  read_everywhere(files, 50, 5000, 1);
+}
+
+TEST_P(reading, requests_outside_of_the_file_take_none_with_them) {
+  std::string const file = made("f", 5000);
+  reader files({file}, with());
+  read_queue queue(files);
+  std::vector<std::byte> to(6000);
+  std::vector<read_request> const asked{{0, 100, to.data(), 0}, {4000, 1001, to.data() + 100, 1}};
+  errc code{};
+  EXPECT_EQ(error_of([&] { queue.submit(asked); }, &code), "1001 bytes at byte 4000 are asked of " + file + ", which has 5000");
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_EQ(queue.under_way(), 0u);
+  EXPECT_TRUE(queue.wait(10).empty());
+}
+
+TEST_P(reading, an_interrupt_takes_back_thousands_of_reads) {
+  std::string const file = made("f", 4 << 20);
+  reader files({file}, with());
+  std::vector<std::byte> to(4 << 20);
+  read_queue queue(files);
+  std::vector<read_request> asked;
+  for (std::uint64_t k = 0; k < 5000; ++k) asked.push_back({random_bits(1, 0, k) % 8000 * 512, 512, to.data() + k * 512, k});
+  queue.submit(asked);
+  request_interrupt();
+  errc code{};
+  error_of(
+      [&] {
+        while (queue.under_way()) queue.wait(10);
+      },
+      &code);
+  EXPECT_EQ(code, errc::interrupted);
+  EXPECT_EQ(queue.under_way(), 0u);
+  std::vector<std::byte> const then = to;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(then, to);  // nobody writes to it any more
+  clear_interrupt();
+  read_all(queue, files, asked);  // and the queue goes on
+  for (read_request const& r : asked) ASSERT_TRUE(holds(static_cast<std::byte*>(r.to), r.offset, r.bytes));
+}
+
 INSTANTIATE_TEST_SUITE_P(by, reading, ::testing::Values(engine_kind::uring, engine_kind::threads),
                          [](auto const& info) { return info.param == engine_kind::uring ? "uring" : "threads"; });
+
+struct opening : in_folder {};
+
+TEST_F(opening, what_cannot_be_read_is_named) {
+  std::string const none = (folder / "none").string();
+  EXPECT_EQ(error_of([&] { reader({none}, {}); }), none + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(error_of([&] { reader({folder.string()}, {}); }), folder.string() + ": is neither a regular file nor a block device; name one");
+  EXPECT_NE(error_of([&] { reader(std::vector<std::string>{}, {}); }).find("no file to read is named"), std::string::npos);
+  std::string const a = made("a", 1000), b = made("b", 999);
+  reader_options o;
+  o.files = arrangement::replicated;
+  EXPECT_EQ(error_of([&] { reader({a, b}, o); }), b + ": has 999 bytes and " + a + " has 1000; replicas are the same");
+  o.files = arrangement::striped;
+  o.unit_bytes = 512;
+  o.size = 2000;
+  EXPECT_EQ(error_of([&] { reader({a, b}, o); }), a + ": has 1000 bytes where 1024 are due; is it a whole copy?");
+  o = {};
+  o.begin = 1001;
+  EXPECT_EQ(error_of([&] { reader({a}, o); }), a + ": ends at byte 1000, and what is read of it begins at 1001");
+  o = {};
+  o.depth = 0;
+  EXPECT_NE(error_of([&] { reader({a}, o); }).find("each must be 1 or more"), std::string::npos);
+  o = {};
+  o.direct = direct_reads::yes;
+  EXPECT_NE(error_of([&] { reader({"/proc/version"}, o); }).find("reads through the page cache only"), std::string::npos);
+}
+
+TEST_F(opening, no_file_handles_left) {
+  std::string const a = made("a", 1000);
+  ::rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  int const next = ::dup(0);
+  ::close(next);
+  ::rlimit few = before;
+  few.rlim_cur = static_cast<::rlim_t>(next) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::string const said = error_of([&] { reader({a, a}, {}); });
+  // Handles for the file but none for a ring: threads read.
+  few.rlim_cur = static_cast<::rlim_t>(next) + 2;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::byte> to(1000);
+  std::vector<read_request> const asked{{0, 1000, to.data(), 0}};
+  reader files({a}, {});
+  read_all(files, asked);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(said, a + ": cannot be opened: Too many open files; no file handles are left: raise `ulimit -n`");
+  EXPECT_TRUE(holds(to.data(), 0, 1000));
+  EXPECT_NE(files.about().find("threads that read (no io_uring: Too many open files)"), std::string::npos) << files.about();
+}
+
+TEST(latencies, buckets_cover_all_times) {
+  for (std::uint64_t ns : {0ull, 1ull, 3ull, 4ull, 7ull, 8ull, 1000ull, 123456789ull, ~0ull >> 1}) {
+    std::size_t const b = latency_histogram::bucket_of(ns);
+    ASSERT_LT(b, latency_histogram::buckets);
+    EXPECT_LE(latency_histogram::begin_of(b), ns);
+    if (b + 1 < 248) {
+      EXPECT_GT(latency_histogram::begin_of(b + 1), ns) << ns;
+    }
+  }
+  latency_histogram h;
+  EXPECT_EQ(h.quantile(0.5), 0);
+  for (std::uint64_t us = 1; us <= 1000; ++us) ++h.counts[latency_histogram::bucket_of(us * 1000)];
+  EXPECT_NEAR(h.quantile(0.5), 5e5, 1e5);
+  EXPECT_EQ(gap_that_pays(176e3, 2.07e9), 11761u);
+}
 
 }  // namespace
 }  // namespace garner
