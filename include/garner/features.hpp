@@ -37,7 +37,7 @@ constexpr std::uint64_t bytes_of(element e) {
 std::string_view to_string(element e);  // "f32" ...
 element parse_element(std::string_view text);
 
-class row_file;  // of Garner's own rooms
+class stored_rows;  // of Garner's own rooms
 
 // A table in host memory: `rows` rows of `width` elements, one after the other. `owner` keeps it alive; empty: the caller does.
 struct row_array {
@@ -49,8 +49,8 @@ struct row_array {
   // and their bytes. Messages say it; gathers look at neither.
   std::string type = {};
   std::uint64_t type_bytes = 0;
-  std::vector<std::uint64_t> shape = {};      // its dimensions, the first of rows; empty: rows and width
-  std::shared_ptr<row_file const> file = {};  // where the rows are, if they stay there (open_rows); `data` is nothing then
+  std::vector<std::uint64_t> shape = {};         // its dimensions, the first of rows; empty: rows and width
+  std::shared_ptr<stored_rows const> file = {};  // where the rows are, if they stay there (open_rows); `data` is nothing then
 
   std::uint64_t row_bytes() const { return width * bytes_of(kind); }
 };

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds heed(50);   // between two looks for an inte
 constexpr char const* use = "rows of a file, kept";
 }  // namespace
 
-file_cache::file_cache(place where, std::shared_ptr<row_file const> file, row_view const& table, terms const& t)
+file_cache::file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
     : where_(where), file_(std::move(file)), table_(table), terms_(t) {
   std::uint64_t const in_file = table.rows - table.kept();
   slots_ = std::min({t.host_bytes / std::max<std::uint64_t>(1, table.row_bytes), in_file, std::uint64_t{0xfffffffe}});

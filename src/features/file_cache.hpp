@@ -23,8 +23,8 @@
 #include "core/executor.hpp"
 #include "features/cache_plan.hpp"
 #include "features/gather.hpp"
-#include "features/row_file.hpp"
 #include "features/row_view.hpp"
+#include "features/stored_rows.hpp"
 #include "memory/buffer.hpp"
 
 namespace garner {
@@ -43,7 +43,7 @@ class file_cache {
   };
 
   // `table`: which rows stand in the file; what it points at must outlive this.
-  file_cache(place where, std::shared_ptr<row_file const> file, row_view const& table, terms const& t);
+  file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
   ~file_cache();
   file_cache(file_cache const&) = delete;
   file_cache& operator=(file_cache const&) = delete;
@@ -83,7 +83,7 @@ class file_cache {
   void put_in_order(batch& b, std::uint64_t gathered) const;
 
   place where_;
-  std::shared_ptr<row_file const> file_;
+  std::shared_ptr<stored_rows const> file_;
   row_view const& table_;
   terms terms_;
   std::uint64_t slots_ = 0;

@@ -12,7 +12,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
-#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 

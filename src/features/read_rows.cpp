@@ -5,7 +5,7 @@
 #include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
-#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 
@@ -78,7 +78,7 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
   reader_options o;
   o.direct = how.direct ? direct_reads::automatic : direct_reads::no;
   o.depth = how.depth, o.deadline_seconds = how.deadline_seconds;
-  table.file = plain_row_file(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
+  table.file = plain_stored_rows(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
   return table;
 }
 

@@ -5,7 +5,7 @@
 
 #include "access/bulk.hpp"
 #include "core/device.hpp"
-#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
 
 namespace garner {
 

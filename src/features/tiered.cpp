@@ -19,8 +19,8 @@
 #include "features/file_cache.hpp"
 #include "features/gather.hpp"
 #include "features/placement.hpp"
-#include "features/row_file.hpp"
 #include "features/sources.hpp"
+#include "features/stored_rows.hpp"
 #include "features/window.hpp"
 #include "memory/pin.hpp"
 
@@ -383,7 +383,7 @@ rows_by_tier tiered_tensor::hits(id_span ids) const { return parts_->hits(ids); 
 row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
 float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }
 void tensor_access::require_peers(tiered_tensor const& t) { t.parts_->placed->require_peers(); }
-std::shared_ptr<row_file const> tensor_access::file(tiered_tensor const& t) { return t.parts_->source.file; }
+std::shared_ptr<stored_rows const> tensor_access::file(tiered_tensor const& t) { return t.parts_->source.file; }
 std::uint64_t tensor_access::file_cache_bytes(tiered_tensor const& t) { return t.parts_->placed->file_cache_bytes(); }
 std::span<float const> tensor_access::file_scores(tiered_tensor const& t) { return t.parts_->placed->file_scores(); }
 std::span<float const> tensor_access::host_factors(tiered_tensor const& t) { return t.parts_->host_factors(); }

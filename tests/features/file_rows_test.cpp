@@ -9,8 +9,10 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "features/place_rows.hpp"
+#include "features/stored_rows.hpp"
 #include "garner/features.hpp"
 #include "memory/budget.hpp"
+#include "storage/simulated.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -278,6 +280,109 @@ TEST(file_rows, have_no_place_beside_and_are_not_pinned) {
   EXPECT_EQ(code, errc::usage);
   EXPECT_THAT(error_of([&] { unified_tensor(open_rows(file), -1); }, &code), HasSubstr("cannot be pinned"));
   EXPECT_EQ(code, errc::usage);
+}
+
+// --- faults ------------------------------------------------------------------------------------------------------------------------------
+// A table of `n` rows on simulated drives, striped.
+struct simulated_table {
+  std::uint64_t n, width;
+  std::shared_ptr<simulated_drives> drives;
+  static float value(std::uint64_t k) { return static_cast<float>(mix(k) >> 44); }
+  simulated_table(std::uint64_t rows_of_it, std::uint64_t w, unsigned count, std::vector<drive_fault> const& faults, std::uint64_t unit)
+      : n(rows_of_it), width(w) {
+    auto const held = std::make_shared<std::vector<float>>(n * width);
+    for (std::uint64_t k = 0; k < held->size(); ++k) (*held)[k] = value(k);
+    std::vector<simulated_drive> all(count);
+    std::uint64_t const units = (n * width * 4 + unit - 1) / unit;
+    for (unsigned d = 0; d < count; ++d) {
+      all[d].name = fmt::format("drive {}", d);
+      all[d].size = (units + count - 1 - d) / count * unit;
+      all[d].bytes = [held, count, d, unit](std::uint64_t offset, std::uint64_t bytes, std::byte* to) {
+        std::uint64_t const size = held->size() * 4;
+        for (std::uint64_t k = 0; k < bytes;) {
+          std::uint64_t const here = offset + k, at = (here / unit * count + d) * unit + here % unit;
+          std::uint64_t const some = std::min(bytes - k, unit - here % unit);
+          if (at < size) std::memcpy(to + k, reinterpret_cast<std::byte const*>(held->data()) + at, std::min(some, size - at));
+          k += some;
+        }
+      };
+      all[d].shape = latency_shape::exponential, all[d].latency_us = 100, all[d].depth = 64;
+      all[d].faults = faults;
+    }
+    simulation how;
+    how.counted_time = true;
+    drives = simulate(all, how);
+  }
+  row_array table(std::uint64_t unit, double deadline = 0) const {
+    reader_options o;
+    o.unit_bytes = unit, o.size = n * width * 4, o.deadline_seconds = deadline;
+    row_array made;
+    made.rows = n, made.width = width;
+    made.file = plain_stored_rows("table.npy", drives, o, 0, n, width * 4);
+    return made;
+  }
+};
+
+TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_them) {
+  constexpr std::uint64_t unit = 4096, n = 50000, width = 24;
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(5);
+  faults[0].what = kind::fails, faults[0].probability = 2e-4;
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 0.5;
+  faults[3].what = kind::twice, faults[3].probability = 1e-2;
+  faults[4].what = kind::never, faults[4].probability = 2e-5;
+  simulated_table const on(n, width, 3, faults, unit);
+  std::vector<float> scores(n);
+  for (std::uint64_t i = 0; i < n; ++i) scores[i] = unit_float(random_bits(1, 2, i));
+  tiered_options o;
+  o.where = {place_kind::simulated, 0};
+  o.host_budget = 2000 * width * 4, o.device_budget = 500 * width * 4, o.scores = scores;
+  std::optional<tiered_tensor> t;
+  for (int tries = 0; !t; ++tries) {  // what is kept is read first
+    ASSERT_LT(tries, 100);
+    try {
+      t.emplace(on.table(unit, 5), o);
+    } catch (error const& e) {
+      ASSERT_THAT(e.what(), HasSubstr("table.npy: row "));
+    }
+  }
+  std::uint64_t compared = 0, errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; compared < 1000000; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, 4000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t->gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::io) << e.what();
+      EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+    compared += ids.size();
+  }
+  EXPECT_GT(errors, 3u);
+  EXPECT_GT(on.drives->faults_met(), 100u);
+}
+
+TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
+  std::vector<drive_fault> faults(1);
+  faults[0].what = drive_fault::kind::vanishes, faults[0].every = 20;
+  simulated_table const on(5000, 1024, 2, faults, 65536);
+  tiered_options o;
+  o.host_budget = 16 * 4096;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(on.table(65536), o);
+  std::vector<float> out(100 * 1024);
+  for (int again = 0; again < 3; ++again) {
+    std::vector<std::int64_t> const ids = some_ids(again, 100, 5000);
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr("table.npy: row "));
+    EXPECT_EQ(code, errc::io);
+  }
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ class row_reads {
   virtual std::span<done const> wait(std::size_t wanted) = 0;
 };
 
-class row_file {
+class stored_rows {
  public:
-  virtual ~row_file() = default;
+  virtual ~stored_rows() = default;
   virtual std::string const& name() const = 0;
   virtual std::uint64_t rows() const = 0;
   virtual std::uint64_t row_bytes() const = 0;
@@ -50,11 +50,11 @@ class row_file {
 };
 
 // Of rows one after the other from byte `begin` on.
-std::shared_ptr<row_file const> plain_row_file(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
-                                               std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
+std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
+                                                     std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
 
 // Rows ids_of(k) for k in [0, n) one after the other to host memory at `to`; errors are thrown, and nothing is under way any more.
-void read_rows_of(row_file const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,
+void read_rows_of(stored_rows const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,
                   char* to, progress* told);
 
 }  // namespace garner

@@ -1,4 +1,4 @@
-#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
 
 #include <algorithm>
 
@@ -56,7 +56,7 @@ class plain_reads final : public row_reads {
   read_queue queue_;
 };
 
-class plain_file final : public row_file {
+class plain_file final : public stored_rows {
  public:
   plain_file(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how, std::uint64_t begin, std::uint64_t rows,
              std::uint64_t row_bytes)
@@ -81,12 +81,12 @@ class plain_file final : public row_file {
 
 }  // namespace
 
-std::shared_ptr<row_file const> plain_row_file(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
-                                               std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes) {
+std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
+                                                     std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes) {
   return std::make_shared<plain_file>(std::move(name), std::move(drives), how, begin, rows, row_bytes);
 }
 
-void read_rows_of(row_file const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,
+void read_rows_of(stored_rows const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,
                   char* to, progress* told) {
   std::uint64_t const row_bytes = file.row_bytes();
   if (row_bytes == 0) return;
