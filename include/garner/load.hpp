@@ -43,9 +43,10 @@ struct loader_options {
   std::uint64_t seed = 1;  // of the shuffling
   std::uint32_t seed_type = 0;
   std::uint32_t ahead = 2;   // mini-batches that are ready before they are asked for, 1 to 64
-  std::uint32_t window = 8;  // mini-batches whose far rows are fetched together, 1 to 64
+  std::uint32_t window = 8;  // mini-batches whose far rows are fetched together, or that are known ahead of one whose rows come from a file
   load_way way = load_way::automatic;
   std::optional<std::uint64_t> window_bytes = {};  // of a table, at the most; unset: a quarter of what is free on the device
+  cache_policy cache = cache_policy::next_use;     // of tables that stay in a file: what of them is kept in their file_cache bytes
   std::uint32_t multiprocessors = 16;              // of the device, for far rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
   std::uint32_t rank = 0, ranks = 1;
@@ -74,6 +75,9 @@ struct load_report {
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
+  // Rows of tables that stay in a file: that were in host memory by then; that were read, and their bytes; what the loader waited for them.
+  std::uint64_t file_hits = 0, file_reads = 0, file_bytes = 0;
+  double file_waited_ms = 0;
   std::vector<batch_times> times;  // of the first loader_options::keep_times
 };
 

@@ -236,6 +236,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
     b = entered_.front();
   }
   if (!b->planned && plan_) plan_one();
+  auto const clock = std::chrono::steady_clock::now();
   {
     std::unique_lock hold(mutex_);
     while (plan_ && !b->loaded && !broken_) {
@@ -250,6 +251,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
       std::rethrow_exception(error);
     }
   }
+  told.waited_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
   if (b->rows && view_.row_bytes) {
     auto const at_least = [&](auto& buffer, tier where) {

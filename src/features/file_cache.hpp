@@ -40,6 +40,7 @@ class file_cache {
   };
   struct figures {
     std::uint64_t rows = 0, hits = 0, reads = 0;  // of the file: asked for, that were there, and that were read for it
+    double waited_ms = 0;                         // for the drive
   };
 
   // `table`: which rows stand in the file; what it points at must outlive this.
