@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/input_file.hpp"
 #include "core/random.hpp"
+#include "memory/buffer.hpp"
 
 namespace garner {
 
@@ -28,6 +30,16 @@ simulated_drive samsung_980_pro(std::uint64_t size) {
   d.name = "a simulated drive of 324 us";
   d.size = size, d.latency_us = 324, d.requests_a_second = 0.7e6, d.bytes_a_second = 7e9;
   return d;
+}
+
+simulated_drive holding(std::string const& file, simulated_drive like) {
+  input_file const in(file);
+  auto const held = std::make_shared<buffer<std::byte>>(tier::host, in.size(), -1, "what a simulated drive holds");
+  in.read(held->data(), in.size(), 0);
+  like.name = file;
+  like.size = in.size();
+  like.bytes = [held](std::uint64_t offset, std::uint64_t n, std::byte* to) { std::memcpy(to, held->data() + offset, n); };
+  return like;
 }
 
 namespace {

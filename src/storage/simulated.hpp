@@ -62,6 +62,9 @@ struct simulated_drive {
 simulated_drive optane(std::uint64_t size);
 simulated_drive samsung_980_pro(std::uint64_t size);
 
+// A drive like that one which holds the bytes of a file, in memory.
+simulated_drive holding(std::string const& file, simulated_drive like);
+
 struct simulation {
   bool counted_time = false;
   std::uint64_t seed = 1;

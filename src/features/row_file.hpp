@@ -1,0 +1,55 @@
+// A table of rows as a file of pages (storage/page_file.hpp): what a row is, and where it lies.
+// The file's content is the head of the .npy file that it was made of, so its element type and shape are those, and it can be written back.
+// Where a row lies: rows do not cross pages where that leaves at most a quarter of a page unused (4096 / 512: 8 rows a page; 4096 / 1000:
+// 4); else they lie back to back (602 floats; 5000 bytes), and of rows larger than a page each may begin anywhere. Invariant: that follows
+// from the bytes of a row and of a page alone, and belongs to version 1 of the format.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/npy.hpp"
+#include "storage/page_file.hpp"
+
+namespace garner {
+
+struct row_places {
+  std::uint64_t row_bytes = 0, page_bytes = 0, per_page = 0;  // per_page 0: back to back
+  row_places() = default;
+  row_places(std::uint64_t row, std::uint64_t page);
+  std::uint64_t operator()(std::uint64_t row) const {  // the byte of the pages at which it begins
+    return per_page ? row / per_page * page_bytes + row % per_page * row_bytes : row * row_bytes;
+  }
+  std::uint64_t bytes_of(std::uint64_t rows) const { return rows ? (*this)(rows - 1) + row_bytes : 0; }
+};
+
+class row_file {
+ public:
+  // errc::input where it is no whole row file, or its pages hold no rows.
+  explicit row_file(std::filesystem::path const& file, reader_options const& options = {}, page_file::opener const& open = {});
+  std::uint64_t rows() const { return layout_->rows(); }
+  std::uint64_t row_bytes() const { return layout_->row_bytes(); }
+  npy_layout const& layout() const { return *layout_; }  // element type, shape
+  row_places const& places() const { return places_; }
+  page_file& pages() { return pages_; }
+
+ private:
+  page_file pages_;
+  std::unique_ptr<npy_layout> layout_;
+  row_places places_;
+};
+
+bool is_row_file(std::filesystem::path const& file);  // by how it begins
+
+struct rows_converted {
+  std::uint64_t rows = 0, row_bytes = 0, bytes = 0;  // bytes: of the pages, or of the array
+  std::string type;
+  std::uint32_t stripes = 1, page_bytes = 0;
+  std::uint64_t per_page = 0;
+};
+// An .npy file or a row file into a row file (`out` ends in .gnt) or an .npy file, a part at a time: some MiB of memory, and 4 bytes a
+// page.
+rows_converted convert_rows(std::filesystem::path const& in, std::filesystem::path const& out, page_file_options const& options = {});
+
+}  // namespace garner
