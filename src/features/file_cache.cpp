@@ -12,7 +12,6 @@ namespace garner {
 
 namespace {
 constexpr std::uint64_t kept_after_gather = 8;  // mini-batches that were gathered and may still run
-constexpr std::size_t fewest_sent = 2048;       // so that rows that stand together are read together
 constexpr std::chrono::milliseconds heed(50);   // between two looks for an interrupt
 constexpr char const* use = "rows of a file, kept";
 }  // namespace
@@ -186,7 +185,7 @@ void file_cache::read_all_of_it() {
       if (may_send()) b = queue_.front(), given.assign(given_.begin(), given_.end());
     }
     std::size_t const room = reads->room();
-    if (b && (room >= fewest_sent || room >= b->step.loads.size() || reads->under_way() == 0)) {
+    if (b && reads->takes(b->sorted ? b->wants.size() - b->sent : b->step.loads.size())) {
       if (looked_at != b->step.batch) file_->files().require_unchanged(), looked_at = b->step.batch;
       if (!b->sorted) put_in_order(*b, gathered);
       some.clear();

@@ -1,6 +1,7 @@
 // A table of rows that stays in a file, and its rows read from there, many at a time.
 // An .npy file is read as it lies: its rows begin anywhere, so every row is a request of its own bytes; what stands together is joined, and
-// what the drive wants aligned is cut, by the reader.
+// what the drive wants aligned is cut, by the reader. A row file of Garner's own is read by pages, which are held against their checksums
+// before a row is cut from them; rows that are asked for together share the pages that they share.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -31,8 +32,10 @@ class row_reads {
   virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
   virtual std::size_t room() const = 0;  // so many more may be submitted now
   virtual std::size_t under_way() const = 0;
+  // Whether so many at once are worth it now: many, so that rows that stand together are read together, but before the drives run dry.
+  bool takes(std::size_t n) const { return room() >= n || 2 * room() >= under_way(); }
   virtual void submit(std::span<want const> wants) = 0;  // best in the order of their rows
-  // Rows that have come, or will not; waits until there are `wanted`, if so many are under way. errc::interrupted after a Ctrl-C.
+  // Rows that have come, or will not; waits until there are some (better `wanted`). errc::interrupted after a Ctrl-C.
   virtual std::span<done const> wait(std::size_t wanted) = 0;
 };
 
@@ -52,6 +55,9 @@ class stored_rows {
 // Of rows one after the other from byte `begin` on.
 std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
                                                      std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
+
+class row_file;
+std::shared_ptr<stored_rows const> paged_stored_rows(std::string name, std::shared_ptr<row_file> file);
 
 // Rows ids_of(k) for k in [0, n) one after the other to host memory at `to`; errors are thrown, and nothing is under way any more.
 void read_rows_of(stored_rows const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,

@@ -9,6 +9,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "features/place_rows.hpp"
+#include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
 #include "garner/features.hpp"
 #include "memory/budget.hpp"
@@ -78,6 +79,7 @@ TEST_P(file_rows_at, are_those_of_the_table_in_any_mixture) {
     std::string const file = folder.numbered(width, n);
     row_array const table = open_rows(file);
     EXPECT_EQ(table.rows, n);
+    EXPECT_EQ(table.width, width);
     EXPECT_EQ(table.data, nullptr);
     std::vector<float> scores(n);
     for (std::uint64_t i = 0; i < n; ++i) scores[i] = static_cast<float>(random_bits(9, 1, i) % 100);
@@ -118,6 +120,36 @@ TEST_P(file_rows_at, are_those_of_the_table_in_any_mixture) {
           EXPECT_EQ(hits[tier::file], filed) << t.about();
         }
   }
+}
+
+TEST_P(file_rows_at, of_a_row_file_are_those_of_the_array_that_it_was_made_of) {
+  for (std::uint64_t const width : {1u, 100u, 128u, 602u, 1024u, 3000u})
+    for (std::uint32_t const page : {512u, 4096u, 65536u})
+      for (unsigned const stripes : {1u, 3u}) {
+        std::uint64_t const n = width > 600 ? 200 : rows;
+        std::string const file = (folder.at / "rows.gnt").string();
+        page_file_options how;
+        how.page_bytes = page, how.unit_pages = 3;
+        for (unsigned k = 0; stripes > 1 && k < stripes; ++k) {
+          how.folders.push_back((folder.at / std::to_string(k)).string());
+          std::filesystem::create_directories(how.folders.back());
+        }
+        convert_rows(folder.numbered(width, n), file, how);
+        row_array const table = open_rows(file);
+        EXPECT_EQ(table.rows, n);
+        EXPECT_EQ(table.width, width);
+        EXPECT_EQ(table.kind, element::f32);
+        for (std::uint64_t const host : {1u, 60u, 100000u}) {
+          tiered_options o;
+          o.where = where(), o.device_budget = 10 * width * 4, o.host_budget = host * width * 4;
+          tiered_tensor t(table, o);
+          EXPECT_EQ(t.tiers()[tier::file] == 0, host == 100000u);
+          for (int again = 0; again < 2; ++again) expect_rows(t, some_ids(width + host, 150, n));
+        }
+        row_array const whole = read_rows(file), mapped = map_rows(file);
+        for (row_array const& all : {whole, mapped})
+          for (std::uint64_t k = 0; k < n * width; ++k) ASSERT_EQ(static_cast<float const*>(all.data)[k], static_cast<float>(k));
+      }
 }
 
 TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
@@ -383,6 +415,98 @@ TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
     EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr("table.npy: row "));
     EXPECT_EQ(code, errc::io);
   }
+}
+
+// The stripes of a row file, as simulated drives.
+page_file::opener with_faults(std::vector<drive_fault> const& faults, std::shared_ptr<simulated_drives>* made = nullptr) {
+  return [faults, made](std::vector<std::string> const& stripes) -> std::shared_ptr<drive_set> {
+    std::vector<simulated_drive> all;
+    for (std::string const& name : stripes) {
+      std::ifstream in(name, std::ios::binary);
+      auto const held = std::make_shared<std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      simulated_drive& d = all.emplace_back();
+      d.name = name, d.size = held->size(), d.faults = faults, d.depth = 64;
+      d.shape = latency_shape::exponential, d.latency_us = 100;
+      d.bytes = [held](std::uint64_t offset, std::uint64_t bytes, std::byte* to) { std::memcpy(to, held->data() + offset, bytes); };
+    }
+    simulation how;
+    how.counted_time = true;
+    auto const drives = simulate(all, how);
+    if (made) *made = drives;
+    return drives;
+  };
+}
+
+TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 20000, width = 100;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(width, n), file);
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(4);
+  faults[0].what = kind::wrong_bit, faults[0].probability = 2e-3;
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::twice, faults[2].probability = 1e-2;
+  faults[3].what = kind::late, faults[3].probability = 1e-3, faults[3].seconds = 0.1;
+  std::shared_ptr<simulated_drives> drives;
+  row_array table;
+  table.rows = n, table.width = width;
+  table.file = paged_stored_rows(file, std::make_shared<row_file>(file, reader_options{}, with_faults(faults, &drives)));
+  tiered_options o;
+  o.host_budget = 3000 * width * 4;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(table, o);
+  std::uint64_t compared = 0, errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; compared < 1000000; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, g % 50 ? 600 : 5000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t.gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_THAT(e.what(), ::testing::ContainsRegex("rows.gnt: row [0-9]+, page [0-9]+: .*rows.gnt"));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+    compared += ids.size();
+  }
+  EXPECT_GT(errors, 10u);
+  EXPECT_GT(drives->faults_met(), 1000u);
+}
+
+TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
+  a_folder const folder;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(128), file);  // 8 rows a page
+  std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(begin + bad_page * 4096 + 100));
+    out.put('x');
+  }
+  tiered_options o;
+  o.host_budget = 200 * 512;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(open_rows(file), o);
+  std::vector<float> out(128);
+  for (std::int64_t id = 40; id < 80; ++id) {
+    auto const gather = [&] { t.gather(std::span<std::int64_t const>(&id, 1), out); };
+    if (id / 8 == bad_page) {
+      errc code{};
+      std::string const why = error_of(gather, &code);
+      EXPECT_EQ(code, errc::input) << why;
+      EXPECT_THAT(why, HasSubstr(fmt::format("rows.gnt: row {}, page 7: ", id)));
+    } else {
+      gather();
+      EXPECT_EQ(out[5], static_cast<float>(id * 128 + 5));
+    }
+  }
+  // Together with good ones: an error, whatever is asked for beside it.
+  std::vector<std::int64_t> const all = some_ids(3, 2000);
+  std::vector<float> rows_of(all.size() * 128);
+  EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
 }
 
 }  // namespace
