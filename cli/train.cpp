@@ -215,15 +215,22 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
       row["peer_rows"] = e.load.rows[tier::peer];
       row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
       row["far_bytes"] = e.load.far_bytes;
+      row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
+      row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
       if (!a.json) {
         auto const share = [&](evaluation::part const* p) { return p && p->vertices ? fmt::format("{:.2f} %", 100 * told(*p)) : "-"; };
         auto const gb = [&](char const* key) { return what.row_gb ? fmt::format("{:.2f}", row[key].get<double>() * *what.row_gb) : "-"; };
         evaluation const* const x = e.exact ? &*e.exact : nullptr;
-        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}\n", e.epoch,
+        std::string const of_file =
+            e.load.rows[tier::file]
+                ? fmt::format("; of the file {} rows, {} read ({:.2f} GB), waited {:.1f} ms", grouped(e.load.rows[tier::file]),
+                              grouped(e.load.file_reads), static_cast<double>(e.load.file_bytes) / 1e9, e.load.file_waited_ms)
+                : "";
+        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}{}\n", e.epoch,
                  grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
                  share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("near_rows"), gb("peer_rows"),
-                 gb("far_rows"), e.best ? " *" : "");
+                 gb("far_rows"), e.best ? " *" : "", of_file);
         cli::flush_out();
       }
       out["epochs"].push_back(std::move(row));
@@ -280,17 +287,19 @@ open_options types_options(place where, std::string const& tier) {
   o.in_lists = false, o.weights = false;
   return o;
 }
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget) {
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
+                        cli::row_arguments const& a) {
   opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
   for (vertex_type const& t : all.g.types()) {
     if (!t.features)
       fail(errc::input,
            "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
            file, t.name);
-    row_array const rows = where.kind == place_kind::device ? read_rows(*t.features) : map_rows(*t.features);
+    row_array const rows = a.open_table(t.features->string(), where.kind == place_kind::device);
     tiered_options o;
     o.where = where;
     if (where.kind != place_kind::host) o.device_budget = budget;
+    a.set_file_budgets(o, rows);
     all.tables.emplace_back(rows, o);
     all.rows.push_back(rows);
   }
@@ -332,7 +341,7 @@ void train_types(train_arguments& a) {
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
   if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
-  opened_types on = open_types(a.file, where, a.tier, budget);
+  opened_types on = open_types(a.file, where, a.tier, budget, a);
   std::size_t const target = target_of(on.g, a.target);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
@@ -354,7 +363,13 @@ void train_types(train_arguments& a) {
   std::vector<opened_types> rooms;
   for (std::size_t k = 1; k < places.size(); ++k) {
     rooms.push_back({hetero_graph::open(a.file, types_options(places[k], a.tier)), on.rows, {}});
-    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.beside(places[k]));
+    for (std::size_t type = 0; type < on.tables.size(); ++type) {
+      tiered_options o;
+      o.where = places[k];
+      if (o.where.kind != place_kind::host) o.device_budget = budget;
+      a.set_file_budgets(o, on.rows[type]);
+      rooms.back().tables.push_back(on.rows[type].file ? tiered_tensor(on.rows[type], o) : on.tables[type].beside(places[k]));
+    }
   }
   std::vector<std::jthread> others;
   for (std::uint32_t k = 1; k < places.size(); ++k)
@@ -430,13 +445,14 @@ void train_file(train_arguments& a) {
   if (in_lists) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
-  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes);
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
+  row_array const table = a.open_table(a.features, on_device);
   m.inputs = table.width;
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
   tiers.where = where;
   if (where.kind != place_kind::host) tiers.device_budget = kept;
+  a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
@@ -445,7 +461,8 @@ void train_file(train_arguments& a) {
   std::vector<graph_handle> lists;
   std::vector<tiered_tensor> tables;
   for (std::size_t k = 1; k < places.size(); ++k) {
-    tables.push_back(features.beside(places[k]));
+    tiers.where = places[k];
+    tables.push_back(table.file ? tiered_tensor(table, tiers) : features.beside(places[k]));
     if (*edges == tier::host || !on_device) continue;
     train_arguments other = a;
     other.place = named(places[k]);
@@ -489,7 +506,7 @@ void train_file(train_arguments& a) {
   learn(a, t, model, run, what);
 }
 
-struct predict_arguments : cli::sample_arguments {
+struct predict_arguments : cli::sample_arguments, cli::row_arguments {
   std::string features, model, out, side = "in", math = "tf32", near_bytes;
   bool weighted = false, classes = false;
 };
@@ -570,7 +587,7 @@ void predict_types(predict_arguments& a) {
   place const where = a.where();
   a.budgets.apply(where);
   gnn_model model = gnn_model::read(a.model, where);
-  opened_types on = open_types(a.file, where, a.tier, std::nullopt);
+  opened_types on = open_types(a.file, where, a.tier, std::nullopt, a);
   if (model.types().names.empty())
     fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
   std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
@@ -585,6 +602,7 @@ void predict_file(predict_arguments& a) {
   if (a.file.ends_with(".json")) return predict_types(a);
   if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
   list_side const side = a.side == "in" ? list_side::in : list_side::out;
+  a.check_rows();
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
@@ -599,10 +617,11 @@ void predict_file(predict_arguments& a) {
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  row_array const table = a.open_table(a.features, on_device);
   tiered_options tiers;
   tiers.where = where;
   if (on_device) tiers.device_budget = 0;
+  a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
@@ -650,6 +669,7 @@ void add_train(cli::program& p) {
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->group);
   v.add("--budget", a->budget);
+  a->add_file_rows(v);
   v.add("--math", a->math);
   a->add_loader(v);
   a->add_place(v);
@@ -663,6 +683,7 @@ void add_predict(cli::program& p) {
   cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
   a->add_file(v);
   v.add("--features", a->features);
+  a->add_file_rows(v);
   v.add("--model", a->model, "model file that garner train wrote").required();
   v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
   v.add("--classes-only", a->classes);
