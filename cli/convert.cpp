@@ -1,4 +1,4 @@
-// garner convert: from any graph format to any other.
+// garner convert: from any graph format to any other, and tables of rows to files of pages.
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +12,7 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
+#include "features/row_file.hpp"
 #include "garner/hetero.hpp"
 #include "graph/convert.hpp"
 #include "graph/pack.hpp"
@@ -30,7 +31,23 @@ struct convert_arguments {
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
   cli::pack_arguments pack;
+  std::vector<std::string> stripe;
+  std::uint32_t page_bytes = 4096;
 };
+
+// Options that speak of edges, and were said; "" where none was.
+std::string of_edges(convert_arguments const& a) {
+  build_options const& b = a.how.build;
+  for (auto const& [said, option] :
+       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-lists"),
+        std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
+        std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
+        std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
+        std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
+        std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"), std::pair(a.no_check, "--no-check")})
+    if (said) return option;
+  return "";
+}
 
 // What goes to standard output is written whole beside it first, so that nothing half made goes there; what the program says goes to
 // standard error.
@@ -130,14 +147,8 @@ std::string has(Files const&... files) {
 void convert_folder(convert_arguments const& a) {
   auto const start = std::chrono::steady_clock::now();
   build_options const& b = a.how.build;
-  for (auto const& [said, option] :
-       {std::pair(!a.from.empty(), "--from"), std::pair(!a.to.empty(), "--to"), std::pair(b.in_lists, "--in-lists"),
-        std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
-        std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
-        std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
-        std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
-        std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"), std::pair(a.no_check, "--no-check")})
-    if (said) fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
+  if (std::string const option = of_edges(a); !option.empty())
+    fail(errc::usage, "{}: is a folder, whose edges and ids all stay; leave out {}", a.in, option);
   if (!a.out.ends_with(".json")) fail(errc::usage, "{}: is a folder; it becomes a manifest, whose name ends in .json", a.in);
   cli::require_id_bytes(b.id_bytes);
   a.pack.require_narrow(b.id_bytes);
@@ -161,8 +172,35 @@ void convert_folder(convert_arguments const& a) {
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
+// A table of rows: .npy to .gnt, and back.
+void convert_table(convert_arguments const& a) {
+  auto const start = std::chrono::steady_clock::now();
+  std::string option = of_edges(a);
+  if (option.empty() && (a.undirected || a.directed)) option = a.undirected ? "--undirected" : "--directed";
+  if (option.empty() && a.pack.compress) option = "--compress";
+  if (!option.empty()) fail(errc::usage, "{}: rows have no edges; leave out {}", a.in, option);
+  a.budgets.apply({});
+  bool const into_pages = a.out.ends_with(".gnt");
+  if (!into_pages && !a.stripe.empty()) fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
+  page_file_options how;
+  how.folders = a.stripe;
+  how.page_bytes = a.page_bytes;
+  // At least 64 KiB lie together: who reads in order reads so much at once.
+  how.unit_pages = std::max<std::uint32_t>((64u << 10) / std::max(a.page_bytes, 1u), 1);
+  rows_converted const r = convert_rows(a.in, a.out, how);
+  std::string pages;
+  if (into_pages)
+    pages = fmt::format(" in pages of {}, {}{}", format_bytes(r.page_bytes),
+                        r.per_page ? fmt::format("{} a page", r.per_page) : std::string("back to back"),
+                        r.stripes > 1 ? fmt::format(", on {} stripes", r.stripes) : std::string());
+  cli::say("{}: {} rows of {} bytes ({}){}, {}; {:.2f} s\n", a.out, cli::grouped(r.rows), cli::grouped(r.row_bytes), r.type, pages,
+           format_bytes(r.bytes), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 void convert_file(convert_arguments& a) {
   if (std::filesystem::is_directory(a.in)) return convert_folder(a);
+  if (a.out.ends_with(".gnt") || a.in.ends_with(".gnt")) return convert_table(a);
+  if (!a.stripe.empty()) fail(errc::usage, "{}: is one file; --stripe is for a .gnt", a.out);
   if (a.out.ends_with(".json")) fail(errc::usage, "{}: a manifest is made of a folder, and {} is none", a.out, a.in);
   if (!a.split.empty()) fail(errc::usage, "--split {}: is for a folder, and {} is none; leave it out", a.split, a.in);
   if (!a.from.empty()) a.how.read.from = parse_format(a.from);
@@ -196,11 +234,13 @@ void convert_file(convert_arguments& a) {
 
 void add_convert(cli::program& p) {
   auto const a = std::make_shared<convert_arguments>();
-  cli::verb& v = p.add("convert", "from any graph format to any other");
+  cli::verb& v = p.add("convert", "from any graph format to any other; tables of rows to checked pages (.gnt)");
   v.add("IN", a->in).required();
   v.add("OUT", a->out).required();
   v.add("--from", a->from);
   v.add("--to", a->to, "format of OUT: gnr, el, wel, mtx, metis, sg, wsg, bel");
+  v.add("--stripe", a->stripe);
+  v.add("--page-bytes", a->page_bytes);
   v.add("--undirected", a->undirected);
   v.add("--directed", a->directed).not_with("--undirected");
   v.add("--in-lists", a->how.build.in_lists);

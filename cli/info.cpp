@@ -1,5 +1,5 @@
-// `garner info`: devices, links, host memory, what this build can do, and the measured rates. The text is printed from the JSON object, so
-// that both say the same.
+// `garner info`: devices, links, host memory, drives, what this build can do, and the measured rates. The text is printed from the JSON
+// object, so that both say the same.
 #include <sys/resource.h>
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "core/device.hpp"
 #include "core/thread_pool.hpp"
+#include "drives.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
 #include "verbs.hpp"
@@ -20,6 +21,7 @@ using json = nlohmann::ordered_json;  // in the order in which it is filled
 
 struct settings {
   bool as_json = false, again = false, quick = false;
+  std::vector<std::string> drives;
 };
 
 std::string bytes_or(std::uint64_t bytes, char const* none) { return bytes == budget::unlimited ? none : format_bytes(bytes); }
@@ -84,6 +86,29 @@ json gather(settings const& s) {
                                 {"random_rows", rows},
                                 {"kept_in", link_cache_file(l.pci, l.device).string()}}}});
   }
+  if (!s.drives.empty()) {
+    all["drives"] = json::array();
+    for (std::string const& path : s.drives) {
+      drive_times const t = measure_drive(path, s.quick);
+      json reads = json::array();
+      for (read_rate const& r : t.reads)
+        reads.push_back({{"request_bytes", r.bytes},
+                         {"under_way", r.depth},
+                         {"threads", r.threads},
+                         {"requests_a_second", r.requests_a_second()},
+                         {"gbs", r.bytes_a_second() / 1e9},
+                         {"median_us", r.latency.quantile(0.5) / 1e3},
+                         {"p99_us", r.latency.quantile(0.99) / 1e3}});
+      all["drives"].push_back({{"path", path},
+                               {"bytes", t.bytes},
+                               {"how", t.how},
+                               {"latency_us", t.latency_us},
+                               {"requests_a_second", t.requests_a_second},
+                               {"gbs", t.bytes_a_second / 1e9},
+                               {"gap_bytes", t.gap_bytes},
+                               {"reads", reads}});
+    }
+  }
   return all;
 }
 
@@ -134,6 +159,20 @@ void print(json const& all) {
     }
     say("\n         kept in {}; --measure measures again, larger tables than --quick\n", l["kept_in"].get<std::string>());
   }
+  if (!all.contains("drives")) return;
+  for (auto const& d : all["drives"]) {
+    say("drive    {}: {}\n", d["path"].get<std::string>(), d["how"].get<std::string>());
+    say("         a read takes {:.0f} us; at most {} reads of 4 KiB and {:.2f} GB a second; a gap of {} costs as much as a request\n",
+        number(d["latency_us"]), cli::grouped(static_cast<std::uint64_t>(number(d["requests_a_second"]))), number(d["gbs"]),
+        format_bytes(d["gap_bytes"].get<std::uint64_t>()));
+    say("         random reads {:>9} {:>10} {:>12} {:>8} {:>10} {:>9}\n", "of", "under way", "a second", "GB/s", "median us", "p99 us");
+    for (auto const& r : d["reads"])
+      say("         {:>22} {:>10} {:>12} {:>8.2f} {:>10.0f} {:>9.0f}\n", format_bytes(r["request_bytes"].get<std::uint64_t>()),
+          r["threads"].get<unsigned>() > 1 ? fmt::format("{} x {}", r["threads"].get<unsigned>(), r["under_way"].get<unsigned>())
+                                           : fmt::format("{}", r["under_way"].get<unsigned>()),
+          cli::grouped(static_cast<std::uint64_t>(number(r["requests_a_second"]))), number(r["gbs"]), number(r["median_us"]),
+          number(r["p99_us"]));
+  }
 }
 
 }  // namespace
@@ -144,6 +183,7 @@ void add_info(cli::program& p) {
   v.add("--json", s->as_json);
   v.add("--measure", s->again);
   v.add("--quick", s->quick);
+  v.add("--drives", s->drives);
   v.ends_with("Example: garner info --json");
   v.runs([s] {
     json const all = gather(*s);

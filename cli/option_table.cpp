@@ -18,8 +18,9 @@ constexpr option_row table[] = {
      "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
      "also with .gz or .zst; the folder of a data set; or kron:20 and so on; - is standard input (say --from)"},
     {"OUT", "", basic,
-     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; - is "
-     "standard output (say --to)"},
+     "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; of a "
+     "table "
+     "of rows (.npy) .gnt, and back; - is standard output (say --to)"},
     {"KIND", "", basic, "kron (R-MAT as in Graph500), uniform, or web (local links, pages of high degree)"},
     {"JOB", "", basic, "bfs, sssp, components or pagerank"},
     {"WHAT", "", basic, "what to measure"},
@@ -87,6 +88,8 @@ constexpr option_row table[] = {
     {"--from", "FORMAT", basic,
      "format of IN, whatever its ending says: el, wel, csv, snap, mtx, gr, metis, sg, wsg, bel, ldbc, npy, npz, gnr"},
     {"--to", "FORMAT", basic, "format of OUT, whatever its ending says: gnr, el, wel, mtx, metis, sg, wsg, bel"},
+    {"--stripe", "LIST", basic, "of rows to .gnt: a part goes to each of these folders, best on drives of their own, as /d0,/d1"},
+    {"--page-bytes", "N", advanced, "of rows to .gnt: what is read and checked at once, a power of two from 512 to 1048576"},
     {"--undirected", "", basic, "each edge goes both ways (default: as the format says, else directed)"},
     {"--directed", "", basic, "each edge goes one way"},
     {"--in-lists", "", basic, "also store the in-neighbours of a directed graph"},
@@ -190,6 +193,8 @@ constexpr option_row table[] = {
     // --- machine and figures ---
     {"--measure", "", basic, "measure the links again (else from the cache where they were measured before)"},
     {"--quick", "", basic, "where it is measured: random rows of a table of 1 GiB only (else up to 16 GiB, and managed memory)"},
+    {"--drives", "LIST", basic,
+     "also measure reads of these files, block devices, or folders (in a file made there, of 1 GiB where there is room), as /data,/mnt/x"},
     {"--kinds", "LIST", basic, "some of kron,uniform,web; or none (default: all; tiering: kron,web)"},
     {"--graph", "FILE", basic, "a container to measure too; may be said again"},
     {"--jobs", "LIST", basic, "some of bfs,sssp,components,pagerank"},

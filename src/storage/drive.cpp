@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -79,7 +81,9 @@ void open_one(one_drive& d, std::string const& path, direct_reads direct) {
     fail(errc::input, "{}: is neither a regular file nor a block device; name one", path);
   }
   ::posix_fadvise(d.cached.get(), 0, 0, POSIX_FADV_RANDOM);  // what lies behind a read is not wanted
-  if (direct == direct_reads::no) return;
+  struct ::statfs system {};
+  bool const in_memory = ::fstatfs(d.cached.get(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+  if (direct == direct_reads::no || (direct == direct_reads::automatic && in_memory)) return;  // there is no cache to go past
   d.direct = open(O_DIRECT);
   int const problem = d.direct.get() < 0 ? errno : 0;
   struct ::stat again {};

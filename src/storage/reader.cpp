@@ -95,6 +95,7 @@ struct reader::shared {
 reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
     : drives_(std::move(drives)), options_(options), shared_(std::make_shared<shared>()) {
   std::vector<drive_facts> const& all = drives_->drives();
+  options_.most_bytes = std::min<std::uint64_t>(options_.most_bytes, 1u << 30);  // a read's length has 32 bits in io_uring
   if (options_.depth == 0 || options_.unit_bytes == 0 || options_.most_bytes == 0)
     fail(errc::usage, "a depth of {}, units of {} and reads of at most {} bytes; each must be 1 or more", options_.depth,
          options_.unit_bytes, options_.most_bytes);
@@ -199,7 +200,7 @@ struct read_queue::state {
     bool direct = false, bounced = false, expired = false;
     std::vector<part> parts;
     std::vector<::iovec> memory;
-    buffer<std::byte> bounce;
+    buffer<std::byte> bounce;  // where it goes first; or what lies in gaps, which nobody wants
   };
   struct piece {
     std::uint64_t offset, bytes;
@@ -225,7 +226,6 @@ struct read_queue::state {
   std::uint32_t first = none, last = none;  // sends under way, the oldest first
   std::vector<read_done> ready, told;
   std::vector<engine_answer> answers;
-  buffer<std::byte> trash;                        // where gaps are read to
   std::size_t open = 0, lost = 0, under_way = 0;  // requests; sends
   bool taking_back = false;
   std::int64_t now = 0;                 // when the answers at hand were seen
@@ -235,7 +235,6 @@ struct read_queue::state {
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
     lanes.resize(drives->drives().size());
     answers.resize(256);
-    if (options.gap_bytes) trash = buffer<std::byte>(tier::host, up(options.gap_bytes, 4096), -1, "gaps between reads");
     std::uint64_t const depth = std::min<std::uint64_t>(std::uint64_t{options.depth} * lanes.size(), 1u << 14);
     engine = drives->engine({options.engine, static_cast<unsigned>(depth), options.threads});
     std::lock_guard const hold(home->mutex);
@@ -361,8 +360,11 @@ struct read_queue::state {
 
   void describe_memory(send& s) {
     s.memory.clear();
+    auto const make_room = [&](std::uint64_t bytes) {
+      if (s.bounce.size() < bytes) s.bounce = buffer<std::byte>(tier::host, up(bytes, 4096), -1, "reads that are not aligned, and gaps");
+    };
     if (s.bounced) {
-      if (s.bounce.size() < s.bytes) s.bounce = buffer<std::byte>(tier::host, up(s.bytes, 4096), -1, "reads that are not aligned");
+      make_room(s.bytes);
       s.memory.push_back({s.bounce.data() + s.done, s.bytes - s.done});
       return;
     }
@@ -370,7 +372,8 @@ struct read_queue::state {
     for (part const& p : s.parts) {
       if (p.begin + p.bytes <= at) continue;
       if (p.begin > at) {  // the gap before it
-        s.memory.push_back({trash.data(), p.begin - at});
+        make_room(options.gap_bytes);
+        s.memory.push_back({s.bounce.data(), p.begin - at});
         at = p.begin;
       }
       s.memory.push_back({p.to + (at - p.begin), p.bytes - (at - p.begin)});
@@ -609,8 +612,11 @@ void read_queue::bury(std::unique_ptr<state> last) {
   std::lock_guard const hold(mutex);
   if (last) kept.push_back(std::move(last));
   kept.remove_if([](std::unique_ptr<state> const& s) {
-    s->reap({});
-    return s->lost == 0;
+    try {
+      s->reap({});
+    } catch (...) {  // as above
+    }
+    return s->lost + s->under_way == 0;
   });
 }
 
@@ -620,8 +626,11 @@ read_queue::read_queue(reader& files, std::shared_ptr<void const> memory) : stat
 read_queue::~read_queue() { close(); }
 void read_queue::close() {
   if (!state_) return;
-  state_->cancel();
-  if (state_->lost) bury(std::move(state_));
+  try {
+    state_->cancel();
+  } catch (...) {  // the kernel refuses to go on: what is under way is left to it
+  }
+  if (state_->lost + state_->under_way) bury(std::move(state_));
   state_.reset();
 }
 read_queue::read_queue(read_queue&&) noexcept = default;

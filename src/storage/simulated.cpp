@@ -216,14 +216,22 @@ class simulated_engine final : public read_engine {
     std::uint64_t const serial = d.reads.fetch_add(1, std::memory_order_relaxed);
     lot const l = d.facts.faults.empty() ? lot{} : d.fate(r, serial);
     if (l.vanishes) d.gone = true;
-    std::int64_t const now = all_.now();
-    under_way_.push_back({l.never ? never : all_.end_of(d, r, serial, now) + l.late, order_++, serial, r, l});
+    if (started_at_ < 0) started_at_ = all_.now();  // what is started together is asked at once
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(reads_.size()));
+      reads_.emplace_back();
+    }
+    std::uint32_t const slot = free_.back();
+    free_.pop_back();
+    reads_[slot] = {serial, r, l};
+    under_way_.push_back({l.never ? never : all_.end_of(d, r, serial, started_at_) + l.late, order_++, slot});
     std::push_heap(under_way_.begin(), under_way_.end(), later);
     return true;
   }
-  void flush() override {}
+  void flush() override { started_at_ = -1; }
 
   std::size_t reap(std::span<engine_answer> out, std::chrono::nanoseconds at_most) override {
+    started_at_ = -1;
     release();
     std::size_t n = take(out);
     if (n || at_most.count() <= 0) return n;
@@ -242,9 +250,9 @@ class simulated_engine final : public read_engine {
   }
 
   void cancel(std::uint64_t id) override {
-    for (read& r : under_way_)
-      if (r.asked.id == id && !r.fate.stuck) {
-        r.end = 0;
+    for (turn& t : under_way_)
+      if (read& r = reads_[t.slot]; r.asked.id == id && !r.fate.stuck) {
+        t.end = 0;
         r.fate.problem = ECANCELED;
         std::make_heap(under_way_.begin(), under_way_.end(), later);
         return;
@@ -257,17 +265,21 @@ class simulated_engine final : public read_engine {
  private:
   static constexpr std::int64_t never = INT64_MAX;
   struct read {
-    std::int64_t end;
-    std::uint64_t order, serial;
+    std::uint64_t serial = 0;
     engine_read asked;
     lot fate;
   };
-  static bool later(read const& a, read const& b) { return a.end != b.end ? a.end > b.end : a.order > b.order; }
+  struct turn {
+    std::int64_t end;
+    std::uint64_t order;
+    std::uint32_t slot;
+  };
+  static bool later(turn const& a, turn const& b) { return a.end != b.end ? a.end > b.end : a.order > b.order; }
 
   void release() {
     if (!all_.released_.load(std::memory_order_relaxed)) return;
-    for (read& r : under_way_)
-      if (r.fate.stuck) r.end = 0, r.fate.stuck = false;
+    for (turn& t : under_way_)
+      if (reads_[t.slot].fate.stuck) t.end = 0, reads_[t.slot].fate.stuck = false;
     std::make_heap(under_way_.begin(), under_way_.end(), later);
   }
 
@@ -278,7 +290,8 @@ class simulated_engine final : public read_engine {
     std::int64_t const now = all_.now();
     while (n < out.size() && !under_way_.empty() && under_way_.front().end <= now) {
       std::pop_heap(under_way_.begin(), under_way_.end(), later);
-      read const r = under_way_.back();
+      read const& r = reads_[under_way_.back().slot];
+      free_.push_back(under_way_.back().slot);
       under_way_.pop_back();
       out[n++] = {r.asked.id, answer(r)};
       if (r.fate.twice) again_ = out[n - 1];
@@ -325,7 +338,10 @@ class simulated_engine final : public read_engine {
   }
 
   drives_in_memory& all_;
-  std::vector<read> under_way_;  // a heap, what ends first in front
+  std::vector<read> reads_;
+  std::vector<std::uint32_t> free_;
+  std::vector<turn> under_way_;  // a heap, what ends first in front
+  std::int64_t started_at_ = -1;
   std::uint64_t order_ = 0;
   engine_answer again_;
 };

@@ -137,6 +137,27 @@ TEST(golden, generate) {
                              "ls"});
 }
 
+// Tables of rows; what is drawn for the names of stripes is masked by ls.
+TEST(golden, rows) {
+  expect_golden(
+      "rows",
+      {"garner convert x.npy x.gnt", "garner convert x.gnt back.npy && cmp x.npy back.npy",
+       "garner convert x.npy s.gnt --stripe d0,d1 --page-bytes 512 && ls d0 d1 | sed 's/[0-9a-f]\\{8\\}/#/'",
+       "garner convert s.gnt t.gnt && garner convert t.gnt back.npy && cmp x.npy back.npy",
+       "rm d1/* && garner convert s.gnt y.npy 2>&1 | sed 's/[0-9a-f]\\{8\\}/#/; s/ [^ ]*d1/ d1/'",
+       "head -c 20000 x.gnt > short.gnt && garner convert short.gnt y.npy",
+       "printf x | dd of=x.gnt bs=1 seek=9000 conv=notrunc status=none && garner convert x.gnt y.npy",
+       "garner convert x.npy x.gnr --stripe d0", "garner convert x.npy y.gnt --undirected", "garner convert x.npy y.gnt --page-bytes 1000",
+       "garner convert x.npy y.gnt --stripe d0,none", "garner convert t.gnt y.xyz", "garner convert none.npy y.gnt", "ls"},
+      [](folder const& at) {
+        std::filesystem::create_directory(at / "d0");
+        std::filesystem::create_directory(at / "d1");
+        std::vector<float> rows(100 * 75);
+        for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<float>(k);
+        write_npy(at, "x.npy", "<f4", rows, 75);
+      });
+}
+
 TEST(golden, convert) {
   expect_golden("convert",
                 {"printf '# from to\\n1 2\\n2 3\\r\\n3 1\\n1 2\\n4 4' > a.txt",

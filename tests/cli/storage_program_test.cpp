@@ -1,0 +1,81 @@
+// Tables larger than memory through the program, stopped and run out of room; and drives measured.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "core/npy_head.hpp"
+#include "sanitized.hpp"
+
+namespace garner::testing {
+namespace {
+
+void write_rows(folder const& at, std::uint64_t rows) {
+  std::ofstream out(at / "x.npy", std::ios::binary);
+  out << npy_head("<f4", rows, 256);
+  std::vector<float> row(256);
+  for (std::uint64_t k = 0; k < rows; ++k) {
+    std::fill(row.begin(), row.end(), static_cast<float>(k));
+    out.write(reinterpret_cast<char const*>(row.data()), 1024);
+  }
+}
+
+TEST(rows_of_any_size, take_little_memory) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer keeps books of its own";
+  folder const at;
+  write_rows(at, 400'000);  // 400 MB
+  outcome const there = at.garner({"convert", "x.npy", "x.gnt"});
+  ASSERT_EQ(there.code, 0) << there.err;
+  outcome const back = at.garner({"convert", "x.gnt", "y.npy"});
+  ASSERT_EQ(back.code, 0) << back.err;
+  EXPECT_LT(std::max(there.peak_bytes, back.peak_bytes), 100u << 20);
+  EXPECT_EQ(at.shell("cmp x.npy y.npy").code, 0);
+}
+
+TEST(rows_of_any_size, stopped_or_without_room_leave_nothing) {
+  folder const at;
+  write_rows(at, 100'000);
+  how_to_run small;
+  small.file_bytes = 10u << 20;
+  outcome const full = at.shell("trap '' XFSZ; garner convert x.npy x.gnt", small);
+  EXPECT_EQ(full.code, 1) << full.err;
+  EXPECT_NE(full.err.find("x.gnt: writing failed at byte"), std::string::npos) << full.err;
+  how_to_run stopped;
+  stopped.interrupt_after = std::chrono::milliseconds(15);
+  for (int tries = 0; tries < 20; ++tries, *stopped.interrupt_after += std::chrono::milliseconds(10)) {
+    outcome const o = at.garner({"convert", "x.npy", "x.gnt"}, stopped);
+    if (o.code == 0) break;  // it was faster
+    EXPECT_EQ(o.code, 1);
+    EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+    EXPECT_EQ(at.names(), std::vector<std::string>{"x.npy"});
+  }
+}
+
+TEST(drives, are_measured) {
+  folder const at;
+  std::filesystem::create_directory(at / "d");
+  std::ofstream(at / "f", std::ios::binary) << std::string(300'000, 'x');
+  outcome const o = at.garner({"info", "--drives", "f,d", "--quick", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  auto const drives = nlohmann::json::parse(o.out)["drives"];
+  ASSERT_EQ(drives.size(), 2u);
+  EXPECT_EQ(drives[0]["bytes"], 300'000);
+  EXPECT_EQ(drives[0]["reads"][0]["request_bytes"], 512);
+  EXPECT_EQ(drives[1]["bytes"], 64u << 20);
+  for (auto const& d : drives) {
+    EXPECT_GT(d["latency_us"], 0);
+    EXPECT_GT(d["requests_a_second"], 100);
+    for (auto const& r : d["reads"]) {
+      EXPECT_GT(r["requests_a_second"], 0);
+      EXPECT_GE(r["p99_us"], r["median_us"]);
+      EXPECT_NEAR(r["gbs"].get<double>(), r["requests_a_second"].get<double>() * r["request_bytes"].get<double>() / 1e9, 1e-6);
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(at / "d"));
+  outcome const text = at.garner({"info", "--drives", "f", "--quick"});
+  EXPECT_NE(text.out.find("drive    f: f, "), std::string::npos) << text.out;
+  std::ofstream(at / "tiny", std::ios::binary) << "x";
+  EXPECT_NE(at.garner({"info", "--drives", "tiny"}).err.find("tiny: 1 bytes are too few to measure"), std::string::npos);
+  EXPECT_NE(at.garner({"info", "--drives", "nix"}).err.find("nix: cannot be opened"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner::testing
