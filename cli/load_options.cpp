@@ -47,6 +47,7 @@ void load_arguments::add_loader(verb& v) {
   v.add("--ahead", ahead);
   v.add("--window-bytes", window_bytes);
   v.add("--cache", cache);
+  v.add("--merge-reads", merge_reads);
   v.add("--multiprocessors", multiprocessors);
 }
 
@@ -57,6 +58,7 @@ garner::loader_options load_arguments::loader() const {
   o.ahead = ahead, o.window = window;
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
+  o.merge_reads = merge_reads;
   o.multiprocessors = multiprocessors;
   if (!window_bytes.empty()) o.window_bytes = parse_bytes(window_bytes);
   return o;

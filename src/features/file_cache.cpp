@@ -11,25 +11,41 @@
 namespace garner {
 
 namespace {
-constexpr std::uint64_t kept_after_gather = 8;  // mini-batches that were gathered and may still run
-constexpr std::chrono::milliseconds heed(50);   // between two looks for an interrupt
+constexpr std::uint64_t kept_after_gather = 8;    // mini-batches that were gathered and may still run
+constexpr std::chrono::milliseconds heed(50);     // between two looks for an interrupt
+constexpr std::uint64_t stage_bytes = 32u << 20;  // of rows on their way to near slots
 constexpr char const* use = "rows of a file, kept";
 }  // namespace
 
 file_cache::file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t)
     : where_(where), file_(std::move(file)), table_(table), terms_(t) {
-  std::uint64_t const in_file = table.rows - table.kept();
-  slots_ = std::min({t.host_bytes / std::max<std::uint64_t>(1, table.row_bytes), in_file, std::uint64_t{0xfffffffe}});
+  std::uint64_t const in_file = table.rows - table.kept(), row_bytes = std::max<std::uint64_t>(1, table.row_bytes);
   if (in_file == 0) return;
+  if (where.kind != place_kind::host) near_slots_ = std::min(t.device_bytes / row_bytes, in_file);
+  slots_ = std::min(near_slots_ + std::min(t.host_bytes / row_bytes, in_file - near_slots_), std::uint64_t{0xfffffffe});
   if (slots_ == 0)
-    fail(errc::usage, "{} for rows of {} on their way from {}: no row of {} bytes has room; say more", format_bytes(t.host_bytes),
-         file_->name(), "the file", table.row_bytes);
+    fail(errc::usage, "{} of host memory for rows on their way from {}, and a row takes {}; say more", format_bytes(t.host_bytes),
+         file_->name(), format_bytes(table.row_bytes));
   executor x(where);
-  memory_ = std::make_shared<memory_block>(tier::host, slots_ * table.row_bytes, x.device(), use);
+  if (near_slots_) {
+    near_rows_ = memory_block(x.near(), near_slots_ * table.row_bytes, x.device(), use);
+    stages_ = std::min(near_slots_, std::max<std::uint64_t>(1, stage_bytes / row_bytes));
+  }
   if (!t.factors.empty()) slot_factors_ = {tier::host, slots_, x.device(), use};
   view_.rows = slots_, view_.row_bytes = table.row_bytes;
-  view_.far = static_cast<char const*>(memory_->data());
+  make_memory(x.device());
   plan_.emplace(slots_, t.policy, t.scores);
+}
+
+void file_cache::make_memory(int device) {
+  memory_ = std::make_shared<written>();
+  memory_->slots = memory_block(tier::host, (slots_ - near_slots_) * view_.row_bytes, device, use);
+  memory_->stage = memory_block(tier::host, stages_ * view_.row_bytes, device, "rows of a file on their way to a device");
+  auto const* near = static_cast<char const*>(near_rows_.data());
+  auto const* host = static_cast<char const*>(memory_->slots.data());
+  view_.segments = 0;
+  view_.add(tier::device, near_slots_, 1, &near);
+  view_.add(tier::host, slots_ - near_slots_, 1, &host);
 }
 
 file_cache::~file_cache() {
@@ -41,7 +57,7 @@ file_cache::~file_cache() {
 }
 
 std::uint64_t file_cache::bytes() const {
-  return (memory_ ? memory_->bytes() : 0) + slot_factors_.bytes() + (plan_ ? plan_->metadata_bytes() : 0);
+  return (memory_ ? memory_->slots.bytes() + memory_->stage.bytes() : 0) + slot_factors_.bytes() + (plan_ ? plan_->metadata_bytes() : 0);
 }
 
 void file_cache::enter(executor& x, id_span ids) {
@@ -119,16 +135,16 @@ void file_cache::put_in_order(batch& b, std::uint64_t gathered) const {
   auto const rest = std::partition(loads.begin(), loads.end(), now);
   std::sort(loads.begin(), rest, [](auto const& p, auto const& q) { return p.id < q.id; });
   std::sort(rest, loads.end(), [](auto const& p, auto const& q) { return p.after != q.after ? p.after < q.after : p.id < q.id; });
-  char* const at = static_cast<char*>(memory_->data());
+  char* const at = static_cast<char*>(memory_->slots.data());
   for (cache_plan::load const& l : loads) {
-    b.wants.push_back({l.id, at + l.slot * view_.row_bytes, b.step.batch});
+    bool const near = l.slot < near_slots_;  // gets its place when it is sent
+    b.wants.push_back({l.id, near ? nullptr : at + (l.slot - near_slots_) * view_.row_bytes, b.step.batch, l.slot});
     b.after.push_back(l.after);
   }
   b.sorted = true;
 }
 
-// --- the thread
-// ----------------------------------------------------------------------------------------------------------------------------
+// --- the thread ---
 void file_cache::launch() {
   if (thread_.joinable()) return;
   stop_ = false, broken_ = nullptr;
@@ -150,6 +166,11 @@ void file_cache::reset() {
   for (batch_ref const& b : entered_) idle_.push_back(b);
   entered_.clear(), given_.clear(), queue_.clear();
   gathered_ = 0, broken_ = nullptr;
+  if (lost_) {  // a drive may still write to what there was
+    memory_.reset();
+    make_memory(near_rows_.device() >= 0 ? near_rows_.device() : where_.kind == place_kind::device ? where_.index : -1);
+    lost_ = false;
+  }
   if (plan_) plan_.emplace(slots_, terms_.policy, terms_.scores);
 }
 
@@ -163,11 +184,43 @@ void file_cache::work() {
   }
 }
 
+// Rows that have come, from their places in host memory to their near slots; waits until they are there.
+void file_cache::send_near(executor& x, std::vector<std::uint64_t>& stages, std::vector<std::uint32_t>& slots,
+                           buffer<std::uint64_t> const& keys, buffer<std::uint32_t> const& positions) {
+  if (stages.empty()) return;
+  row_view from;
+  from.rows = stages_, from.row_bytes = view_.row_bytes;
+  from.far = static_cast<char const*>(memory_->stage.data());
+  x.copy(keys.data(), stages.data(), stages.size() * sizeof stages[0]);
+  x.copy(positions.data(), slots.data(), slots.size() * sizeof slots[0]);
+  id_order order;
+  order.keys = keys.data(), order.positions = positions.data();
+  batch_list to;
+  to.add({keys.data(), stages.size(), 8, true}, near_rows_.data());
+  gather_rows(x, from, to, order, {});
+  x.wait();
+  stages.clear(), slots.clear();
+}
+
 void file_cache::read_all_of_it() {
   std::unique_ptr<row_reads> const reads = file_->reads(memory_);
+  struct at_end {
+    row_reads const& reads;
+    bool& lost;
+    ~at_end() { lost = lost || reads.lost() > 0; }  // read when the thread has ended
+  } const look{*reads, lost_};
   std::map<std::uint64_t, batch_ref> sent;  // by number, while rows of it are under way
   std::vector<row_reads::want> some;
   std::uint64_t looked_at = cache_plan::nobody;  // the mini-batch for which the file was looked at last
+  std::uint64_t merged = 0;                      // reads of mini-batches that are read together
+  bool pause = false;                            // until all of these have come
+  // Of near slots.
+  executor x(where_);
+  std::vector<std::uint64_t> free_stages(stages_), come;
+  std::vector<std::uint32_t> come_slots, stage_of_slot(near_slots_);
+  for (std::uint64_t k = 0; k < stages_; ++k) free_stages[k] = k;
+  buffer<std::uint64_t> const keys(x.near(), stages_, x.device(), use);
+  buffer<std::uint32_t> const positions(x.near(), stages_, x.device(), use);
   for (;;) {
     batch_ref b;
     std::vector<batch_ref> given;
@@ -175,7 +228,7 @@ void file_cache::read_all_of_it() {
     {
       std::unique_lock hold(mutex_);
       auto const may_send = [&] {
-        if (queue_.empty()) return false;
+        if (queue_.empty() || pause) return false;
         batch const& first = *queue_.front();
         return !first.sorted || first.after[first.sent] == cache_plan::nobody || first.after[first.sent] < gathered_;
       };
@@ -193,24 +246,38 @@ void file_cache::read_all_of_it() {
       std::uint64_t waited = cache_plan::nobody;
       for (; b->sent < b->wants.size() && some.size() < room; ++b->sent) {
         std::uint64_t const after = b->after[b->sent];
+        row_reads::want& w = b->wants[b->sent];
         if (after != cache_plan::nobody) {
           if (after >= gathered) break;
           if (after >= first_given && after != waited) given[after - first_given]->gathered.wait(), waited = after;
         }
-        some.push_back(b->wants[b->sent]);
+        if (w.tag < near_slots_) {
+          if (free_stages.empty()) break;
+          stage_of_slot[w.tag] = static_cast<std::uint32_t>(free_stages.back());
+          w.to = static_cast<char*>(memory_->stage.data()) + free_stages.back() * view_.row_bytes;
+          free_stages.pop_back();
+        }
+        if (!terms_.factors.empty()) slot_factors_[w.tag] = terms_.factors[w.row];
+        some.push_back(w);
       }
-      if (!terms_.factors.empty())
-        for (row_reads::want const& w : some)
-          slot_factors_[static_cast<std::uint64_t>(w.to - static_cast<char*>(memory_->data())) / view_.row_bytes] = terms_.factors[w.row];
       sent[b->step.batch] = b;
       reads->submit(some);
       if (b->sent == b->wants.size()) {
         std::lock_guard const hold(mutex_);
         queue_.pop_front();
+        if (terms_.merge_reads && (merged += b->wants.size()) >= terms_.merge_reads) pause = true;
       }
     }
     if (reads->under_way() == 0) continue;
-    for (row_reads::done const& d : reads->wait(std::min<std::size_t>(64, reads->under_way()))) {
+    std::span<row_reads::done const> const done = reads->wait(std::min<std::size_t>(64, reads->under_way()));
+    for (row_reads::done const& d : done)
+      if (d.tag < near_slots_) {
+        if (!d.problem) come.push_back(stage_of_slot[d.tag]), come_slots.push_back(d.tag);
+        if (!d.problem || reads->lost() == 0) free_stages.push_back(stage_of_slot[d.tag]);
+        else if (free_stages.empty() && reads->under_way() == 0) throw error(*d.problem);
+      }
+    send_near(x, come, come_slots, keys, positions);
+    for (row_reads::done const& d : done) {
       auto const at = sent.find(d.group);
       batch& of = *at->second;
       if (d.problem && !of.error) of.error = std::make_exception_ptr(*d.problem);
@@ -222,11 +289,11 @@ void file_cache::read_all_of_it() {
       }
       sent.erase(at);
     }
+    if (pause && reads->under_way() == 0) pause = false, merged = 0;
   }
 }
 
-// --- who calls
-// -----------------------------------------------------------------------------------------------------------------------------
+// --- who calls ---
 bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) {
   batch_ref b;
   {

@@ -32,8 +32,12 @@ namespace garner {
 class file_cache {
  public:
   struct terms {
-    std::uint64_t host_bytes = 0;  // of slots
+    std::uint64_t host_bytes = 0;    // of slots in host memory
+    std::uint64_t device_bytes = 0;  // of slots near the place that gathers: where rows come first; none at the host
     cache_policy policy = cache_policy::next_use;
+    // 0: reads go on without a pause. Else GIDS' storage access accumulator: mini-batches are read together until they ask for so many
+    // reads, and the next when all of these have come.
+    std::uint64_t merge_reads = 0;
     std::uint32_t window = 0;        // mini-batches that must have entered behind one before it is planned, unless it is gathered sooner
     std::span<float const> scores;   // by row; as cache_plan. Must outlive this
     std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this
@@ -51,6 +55,7 @@ class file_cache {
 
   std::uint64_t slots() const { return slots_; }
   std::uint64_t bytes() const;  // of host memory
+  std::uint64_t near_bytes() const { return near_rows_.bytes(); }
 
   // The ids of the mini-batch behind the last, near and checked. Waits for what was given to x; not for a drive.
   void enter(executor& x, id_span ids);
@@ -68,7 +73,7 @@ class file_cache {
     buffer<std::uint64_t> keys, keys_here;  // their slots; near, and where the host writes them
     event gathered;
     cache_plan::step step;
-    std::vector<row_reads::want> wants;  // in the order in which they are sent
+    std::vector<row_reads::want> wants;  // in the order in which they are sent; tag: the slot
     std::vector<std::uint64_t> after;    // of each, as cache_plan::load
     bool sorted = false, loaded = false, planned = false;
     std::uint64_t sent = 0, left = 0;
@@ -76,11 +81,14 @@ class file_cache {
   };
   using batch_ref = std::shared_ptr<batch>;
 
+  void make_memory(int device);
   void plan_one();
   void launch();
   void halt();
   void work();
   void read_all_of_it();
+  void send_near(executor& x, std::vector<std::uint64_t>& stages, std::vector<std::uint32_t>& slots, buffer<std::uint64_t> const& keys,
+                 buffer<std::uint32_t> const& positions);
   void put_in_order(batch& b, std::uint64_t gathered) const;
 
   place where_;
@@ -88,7 +96,14 @@ class file_cache {
   row_view const& table_;
   terms terms_;
   std::uint64_t slots_ = 0;
-  std::shared_ptr<memory_block> memory_;  // of the slots; drives may outlive this
+  std::uint64_t near_slots_ = 0;  // slots [0, near_slots_) lie near
+  // What drives write to, who may outlive this: slots in host memory, and places of rows that go on from there to near slots.
+  struct written {
+    memory_block slots, stage;
+  };
+  std::shared_ptr<written> memory_;
+  std::uint64_t stages_ = 0;
+  memory_block near_rows_;
   buffer<float> slot_factors_;
   row_view view_;  // of the slots
   std::optional<cache_plan> plan_;
@@ -106,6 +121,7 @@ class file_cache {
   std::uint64_t gathered_ = 0;
   std::exception_ptr broken_;  // the thread has ended by this
   bool stop_ = false;
+  bool lost_ = false;  // of the thread, and of who calls when it has ended
   std::jthread thread_;
 };
 

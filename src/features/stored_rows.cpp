@@ -22,13 +22,14 @@ class plain_reads final : public row_reads {
 
   std::size_t room() const override { return most_under_way - std::min(most_under_way, queue_.under_way()); }
   std::size_t under_way() const override { return queue_.under_way(); }
+  std::size_t lost() const override { return queue_.lost(); }
   void submit(std::span<want const> wants) override {
     requests_.clear();
     for (want const& w : wants) {
       if (free_.empty()) free_.push_back(static_cast<std::uint32_t>(asked_.size())), asked_.emplace_back();
       std::uint32_t const k = free_.back();
       free_.pop_back();
-      asked_[k] = {w.group, w.row};
+      asked_[k] = {w.group, w.row, w.tag};
       requests_.push_back({begin_ + w.row * row_bytes_, row_bytes_, w.to, k});
     }
     queue_.submit(requests_);
@@ -38,7 +39,7 @@ class plain_reads final : public row_reads {
     for (read_done const& d : queue_.wait(4096, wanted)) {
       asked const a = asked_[d.tag];
       free_.push_back(static_cast<std::uint32_t>(d.tag));
-      done_.push_back({a.group, a.row});
+      done_.push_back({a.group, a.row, a.tag});
       if (d.problem) {
         error const e = files_.error_of(d);
         done_.back().problem = error(e.code(), fmt::format("{}: row {}: {}", name_, a.row, e.what()));
@@ -50,6 +51,7 @@ class plain_reads final : public row_reads {
  private:
   struct asked {
     std::uint64_t group = 0, row = 0;
+    std::uint32_t tag = 0;
   };
   std::string const& name_;
   reader& files_;
@@ -125,6 +127,7 @@ class paged_reads final : public row_reads {
     return std::min<std::uint64_t>(most_under_way - std::min(most_under_way, rows_), left / a_row);
   }
   std::size_t under_way() const override { return rows_; }
+  std::size_t lost() const override { return 0; }  // they write to pages that nobody takes again
   void submit(std::span<want const> wants) override {
     requests_.clear();
     for (std::size_t k = 0; k < wants.size();) {
@@ -153,7 +156,7 @@ class paged_reads final : public row_reads {
     for (read_done const& d : queue_.wait(4096, std::min(wanted, queue_.under_way()))) {
       piece& p = pieces_[d.tag];
       for (want const& w : p.wants) {
-        done_.push_back({w.group, w.row});
+        done_.push_back({w.group, w.row, w.tag});
         std::uint64_t page = first_page(w.row);
         std::uint64_t const end = last_page(w.row) + 1;
         if (d.problem == EBADMSG)

@@ -23,15 +23,18 @@ class row_reads {
   struct want {
     std::uint64_t row = 0;
     char* to = nullptr;
-    std::uint64_t group = 0;  // comes back
+    std::uint64_t group = 0;  // comes back, as does
+    std::uint32_t tag = 0;
   };
   struct done {
     std::uint64_t group = 0, row = 0;
+    std::uint32_t tag = 0;
     std::optional<error> problem = {};  // names file, place and row
   };
   virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
   virtual std::size_t room() const = 0;  // so many more may be submitted now
   virtual std::size_t under_way() const = 0;
+  virtual std::size_t lost() const = 0;  // reads that were given up and may still write to the place of their row
   // Whether so many at once are worth it now: many, so that rows that stand together are read together, but before the drives run dry.
   bool takes(std::size_t n) const { return room() >= n || 2 * room() >= under_way(); }
   virtual void submit(std::span<want const> wants) = 0;  // best in the order of their rows

@@ -180,6 +180,8 @@ struct loader::impl {
       if (file && view.kept() < view.rows && !table.seeds_only) {
         file_cache::terms t;
         t.host_bytes = tensor_access::file_cache_bytes(*table.table), t.policy = o.cache, t.window = o.window;
+        t.merge_reads = o.merge_reads;
+        t.device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
         t.scores = tensor_access::file_scores(*table.table), t.factors = tensor_access::host_factors(*table.table);
         caches.back() = std::make_unique<file_cache>(x.where(), file, view, t);
       }
@@ -757,8 +759,8 @@ std::uint64_t loader::bytes() const {
   std::lock_guard const hold(impl_->core->mutex);
   for (auto const& r : impl_->core->all)
     for (memory_block const& b : r->rooms) n += b.bytes();
-  if (!impl_->x.on_device())
-    for (auto const& c : impl_->caches) n += c ? c->bytes() : 0;
+  for (auto const& c : impl_->caches)
+    if (c) n += c->near_bytes() + (impl_->x.on_device() ? 0 : c->bytes());
   return n;
 }
 

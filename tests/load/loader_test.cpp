@@ -664,6 +664,26 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
       EXPECT_GE((hits[{cache_policy::next_use, window}]), (hits[{policy, window}]) * 98 / 100) << to_string(policy) << " " << window;
 }
 
+TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_parts) {
+  std::vector<taken_batch> first;
+  for (std::uint64_t const near : {0u, 1u, 700u, 5000u})
+    for (std::uint64_t const merged : {0u, 1u, 1500u, 1u << 20}) {
+      filed_world w(where(), 100, 1200, 900);
+      loader_options o;
+      o.batch = 64, o.window = 4, o.window_bytes = near * width * 4, o.merge_reads = merged;
+      loader l = w.load(1000, o);
+      std::vector<taken_batch> all;
+      for (int e = 0; e < 2; ++e)
+        for (taken_batch& b : epoch_of(l, where())) all.push_back(std::move(b));
+      if (first.empty()) first = all, expect_right(w.w, {all.begin(), all.begin() + 16}, seeds_of(1000), 16);
+      EXPECT_TRUE(all == first) << near << " " << merged;
+      load_report const r = l.report();
+      EXPECT_EQ(r.rows[tier::file], r.file_hits + r.file_reads);
+      bool const all_near = near == 5000 && where().kind != place_kind::host;  // then each is read once
+      EXPECT_TRUE(!all_near || r.file_reads <= vertices) << r.file_reads;
+    }
+}
+
 TEST_P(loader_at, rows_that_stay_in_a_file_come_in_an_epoch_that_is_broken_off_and_resumed) {
   filed_world w(where(), 0, 1500, 1200);
   loader_options o;
