@@ -58,7 +58,12 @@ garner::loader_options load_arguments::loader() const {
   o.ahead = ahead, o.window = window;
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
-  o.merge_reads = merge_reads;
+  if (!merge_reads.empty()) {
+    std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
+    if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);
+    else o.merge_reads = said;
+    if (o.merge_share >= 1) fail(errc::usage, "--merge-reads {}: say less than the drive's whole rate", merge_reads);
+  }
   o.multiprocessors = multiprocessors;
   if (!window_bytes.empty()) o.window_bytes = parse_bytes(window_bytes);
   return o;

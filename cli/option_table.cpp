@@ -150,8 +150,8 @@ constexpr option_row table[] = {
      "with --rows file: of rows in host memory, as 8GiB, or a share of all, as 10% (default: half of what is free)"},
     {"--file-cache", "BYTES", basic, "of --host-rows, what is for rows that come from the file, as 1GiB (default: a quarter)"},
     {"--merge-reads", "N", paper,
-     "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come (GIDS' storage access "
-     "accumulator); 0: without a pause"},
+     "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come: GIDS' storage access "
+     "accumulator; 95%: for as many as its formula says for this share of the measured drive (default: reads never pause)"},
     {"--cache", "POLICY", basic, "which rows of the file stay a while: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
     {"--keep-lists", "BYTES", basic,

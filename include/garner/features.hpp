@@ -55,10 +55,10 @@ struct row_array {
   std::uint64_t row_bytes() const { return width * bytes_of(kind); }
 };
 
-// An .npy file (C order, little endian; a row is all but the first dimension) or a row file (.gnt), read into host memory. What is none of our elements (f64,
-// i32, u16, void, text ...) is held as raw bytes. `as`: the elements are these, whatever the file calls them: bf16, which this format has
-// no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header says, big-endian, of
-// objects or of records; errc::usage where `as` takes other bytes than the file's elements.
+// An .npy file (C order, little endian; a row is all but the first dimension) or a row file (.gnt), read into host memory. What is none of
+// our elements (f64, i32, u16, void, text ...) is held as raw bytes. `as`: the elements are these, whatever the file calls them: bf16,
+// which this format has no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header
+// says, big-endian, of objects or of records; errc::usage where `as` takes other bytes than the file's elements.
 row_array read_rows(std::filesystem::path const& file, std::optional<element> as = {});
 // The same where an .npy file lies: mapped, read as its pages are asked for, and held open until the last owner lets go. Keep it unchanged.
 row_array map_rows(std::filesystem::path const& file, std::optional<element> as = {});

@@ -8,6 +8,7 @@
 
 #include "core/fail.hpp"
 #include "features/row_file.hpp"
+#include "storage/measure.hpp"
 
 namespace garner {
 
@@ -225,6 +226,20 @@ std::shared_ptr<stored_rows const> paged_stored_rows(std::string name, std::shar
 std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
                                                      std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes) {
   return std::make_shared<plain_file>(std::move(name), std::move(drives), how, begin, rows, row_bytes);
+}
+
+drive_rate stored_rows::measured() const {
+  std::lock_guard const hold(measuring_);
+  if (measured_) return *measured_;
+  constexpr std::uint64_t page = 4096;
+  reader& from = files();
+  std::uint64_t const bytes =
+      std::min(from.size(), std::min<std::uint64_t>((row_bytes() + page - 1) / page * page, from.options().most_bytes));
+  drive_rate r;
+  r.seconds = measure_reads(from, bytes, 1, 1, 0.02).latency.quantile(0.5) * 1e-9;
+  r.requests_a_second = measure_reads(from, bytes, from.options().depth, 1, 0.06).requests_a_second();
+  measured_ = r;
+  return r;
 }
 
 void read_rows_of(stored_rows const& file, std::uint64_t n, std::function<void(std::uint64_t, std::uint64_t, std::uint64_t*)> const& ids_of,

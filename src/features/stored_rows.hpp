@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/progress.hpp"
+#include "features/cache_plan.hpp"
 #include "garner/features.hpp"
 #include "storage/reader.hpp"
 
@@ -53,6 +55,13 @@ class stored_rows {
   virtual std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const = 0;
   virtual reader& files() const = 0;
   std::string about() const { return files().about(); }
+  // Requests of a row, or of a page where it is shorter: the latency of one, and the rate with as many under way as the reader has.
+  // Measured when it is first asked for, in some 0.1 s.
+  drive_rate measured() const;
+
+ private:
+  mutable std::mutex measuring_;
+  mutable std::optional<drive_rate> measured_;
 };
 
 // Of rows one after the other from byte `begin` on.

@@ -38,6 +38,7 @@ using steady = std::chrono::steady_clock;
 double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 constexpr std::uint32_t most_ahead = 64;
+constexpr std::uint64_t worth_measuring = 64u << 20;  // bytes of a file of rows
 
 struct load_core;
 
@@ -173,6 +174,14 @@ struct loader::impl {
                                   std::uint64_t{o.rank}, std::uint64_t{o.ranks}, seed_count})
       note(k);
     for (std::int64_t const k : from) note(static_cast<std::uint64_t>(k));
+    std::uint64_t merge_reads = o.merge_reads;
+    for (loaded_table const& table : tables) {
+      std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
+      if (!file || table.table->tiers()[tier::file] == 0 || table.seeds_only) continue;
+      if (o.merge_share > 0) merge_reads = std::max(merge_reads, required_requests(file->measured(), o.merge_share));
+      if (file->stored_bytes() >= worth_measuring)
+        o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch), batch_list::most));
+    }
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
       std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
@@ -180,7 +189,7 @@ struct loader::impl {
       if (file && view.kept() < view.rows && !table.seeds_only) {
         file_cache::terms t;
         t.host_bytes = tensor_access::file_cache_bytes(*table.table), t.policy = o.cache, t.window = o.window;
-        t.merge_reads = o.merge_reads;
+        t.merge_reads = merge_reads;
         t.device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
         t.scores = tensor_access::file_scores(*table.table), t.factors = tensor_access::host_factors(*table.table);
         caches.back() = std::make_unique<file_cache>(x.where(), file, view, t);
@@ -237,6 +246,8 @@ struct loader::impl {
     if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
     if (o.window < 1 || o.window > batch_list::most)
       fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
+    if (!(o.merge_share >= 0 && o.merge_share < 1))
+      fail(errc::usage, "mini-batches merged for {} of a drive's rate: say 0 or more, and less than 1", o.merge_share);
     if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
     if (from.empty()) fail(errc::input, "the training set is empty; name at least one vertex");
     check_times(times, from.size());

@@ -509,5 +509,19 @@ TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_ro
   EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
 }
 
+TEST(file_rows, a_drive_is_measured_once) {
+  simulated_drive d = samsung_980_pro(64u << 20);
+  d.bytes = {};
+  simulation how;
+  how.counted_time = true;
+  auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
+  drive_rate const r = file->measured();
+  EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
+  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the reader's depth
+  drive_rate const again = file->measured();
+  EXPECT_EQ(again.seconds, r.seconds);
+  EXPECT_EQ(again.requests_a_second, r.requests_a_second);
+}
+
 }  // namespace
 }  // namespace garner
