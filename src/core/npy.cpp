@@ -132,6 +132,8 @@ void npy_layout::parse(std::uint64_t size, reader const& read, order allowed) {
   if (std::memcmp(start, "\x89GNR", 4) == 0 || std::memcmp(start, "GARNERTR", 8) == 0)
     fail(errc::input, "{}: is a {} of Garner's, no table; a table is an .npy file that numpy.save wrote", name_,
          start[0] == 'G' ? "trace" : "graph");
+  if (std::memcmp(start, "\x89GNT", 4) == 0)
+    fail(errc::input, "{}: is a row file of Garner's (.gnt), and a table of NumPy's is wanted; garner convert makes an .npy of it", name_);
   if (size < 10 || std::memcmp(start, "\x93NUMPY", 6) != 0)
     fail(errc::input, "{}: not a table in NumPy's format (it does not begin with \\x93NUMPY); write it with numpy.save", name_);
   unsigned const version = start[6];

@@ -211,6 +211,7 @@ struct read_queue::state {
     std::deque<std::uint32_t> pending;
     unsigned under_way = 0;
     std::vector<piece> pieces;
+    std::uint32_t offset_align = 1, memory_align = 1;  // replicas: of all, since any may be asked
   };
 
   std::shared_ptr<drive_set> drives;
@@ -234,6 +235,12 @@ struct read_queue::state {
   state(reader& files, std::shared_ptr<void const> memory)
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
     lanes.resize(drives->drives().size());
+    for (std::size_t d = 0; d < lanes.size(); ++d) {
+      drive_facts const& own = drives->drives()[d];
+      bool const any = options.files == arrangement::replicated;
+      lanes[d].offset_align = any ? files.offset_align() : own.offset_align;
+      lanes[d].memory_align = any ? files.memory_align() : own.memory_align;
+    }
     answers.resize(256);
     std::uint64_t const depth = std::min<std::uint64_t>(std::uint64_t{options.depth} * lanes.size(), 1u << 14);
     engine = drives->engine({options.engine, static_cast<unsigned>(depth), options.threads});
@@ -332,7 +339,7 @@ struct read_queue::state {
   }
 
   std::uint32_t make_send(std::uint32_t d, std::span<piece const> pieces, std::uint64_t end, bool overlap) {
-    drive_facts const& facts = drives->drives()[d];
+    lane const& facts = lanes[d];
     std::uint32_t const s = take_send();
     send& it = sends[s];
     it.drive = d;
@@ -476,7 +483,6 @@ struct read_queue::state {
       return give_back(k);
     }
     --lanes[s.drive].under_way, --under_way;
-    drive_facts const& facts = drives->drives()[s.drive];
     if (a.result > 0) {
       s.done += static_cast<std::uint64_t>(a.result);
       count->bytes_read += static_cast<std::uint64_t>(a.result);
@@ -493,7 +499,7 @@ struct read_queue::state {
     }
     if (s.expired || taking_back) return fail_send(k, s.expired ? ETIMEDOUT : ECANCELED);
     if (a.result > 0) {  // short: the rest, which may begin anywhere
-      if (s.direct && (s.offset + s.done) % facts.offset_align) s.direct = false;
+      if (s.direct && (s.offset + s.done) % lanes[s.drive].offset_align) s.direct = false;
       return ask_again(k);
     }
     int const problem = a.result < 0 ? static_cast<int>(-a.result) : ENODATA;

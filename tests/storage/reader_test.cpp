@@ -3,11 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -16,6 +21,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "memory/buffer.hpp"
+#include "sanitized.hpp"
 #include "storage/engines.hpp"
 #include "storage_support.hpp"
 #include "support.hpp"
@@ -25,7 +31,18 @@ namespace {
 
 using namespace testing;
 
+// Why this machine or this build has no io_uring; "": it has.
+std::string no_uring() {
+  std::string why;
+  make_uring_engine({{}}, 8, why);
+  return why;
+}
+
 struct reading : in_folder, ::testing::WithParamInterface<engine_kind> {
+  void SetUp() override {
+    in_folder::SetUp();
+    if (std::string const why = no_uring(); GetParam() == engine_kind::uring && !why.empty()) GTEST_SKIP() << "needs io_uring: " << why;
+  }
   reader_options with(direct_reads direct = direct_reads::automatic) const {
     reader_options o;
     o.engine = GetParam();
@@ -231,6 +248,8 @@ TEST_F(opening, what_cannot_be_read_is_named) {
 }
 
 TEST_F(opening, no_file_handles_left) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer wants file handles of its own";
+  if (std::string const why = no_uring(); !why.empty()) GTEST_SKIP() << "needs io_uring: " << why;
   std::string const a = made("a", 1000);
   ::rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -251,6 +270,35 @@ TEST_F(opening, no_file_handles_left) {
   EXPECT_EQ(said, a + ": cannot be opened: Too many open files; no file handles are left: raise `ulimit -n`");
   EXPECT_TRUE(holds(to.data(), 0, 1000));
   EXPECT_NE(files.about().find("threads that read (no io_uring: Too many open files)"), std::string::npos) << files.about();
+}
+
+// As in a container: this thread, and those that it starts, may not call io_uring.
+TEST_F(opening, where_io_uring_is_refused_threads_read) {
+  if (std::string const why = no_uring(); !why.empty()) GTEST_SKIP() << "needs io_uring: " << why;
+  std::string const a = made("a", 50'000);
+  std::string about, refused;
+  bool right = false;
+  std::jthread([&] {
+    ::sock_filter deny[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(::seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    ::sock_fprog const program{std::size(deny), deny};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return;
+    std::vector<std::byte> to(50'000);
+    std::vector<read_request> const asked{{0, 50'000, to.data(), 0}};
+    reader files({a}, {});
+    read_all(files, asked);
+    right = holds(to.data(), 0, 50'000);
+    about = files.about();
+    reader_options o;
+    o.engine = engine_kind::uring;
+    reader strict({a}, o);
+    refused = error_of([&] { read_all(strict, asked); });
+  }).join();
+  if (about.empty()) GTEST_SKIP() << "this system filters no system calls";
+  EXPECT_TRUE(right);
+  EXPECT_NE(about.find("16 threads that read (no io_uring: Operation not permitted)"), std::string::npos) << about;
+  EXPECT_EQ(refused, "io_uring is not to be had: Operation not permitted; leave the choice of the engine to Garner");
 }
 
 TEST(latencies, buckets_cover_all_times) {

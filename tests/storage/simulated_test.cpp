@@ -11,6 +11,7 @@
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 #include "sanitized.hpp"
 #include "storage/measure.hpp"
@@ -226,6 +227,17 @@ TEST(faults, another_replica_is_asked) {
   std::vector<read_request> const asked = pages(to, 1000, 2048, 1);
   read_all(files, asked);
   for (read_request const& r : asked) ASSERT_TRUE(right(r));
+  // Replicas on drives of different blocks, read past the page cache.
+  simulated_drive small = drive_of(1 << 20, {bad}), large = drive_of(1 << 20);
+  small.direct = large.direct = true;
+  large.offset_align = 4096;
+  reader mixed(simulate({small, large}, counted()), o);
+  std::vector<std::byte> again;
+  std::vector<read_request> const asked_again = pages(again, 1000, 2048, 2);
+  read_all(mixed, asked_again);
+  for (read_request const& r : asked_again) ASSERT_TRUE(right(r));
+  EXPECT_NE(mixed.about().find("past the page cache (blocks of 4096)"), std::string::npos) << mixed.about();
+
   reader both(simulate({drive_of(1 << 20, {bad}), drive_of(1 << 20, {bad})}, counted()), o);
   errc code{};
   EXPECT_NE(error_of([&] { read_all(both, asked); }, &code).find("cannot be read: Input/output error"), std::string::npos);
@@ -275,6 +287,25 @@ TEST(faults, a_file_system_that_takes_no_direct_reads_after_all) {
   read_all(files, asked);
   for (read_request const& r : asked) ASSERT_TRUE(right(r));
   EXPECT_NE(files.about().find("through the page cache"), std::string::npos) << files.about();
+}
+
+TEST(faults, no_memory_for_reads_that_are_not_aligned) {
+  simulated_drive d = drive_of(1 << 20);
+  d.direct = true;
+  reader files(simulate({d}, counted()), {});
+  read_queue queue(files);
+  std::vector<std::byte> to(3000);
+  std::vector<read_request> const asked{{512, 512, to.data(), 0}, {100'001, 777, to.data() + 512, 1}, {200'001, 777, to.data() + 1500, 2}};
+  std::uint64_t const before = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + 5000);
+  errc code{};
+  std::string const said = error_of([&] { read_all(queue, files, asked); }, &code);
+  host_budget().set_limit(before);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(said.find("reads that are not aligned"), std::string::npos) << said;
+  EXPECT_EQ(queue.under_way(), 0u);
+  read_all(queue, files, asked);
+  for (read_request const& r : asked) EXPECT_TRUE(right(r));
 }
 
 TEST(faults, a_drive_that_vanishes) {
