@@ -61,8 +61,7 @@ class bench_of_gathers {
  public:
   bench_of_gathers(gather_bench_options const& o, std::function<void(gather_row const&)> const& told)
       : o_(o), told_(told), x_(o.where), table_(tier::host, o.table_bytes, x_.device(), "a table to gather from") {
-    file_.garner = GARNER_VERSION, file_.time = now_utc();
-    file_.command = o.command, file_.place = to_string(o.where), file_.threads = x_.threads().threads();
+    static_cast<file_head&>(file_) = head_of_run(o.command, o.where);
     file_.table_bytes = o.table_bytes, file_.trials = o.trials, file_.seed = o.seed;
     auto* const words = static_cast<std::uint64_t*>(table_.data());
     progress filling("filling the table", o.table_bytes);
@@ -72,7 +71,7 @@ class bench_of_gathers {
     });
     if (x_.on_device()) {
       link_calibration const& link = link_of(x_.device());
-      file_.device = link.device, file_.link_gbs = link.zero_copy_gbs, file_.link_measured = true;
+      file_.link_gbs = link.zero_copy_gbs, file_.link_measured = true;
     }
   }
 

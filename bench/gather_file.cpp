@@ -8,19 +8,13 @@
 namespace garner::bench {
 
 std::string to_json(gather_file const& f) {
-  json all{{"schema", gather_file::schema},
-           {"version", gather_file::version},
-           {"garner", f.garner},
-           {"command", f.command},
-           {"time", f.time},
-           {"place", f.place},
-           {"device", f.device},
-           {"threads", f.threads},
-           {"table_bytes", f.table_bytes},
-           {"trials", f.trials},
-           {"seed", f.seed},
-           {"link_gbs", f.link_measured ? json(f.link_gbs) : json()},
-           {"rows", json::array()}};
+  json all = to_json(gather_file::schema, static_cast<file_head const&>(f));
+  all["device"] = f.device;  // a text also where there is none
+  all.update({{"table_bytes", f.table_bytes},
+              {"trials", f.trials},
+              {"seed", f.seed},
+              {"link_gbs", f.link_measured ? json(f.link_gbs) : json()},
+              {"rows", json::array()}});
   for (gather_row const& r : f.rows) {
     json beside;
     if (auto const& b = r.beside)
@@ -54,19 +48,11 @@ std::string to_json(gather_file const& f) {
   return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-bool is_gathers(std::string const& text) {
-  json const all = json::parse(text, nullptr, false);
-  return all.is_object() && all.contains("schema") && all["schema"] == gather_file::schema;
-}
+bool is_gathers(std::string const& text) { return is_of(gather_file::schema, text); }
 
 gather_file parse_gathers(std::string const& text, std::string const& name) {
-  json const all = json::parse(text, nullptr, false);
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != gather_file::schema)
-    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench gather wrote", name, gather_file::schema);
-  if (!all.contains("version") || all["version"] != gather_file::version)
-    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
-         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", gather_file::version);
-  field const f(all, "", name, "gather");
+  json const all = parse_as(gather_file::schema, text, name);
+  field const f(all, "", name, gather_file::schema.bench);
   gather_file file;
   if (all.contains("garner")) file.garner = f["garner"].text();
   if (all.contains("time")) file.time = f["time"].text();

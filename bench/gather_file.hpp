@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/file_head.hpp"
+
 namespace garner::bench {
 
 // A gather on a share of the device while arithmetic runs on the rest. Times are of one kernel of arithmetic: medians.
@@ -31,12 +33,9 @@ struct gather_row {
   std::string why, skipped;
 };
 
-struct gather_file {
-  static constexpr int version = 1;
-  static constexpr char const* schema = "garner.bench.gather";
-  std::string garner, command, time;  // garner and time: empty in files of the first garner that wrote any
-  std::string place, device;
-  std::uint64_t threads = 0, table_bytes = 0, trials = 0, seed = 0;
+struct gather_file : file_head {  // garner and time: empty in files of the first garner that wrote any
+  static constexpr file_schema schema{"garner.bench.gather", 1, "gather"};
+  std::uint64_t table_bytes = 0, trials = 0, seed = 0;
   double link_gbs = 0;
   bool link_measured = false;
   std::vector<gather_row> rows;

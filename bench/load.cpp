@@ -7,14 +7,11 @@
 #include "bench/batch_check.hpp"
 #include "bench/dry_training.hpp"
 #include "bench/field.hpp"
+#include "bench/graphs.hpp"
 #include "bench/made_rows.hpp"
-#include "bench/now.hpp"
-#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/random.hpp"
-#include "core/thread_pool.hpp"
 #include "garner/features.hpp"
-#include "graph/generate.hpp"
 #include "memory/link.hpp"
 
 namespace garner::bench {
@@ -49,7 +46,7 @@ class ground {
     for (std::int64_t const k : train_) s.train.push_back(ids[static_cast<std::size_t>(k)]);
     scores_ = scores(g_, s).score;
   }
-  load_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
+  bench_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
   load_row measure(setting const& s) {
     load_row row;
     row.graph = name_, row.figure = s.figure;
@@ -155,14 +152,10 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
   for (std::string const& name : o.figures)
     if (std::find(std::begin(load_figures), std::end(load_figures), name) == std::end(load_figures))
       fail(errc::usage, "--figures {}: say some of ways, window, share, kept", name);
-  load_file file;
-  file.garner = GARNER_VERSION;
-  file.command = o.command;
-  file.time = now_utc();
-  file.place = to_string(o.where);
   bool const on_device = o.where.kind == place_kind::device, host = o.where.kind == place_kind::host;
-  if (on_device) file.device = device::describe(o.where.index).name, file.link_gbs = link_of(o.where.index).zero_copy_gbs;
-  file.threads = shared_pool().threads();
+  load_file file;
+  static_cast<file_head&>(file) = head_of_run(o.command, o.where);
+  if (on_device) file.link_gbs = link_of(o.where.index).zero_copy_gbs;
   file.fanouts = o.fanouts;
   file.rule = to_string(o.rule);
   file.share = o.share;
@@ -196,22 +189,9 @@ load_file measure_loads(load_bench_options const& o, std::function<void(load_fil
         for (double const kept : {0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5}) add({"kept", load_way::window, kept, peers});
       }
   };
-  for (generator const kind : o.kinds) {
-    generate_options how;
-    how.kind = kind;
-    how.scale = o.scale;
-    how.edge_factor = o.edge_factor;
-    how.seed = o.seed;
-    measure(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(how), o.where, tier::host));
-  }
-  for (std::filesystem::path const& name : o.files) {
-    open_options how;
-    how.where = o.where;
-    how.edges = tier::host;
-    how.weights = false;
-    how.in_lists = true;
-    measure(name.filename().string(), open_graph(name, how));
-  }
+  open_options how;
+  how.edges = tier::host, how.in_lists = true;
+  each_graph(o, o.seed, how, measure);
   return file;
 }
 

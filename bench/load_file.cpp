@@ -1,10 +1,5 @@
 #include "bench/load_file.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include "bench/field.hpp"
-#include "core/fail.hpp"
-
 namespace garner::bench {
 
 std::optional<double> load_row::hits() const {
@@ -21,27 +16,19 @@ json span_of(load_span const& s) { return json::array({s.begin, s.end}); }
 }  // namespace
 
 std::string to_json(load_file const& f) {
-  json all{{"schema", load_file::schema},
-           {"version", load_file::version},
-           {"garner", f.garner},
-           {"command", f.command},
-           {"time", f.time},
-           {"place", f.place},
-           {"device", text_or_null(f.device)},
-           {"threads", f.threads},
-           {"fanouts", f.fanouts},
-           {"rule", f.rule},
-           {"share", f.share},
-           {"score", f.score},
-           {"batch", f.batch},
-           {"row_bytes", f.row_bytes},
-           {"seed", f.seed},
-           {"compute_ms", f.compute_ms},
-           {"link_gbs", or_null(f.link_gbs)},
-           {"graphs", json::array()},
-           {"rows", json::array()}};
-  for (load_graph const& g : f.graphs)
-    all["graphs"].push_back({{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}, {"training_vertices", g.train}});
+  json all = to_json(load_file::schema, f);
+  all.update({{"fanouts", f.fanouts},
+              {"rule", f.rule},
+              {"share", f.share},
+              {"score", f.score},
+              {"batch", f.batch},
+              {"row_bytes", f.row_bytes},
+              {"seed", f.seed},
+              {"compute_ms", f.compute_ms},
+              {"link_gbs", or_null(f.link_gbs)},
+              {"graphs", json::array()},
+              {"rows", json::array()}});
+  for (bench_graph const& g : f.graphs) all["graphs"].push_back(to_json(g));
   for (load_row const& r : f.rows) {
     json moments = json::array();
     for (load_moments const& m : r.moments)
@@ -80,26 +67,13 @@ std::string to_json(load_file const& f) {
   return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-bool is_loads(std::string const& text) {
-  json const all = json::parse(text, nullptr, false);
-  return all.is_object() && all.contains("schema") && all["schema"] == load_file::schema;
-}
+bool is_loads(std::string const& text) { return is_of(load_file::schema, text); }
 
 load_file parse_loads(std::string const& text, std::string const& name) {
-  json const all = json::parse(text, nullptr, false);
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != load_file::schema)
-    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench load wrote", name, load_file::schema);
-  if (!all.contains("version") || all["version"] != load_file::version)
-    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
-         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", load_file::version);
-  field const f(all, "", name, "load");
+  json const all = parse_as(load_file::schema, text, name);
+  field const f(all, "", name, load_file::schema.bench);
   load_file file;
-  file.garner = f["garner"].text();
-  file.command = f["command"].text();
-  file.time = f["time"].text();
-  file.place = f["place"].text();
-  file.device = f["device"].text_or_none();
-  file.threads = f["threads"].count();
+  static_cast<file_head&>(file) = head_in(f);
   for (field const& k : f["fanouts"].items()) file.fanouts.push_back(static_cast<std::int64_t>(k.count()));
   file.rule = f["rule"].text();
   file.share = f["share"].text();
@@ -109,8 +83,7 @@ load_file parse_loads(std::string const& text, std::string const& name) {
   file.seed = f["seed"].count();
   file.compute_ms = f["compute_ms"].number();
   file.link_gbs = f["link_gbs"].number_or_none();
-  for (field const& g : f["graphs"].items())
-    file.graphs.push_back({g["name"].text(), g["vertices"].count(), g["edges"].count(), g["training_vertices"].count()});
+  for (field const& g : f["graphs"].items()) file.graphs.push_back(graph_in(g));
   auto const span_in = [](field const& s) {
     std::vector<field> const two = s.items();
     if (two.size() != 2) s.wrong("a beginning and an end");

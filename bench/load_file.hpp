@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/file_head.hpp"
+
 namespace garner::bench {
 
 // When the stages of a mini-batch ran, in ms of the stretch of time that is told; 0 to 0: not in it.
@@ -33,21 +35,14 @@ struct load_row {
   std::optional<double> hits() const;       // of the far rows, those that the window had
   std::optional<double> fetch_gbs() const;  // far bytes while they were fetched (without a window: gathered)
 };
-struct load_graph {
-  std::string name;
-  std::uint64_t vertices = 0, edges = 0, train = 0;
-};
-struct load_file {
-  static constexpr int version = 1;
-  static constexpr char const* schema = "garner.bench.load";
-  std::string garner, command, time, place, device;
-  std::uint64_t threads = 0;
+struct load_file : file_head {
+  static constexpr file_schema schema{"garner.bench.load", 1, "load"};
   std::vector<std::int64_t> fanouts;  // no -1
   std::string rule, share, score;
   std::uint64_t batch = 0, row_bytes = 0, seed = 0;
   double compute_ms = 0;
   std::optional<double> link_gbs;
-  std::vector<load_graph> graphs;
+  std::vector<bench_graph> graphs;
   std::vector<load_row> rows;
 };
 

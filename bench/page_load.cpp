@@ -14,7 +14,7 @@ namespace {
 // Of one graph of a run.
 class load_pages {
  public:
-  load_pages(load_file const& f, load_graph const& g) : f_(f), g_(g) {
+  load_pages(load_file const& f, bench_graph const& g) : f_(f), g_(g) {
     for (load_row const& r : f.rows)
       if (r.graph == g.name) (r.skipped.empty() ? rows_ : skipped_).push_back(&r);
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](load_row const* r) { return r->ms.has_value(); });
@@ -234,7 +234,7 @@ class load_pages {
   }
 
   load_file const& f_;
-  load_graph const& g_;
+  bench_graph const& g_;
   std::vector<load_row const*> rows_, skipped_;
   bool timed_ = false;
 };
@@ -259,7 +259,7 @@ std::string load_sections(std::vector<named_loads> const& runs) {
     facts.add("setting", setting + fmt::format(", seed {}, {} host threads", r.seed, r.threads));
     facts.add("link", r.link_gbs ? fmt::format("carries {} GB/s", short_number(*r.link_gbs)) : "none was measured");
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
-    for (load_graph const& g : r.graphs) {
+    for (bench_graph const& g : r.graphs) {
       load_pages const p(r, g);
       std::string const at =
           fmt::format("{}; {}: {} vertices, {} edges, {} training vertices", setting, g.name, g.vertices, g.edges, g.train);

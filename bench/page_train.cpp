@@ -38,7 +38,7 @@ bar_chart stages_chart(figure& f) {
 // Of one graph of a run.
 class train_pages {
  public:
-  train_pages(train_file const& f, train_graph const& g) : name_(g.name) {
+  train_pages(train_file const& f, bench_graph const& g) : name_(g.name) {
     for (train_row const& r : f.rows)
       if (r.graph == g.name) (r.skipped.empty() ? rows_ : skipped_).push_back(&r);
     timed_ = std::any_of(rows_.begin(), rows_.end(), [](train_row const* r) { return r->times.ms.has_value(); });
@@ -315,7 +315,7 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
     auto const add = [&](figure const& f, std::string const& at) {
       if (!f.charts.empty() || !f.numbers.rows.empty()) out += html_of(f, at);
     };
-    for (train_graph const& g : r.graphs) {
+    for (bench_graph const& g : r.graphs) {
       train_pages const p(r, g);
       std::string const at =
           fmt::format("{}; {}: {} vertices, {} edges, {} training vertices", setting, g.name, g.vertices, g.edges, g.train);

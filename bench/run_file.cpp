@@ -42,8 +42,8 @@ std::string to_json(run_file const& run) {
             {"paged_gbs", or_null(m.link->paged_gbs)},
             {"line_requests_giga", m.link->line_requests},
             {"sector_requests_giga", m.link->sector_requests}};
-  json all{{"schema", run_file::schema},
-           {"version", run_file::version},
+  json all{{"schema", run_file::schema.name},
+           {"version", run_file::schema.version},
            {"garner", run.garner},
            {"command", run.command},
            {"time", run.time},
@@ -120,15 +120,13 @@ run_file parse_run(std::string const& text, std::string const& name) {
   } catch (json::exception const& e) {
     fail(errc::input, "{}: is no JSON ({}); say a file that garner bench wrote", name, e.what());
   }
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema)
+  if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
     fail(errc::input,
          "{}: is not of the schema {}; report draws what garner bench traversal, tiering, gather, load and train write, what garner "
          "train --json prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
-         name, run_file::schema);
+         name, run_file::schema.name);
   field const f(all, "", name);
-  if (!all.contains("version") || all["version"] != run_file::version)
-    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
-         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", run_file::version);
+  require_version(run_file::schema, all, name);
 
   run_file run;
   run.garner = f["garner"].text();

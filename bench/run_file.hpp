@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/file_head.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner::bench {
@@ -76,8 +77,7 @@ struct job_row {
 };
 
 struct run_file {
-  static constexpr int version = 1;
-  static constexpr char const* schema = "garner.bench.traversal";
+  static constexpr file_schema schema{"garner.bench.traversal", 1, "traversal"};
   std::string garner, command, time;
   machine_facts machine;
   protocol_facts protocol;

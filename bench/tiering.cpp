@@ -3,12 +3,9 @@
 #include <cmath>
 
 #include "bench/field.hpp"
-#include "bench/now.hpp"
+#include "bench/graphs.hpp"
 #include "bench/tier_gathers.hpp"
-#include "core/device.hpp"
 #include "core/fail.hpp"
-#include "core/thread_pool.hpp"
-#include "graph/generate.hpp"
 
 namespace garner::bench {
 
@@ -103,12 +100,7 @@ struct setting {
 
 tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering_run const& run, tiering_graph const& graph)> const& told) {
   tiering_run run;
-  run.garner = GARNER_VERSION;
-  run.command = o.command;
-  run.time = now_utc();
-  run.place = to_string(o.where);
-  if (o.where.kind == place_kind::device) run.device = device::describe(o.where.index).name;
-  run.threads = shared_pool().threads();
+  static_cast<file_head&>(run) = head_of_run(o.command, o.where);
   run.rule = to_string(o.sampling.rule);
   run.train = o.train;
   run.batch = o.sampling.batch;
@@ -132,20 +124,7 @@ tiering_run measure_tiering(tiering_options const& o, std::function<void(tiering
     run.graphs.push_back(std::move(row));
     if (told) told(run, run.graphs.back());
   };
-  for (generator const kind : o.kinds) {
-    generate_options how;
-    how.kind = kind;
-    how.scale = o.scale;
-    how.edge_factor = o.edge_factor;
-    how.seed = o.sampling.seed;
-    measure(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(how), o.where));
-  }
-  for (std::filesystem::path const& file : o.files) {
-    open_options how;
-    how.where = o.where;
-    how.weights = false;
-    measure(file.filename().string(), open_graph(file, how));
-  }
+  each_graph(o, o.sampling.seed, {}, measure);
   return run;
 }
 

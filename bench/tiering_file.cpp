@@ -24,24 +24,17 @@ double tiering_run::link_bytes(tier_trace const& t, tier_curve const& c, std::si
 }
 
 std::string to_json(tiering_run const& run) {
-  json all{{"schema", tiering_run::schema},
-           {"version", tiering_run::version},
-           {"garner", run.garner},
-           {"command", run.command},
-           {"time", run.time},
-           {"place", run.place},
-           {"device", text_or_null(run.device)},
-           {"threads", run.threads},
-           {"rule", run.rule},
-           {"train", run.train},
-           {"batch", run.batch},
-           {"epochs", run.epochs},
-           {"seed", run.seed},
-           {"row_bytes", run.row_bytes},
-           {"ceiling", run.ceiling},
-           {"presample", run.presample},
-           {"kept", run.kept},
-           {"graphs", json::array()}};
+  json all = to_json(tiering_run::schema, run);
+  all.update({{"rule", run.rule},
+              {"train", run.train},
+              {"batch", run.batch},
+              {"epochs", run.epochs},
+              {"seed", run.seed},
+              {"row_bytes", run.row_bytes},
+              {"ceiling", run.ceiling},
+              {"presample", run.presample},
+              {"kept", run.kept},
+              {"graphs", json::array()}});
   for (tiering_graph const& g : run.graphs) {
     json scores = json::array(), traces = json::array();
     for (score_cost const& s : g.scores) scores.push_back({{"score", s.score}, {"iterations", s.iterations}, {"ms", s.ms}});
@@ -79,26 +72,13 @@ std::string to_json(tiering_run const& run) {
   return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-bool is_tiering(std::string const& text) {
-  json const all = json::parse(text, nullptr, false);
-  return all.is_object() && all.contains("schema") && all["schema"] == tiering_run::schema;
-}
+bool is_tiering(std::string const& text) { return is_of(tiering_run::schema, text); }
 
 tiering_run parse_tiering(std::string const& text, std::string const& name) {
-  json const all = json::parse(text, nullptr, false);
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != tiering_run::schema)
-    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench tiering wrote", name, tiering_run::schema);
-  if (!all.contains("version") || all["version"] != tiering_run::version)
-    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
-         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", tiering_run::version);
-  field const f(all, "", name, "tiering");
+  json const all = parse_as(tiering_run::schema, text, name);
+  field const f(all, "", name, tiering_run::schema.bench);
   tiering_run run;
-  run.garner = f["garner"].text();
-  run.command = f["command"].text();
-  run.time = f["time"].text();
-  run.place = f["place"].text();
-  run.device = f["device"].text_or_none();
-  run.threads = f["threads"].count();
+  static_cast<file_head&>(run) = head_in(f);
   run.rule = f["rule"].text();
   run.train = f["train"].text();
   run.batch = f["batch"].count();

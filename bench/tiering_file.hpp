@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/file_head.hpp"
+
 namespace garner::bench {
 
 // The share of the accesses that the rows kept would answer, at each of tiering_run::kept.
@@ -52,12 +54,8 @@ struct tiering_graph {
   std::vector<score_cost> scores;
   std::vector<tier_trace> traces;  // the first: the fanouts that were asked for; then the depths of figure 4.10, where they were measured
 };
-struct tiering_run {
-  static constexpr int version = 2;
-  static constexpr char const* schema = "garner.bench.tiering";
-  std::string garner, command, time;
-  std::string place, device;  // device: its name; empty where there is none
-  std::uint64_t threads = 0;
+struct tiering_run : file_head {
+  static constexpr file_schema schema{"garner.bench.tiering", 2, "tiering"};
   std::string rule, train;  // train: as it was asked for
   std::uint64_t batch = 0, epochs = 0, seed = 0, row_bytes = 0;
   std::uint64_t ceiling = 0;             // epochs of the other training, for each of `epochs`; 0: there is none

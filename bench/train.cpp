@@ -6,14 +6,11 @@
 #include <map>
 #include <optional>
 
+#include "bench/graphs.hpp"
 #include "bench/made_rows.hpp"
-#include "bench/now.hpp"
-#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/random.hpp"
-#include "core/thread_pool.hpp"
-#include "graph/generate.hpp"
 #include "memory/link.hpp"
 
 namespace garner::bench {
@@ -75,7 +72,7 @@ class ground {
     labels_.resize(n);
     for (std::uint64_t v = 0; v < n; ++v) labels_[v] = static_cast<std::int64_t>(upper_product(random_bits(o.seed, 7, v), o.classes));
   }
-  train_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
+  bench_graph told() const { return {name_, g_.info().vertices, g_.info().edges, train_.size()}; }
   train_row measure(setting const& s) {
     train_row row;
     bool const on_device = o_.where.kind == place_kind::device, some = s.kept > 0 && s.kept < 1;
@@ -224,14 +221,10 @@ taken_course take_course(std::string name, community_graph const& data, graph_ha
 
 train_file measure_trainings(train_bench_options const& o, train_told const& told) {
   check(o);
-  train_file file;
-  file.garner = GARNER_VERSION;
-  file.command = o.command;
-  file.time = now_utc();
-  file.place = to_string(o.where);
   bool const on_device = o.where.kind == place_kind::device, host = o.where.kind == place_kind::host;
-  if (on_device) file.device = device::describe(o.where.index).name, file.link_gbs = link_of(o.where.index).zero_copy_gbs;
-  file.threads = shared_pool().threads();
+  train_file file;
+  static_cast<file_head&>(file) = head_of_run(o.command, o.where);
+  if (on_device) file.link_gbs = link_of(o.where.index).zero_copy_gbs;
   file.fanouts = o.fanouts;
   file.share = o.share;
   file.batch = o.batch, file.hidden = o.hidden, file.classes = o.classes, file.seed = o.seed;
@@ -275,16 +268,9 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
         for (load_way const way : ways) add({"widths", way, 0, o.score, false, tier::host, width});
       }
   };
-  for (generator const kind : o.kinds) {
-    generate_options how;
-    how.kind = kind, how.scale = o.scale, how.edge_factor = o.edge_factor, how.seed = o.seed;
-    measure(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(how), o.where, tier::host));
-  }
-  for (std::filesystem::path const& name : o.files) {
-    open_options how;
-    how.where = o.where, how.edges = tier::host, how.weights = false, how.in_lists = true;
-    measure(name.filename().string(), open_graph(name, how));
-  }
+  open_options how;
+  how.edges = tier::host, how.in_lists = true;
+  each_graph(o, o.seed, how, measure);
   if (wanted("learning")) {
     community_graph data = make_communities(o.communities);
     course_options c;

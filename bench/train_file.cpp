@@ -1,10 +1,5 @@
 #include "bench/train_file.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include "bench/field.hpp"
-#include "core/fail.hpp"
-
 namespace garner::bench {
 
 std::optional<double> train_times::stages() const {
@@ -61,8 +56,9 @@ train_file course_in(json const& all, std::string const& name) {
   if (!f["fanouts"].null()) file.fanouts = fanouts_in(f["fanouts"]);
   file.batch = f["batch"].count_or_none().value_or(0);
   file.hidden = f["hidden"].count(), file.classes = f["classes"].count(), file.seed = f["seed"].count();
-  file.courses.push_back({f["file"].text() + ", " + f["model"].text(), f["vertices"].count(), f["edges"].count(),
-                          f["training_vertices"].count(), epochs_in(f["epochs"])});
+  file.courses.push_back(
+      {{f["file"].text() + ", " + f["model"].text(), f["vertices"].count(), f["edges"].count(), f["training_vertices"].count()},
+       epochs_in(f["epochs"])});
   if (file.place == "simulated")  // where time is not that of what is simulated
     for (train_epoch& e : file.courses.back().epochs) e.times = {};
   return file;
@@ -71,26 +67,18 @@ train_file course_in(json const& all, std::string const& name) {
 }  // namespace
 
 std::string to_json(train_file const& f) {
-  json all{{"schema", train_file::schema},
-           {"version", train_file::version},
-           {"garner", f.garner},
-           {"command", f.command},
-           {"time", f.time},
-           {"place", f.place},
-           {"device", text_or_null(f.device)},
-           {"threads", f.threads},
-           {"fanouts", f.fanouts},
-           {"share", f.share},
-           {"batch", f.batch},
-           {"hidden", f.hidden},
-           {"classes", f.classes},
-           {"seed", f.seed},
-           {"link_gbs", or_null(f.link_gbs)},
-           {"graphs", json::array()},
-           {"rows", json::array()},
-           {"courses", json::array()}};
-  for (train_graph const& g : f.graphs)
-    all["graphs"].push_back({{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}, {"training_vertices", g.train}});
+  json all = to_json(train_file::schema, f);
+  all.update({{"fanouts", f.fanouts},
+              {"share", f.share},
+              {"batch", f.batch},
+              {"hidden", f.hidden},
+              {"classes", f.classes},
+              {"seed", f.seed},
+              {"link_gbs", or_null(f.link_gbs)},
+              {"graphs", json::array()},
+              {"rows", json::array()},
+              {"courses", json::array()}});
+  for (bench_graph const& g : f.graphs) all["graphs"].push_back(to_json(g));
   for (train_row const& r : f.rows) {
     json row{{"graph", r.graph}, {"figure", r.figure},   {"lists", r.lists}, {"way", r.way},         {"score", text_or_null(r.score)},
              {"kept", r.kept},   {"devices", r.devices}, {"width", r.width}, {"batches", r.batches}, {"epochs_timed", r.epochs}};
@@ -112,40 +100,29 @@ std::string to_json(train_file const& f) {
       put(row, e.times), put(row, e.rows);
       epochs.push_back(std::move(row));
     }
-    all["courses"].push_back(
-        {{"name", c.name}, {"vertices", c.vertices}, {"edges", c.edges}, {"training_vertices", c.train}, {"epochs", std::move(epochs)}});
+    all["courses"].push_back(to_json(static_cast<bench_graph const&>(c)));
+    all["courses"].back()["epochs"] = std::move(epochs);
   }
   return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 bool is_trainings(std::string const& text) {
   json const all = json::parse(text, nullptr, false);
-  return is_course(all) || (all.is_object() && all.contains("schema") && all["schema"] == train_file::schema);
+  return is_course(all) || is_of(train_file::schema, text);
 }
 
 train_file parse_trainings(std::string const& text, std::string const& name) {
-  json const all = json::parse(text, nullptr, false);
-  if (is_course(all)) return course_in(all, name);
-  if (!all.is_object() || !all.contains("schema") || all["schema"] != train_file::schema)
-    fail(errc::input, "{}: is not of the schema {}; say a file that garner bench train wrote", name, train_file::schema);
-  if (!all.contains("version") || all["version"] != train_file::version)
-    fail(errc::input, "{}: has version {} of its schema and this garner reads {}; measure again, or take the garner that wrote it", name,
-         all.contains("version") ? all["version"].dump(-1, ' ', true, json::error_handler_t::replace) : "no", train_file::version);
-  field const f(all, "", name, "train");
+  if (json const printed = json::parse(text, nullptr, false); is_course(printed)) return course_in(printed, name);
+  json const all = parse_as(train_file::schema, text, name);
+  field const f(all, "", name, train_file::schema.bench);
   train_file file;
-  file.garner = f["garner"].text();
-  file.command = f["command"].text();
-  file.time = f["time"].text();
-  file.place = f["place"].text();
-  file.device = f["device"].text_or_none();
-  file.threads = f["threads"].count();
+  static_cast<file_head&>(file) = head_in(f);
   file.fanouts = fanouts_in(f["fanouts"]);
   file.share = f["share"].text();
   file.batch = f["batch"].count();
   file.hidden = f["hidden"].count(), file.classes = f["classes"].count(), file.seed = f["seed"].count();
   file.link_gbs = f["link_gbs"].number_or_none();
-  for (field const& g : f["graphs"].items())
-    file.graphs.push_back({g["name"].text(), g["vertices"].count(), g["edges"].count(), g["training_vertices"].count()});
+  for (field const& g : f["graphs"].items()) file.graphs.push_back(graph_in(g));
   for (field const& r : f["rows"].items()) {
     train_row row;
     row.graph = r["graph"].text(), row.figure = r["figure"].text();
@@ -158,9 +135,7 @@ train_file parse_trainings(std::string const& text, std::string const& name) {
     row.skipped = r["skipped"].text_or_none();
     file.rows.push_back(std::move(row));
   }
-  for (field const& c : f["courses"].items())
-    file.courses.push_back(
-        {c["name"].text(), c["vertices"].count(), c["edges"].count(), c["training_vertices"].count(), epochs_in(c["epochs"])});
+  for (field const& c : f["courses"].items()) file.courses.push_back({graph_in(c), epochs_in(c["epochs"])});
   return file;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/file_head.hpp"
+
 namespace garner::bench {
 
 // Times of an epoch by stage; they overlap. None where nothing is timed.
@@ -34,11 +36,6 @@ struct train_row {
 
   bool near() const { return kept == 1 && devices == 1; }
 };
-struct train_graph {
-  std::string name;
-  std::uint64_t vertices = 0, edges = 0, train = 0;
-};
-
 // A training, epoch by epoch.
 struct train_epoch {
   std::uint64_t epoch = 0;
@@ -47,22 +44,17 @@ struct train_epoch {
   train_times times;
   train_rows rows;
 };
-struct train_course {
-  std::string name;
-  std::uint64_t vertices = 0, edges = 0, train = 0;
+struct train_course : bench_graph {
   std::vector<train_epoch> epochs;
 };
 
-struct train_file {
-  static constexpr int version = 1;
-  static constexpr char const* schema = "garner.bench.train";
-  std::string garner, command, time, place, device;
-  std::uint64_t threads = 0;
+struct train_file : file_head {
+  static constexpr file_schema schema{"garner.bench.train", 1, "train"};
   std::vector<std::int64_t> fanouts;  // empty: the whole graph at every step (of garner train)
   std::string share;
   std::uint64_t batch = 0, hidden = 0, classes = 0, seed = 0;
   std::optional<double> link_gbs;
-  std::vector<train_graph> graphs;
+  std::vector<bench_graph> graphs;
   std::vector<train_row> rows;
   std::vector<train_course> courses;
   bool alone = false;  // one course of garner train --json, and nothing measured

@@ -10,6 +10,7 @@
 #include "job_options.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
+#include "models.hpp"
 #include "traverse/plan.hpp"
 
 namespace garner::cli {
@@ -109,9 +110,7 @@ training_question question_of(plan_train_arguments const& t, load_question const
   };
   range("--layers", layers, 64), range("--hidden", hidden, 1u << 20), range("--classes", m.classes, 1u << 24);
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
-  std::string const norm = t.norm.value_or("automatic");
-  if (norm != "automatic" && norm != "none" && norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", norm);
-  m.layer_norm = norm == "layer" || (norm == "automatic" && m.kind == model_kind::gin), m.residual = t.residual;
+  m.layer_norm = layer_norm_of(t.norm.value_or("automatic"), m.kind), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
   all.training = training, all.evaluation_near = near_free;
   return all;

@@ -1,7 +1,6 @@
-// garner train: seeds in, a trained model out. garner predict: what such a model says of every vertex.
+// garner train: seeds in, a trained model out.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,13 +9,12 @@
 
 #include "common.hpp"
 #include "core/fail.hpp"
-#include "core/npy_head.hpp"
 #include "core/progress.hpp"
-#include "core/publish.hpp"
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
+#include "models.hpp"
 #include "plan_load.hpp"
 #include "verbs.hpp"
 
@@ -77,7 +75,7 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   model_options m;
   m.kind = parse_model_kind(a.model);
   m.layers = a.depth(), m.hidden = a.hidden;
-  m.layer_norm = a.norm == "layer" || (a.norm == "automatic" && m.kind == model_kind::gin), m.residual = a.residual;
+  m.layer_norm = cli::layer_norm_of(a.norm, m.kind), m.residual = a.residual;
   if (a.scaling != "automatic") m.scaling = parse_row_scaling(a.scaling);
   m.seed = a.seed;
   training_options t;
@@ -270,41 +268,6 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
 }
 
 // --- several types ---
-struct opened_types {
-  hetero_graph g;
-  std::vector<row_array> rows;
-  std::vector<tiered_tensor> tables;
-  std::vector<tiered_tensor*> features() {
-    std::vector<tiered_tensor*> all;
-    for (tiered_tensor& t : tables) all.push_back(&t);
-    return all;
-  }
-};
-open_options types_options(place where, std::string const& tier) {
-  open_options o;
-  o.where = where;
-  if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
-  o.in_lists = false, o.weights = false;
-  return o;
-}
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
-                        cli::row_arguments const& a) {
-  opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
-  for (vertex_type const& t : all.g.types()) {
-    if (!t.features)
-      fail(errc::input,
-           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
-           file, t.name);
-    row_array const rows = a.open_table(t.features->string(), where.kind == place_kind::device);
-    tiered_options o;
-    o.where = where;
-    if (where.kind != place_kind::host) o.device_budget = budget;
-    a.set_file_budgets(o, rows);
-    all.tables.emplace_back(rows, o);
-    all.rows.push_back(rows);
-  }
-  return all;
-}
 // The type with labels and a split, or the one that was said.
 std::size_t target_of(hetero_graph const& g, std::string const& said) {
   if (!said.empty()) {
@@ -341,7 +304,7 @@ void train_types(train_arguments& a) {
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
   if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
-  opened_types on = open_types(a.file, where, a.tier, budget, a);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget, a);
   std::size_t const target = target_of(on.g, a.target);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
@@ -360,9 +323,9 @@ void train_types(train_arguments& a) {
   if (a.scaling == "automatic") m.scaling = scaling_of(on.tables[target]);
   model_types const types = types_of(on.g, target, on.features());
   gnn_model model(where, m, types);
-  std::vector<opened_types> rooms;
+  std::vector<cli::opened_types> rooms;
   for (std::size_t k = 1; k < places.size(); ++k) {
-    rooms.push_back({hetero_graph::open(a.file, types_options(places[k], a.tier)), on.rows, {}});
+    rooms.push_back({hetero_graph::open(a.file, cli::types_options(places[k], a.tier)), on.rows, {}});
     for (std::size_t type = 0; type < on.tables.size(); ++type) {
       tiered_options o;
       o.where = places[k];
@@ -418,7 +381,6 @@ void train_file(train_arguments& a) {
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
-  if (a.norm != "automatic" && a.norm != "none" && a.norm != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", a.norm);
   auto options = options_of(a);
   model_options& m = options.first;
   training_options& t = options.second;
@@ -506,131 +468,6 @@ void train_file(train_arguments& a) {
   learn(a, t, model, run, what);
 }
 
-struct predict_arguments : cli::sample_arguments, cli::row_arguments {
-  std::string features, model, out, side = "in", math = "tf32", near_bytes;
-  bool weighted = false, classes = false;
-};
-
-// GB/s over all the layers.
-double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
-void add_report(json& out, inference_report const& r) {
-  json layers = json::array();
-  for (auto const& l : r.layers)
-    layers.push_back({{"how", l.how},
-                      {"ms", l.ms},
-                      {"rows_ms", l.rows_ms},
-                      {"targets_ms", l.targets_ms},
-                      {"bytes_in", l.rows_in},
-                      {"bytes_out", l.rows_out},
-                      {"list_bytes", l.lists}});
-  auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
-  std::optional<double> const least = r.floor_ms();
-  out.update(json{{"ms", r.ms},
-                  {"prepare_ms", r.prepare_ms},
-                  {"layers", layers},
-                  {"list_bytes", r.lists},
-                  {"bytes", r.bytes()},
-                  {"gbs", rate(r)},
-                  {"near_bytes", r.near_bytes},
-                  {"floor_bytes", r.floor_bytes},
-                  {"link_gbs", maybe(r.link_gbs)},
-                  {"floor_ms", maybe(least)},
-                  {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
-}
-void say_report(inference_report const& r) {
-  for (std::size_t l = 0; l < r.layers.size(); ++l)
-    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
-             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
-             r.layers[l].how);
-  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
-           rate(r),
-           r.floor_ms()
-               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
-               : "");
-}
-// `r`: of one type.
-void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
-                  inference_report const* r = nullptr) {
-  std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
-  bool const one = model.options().labels == label_kind::one_class;
-  std::vector<std::int64_t> found(one ? n : 0);
-  std::vector<std::uint64_t> count(one ? classes : 0);
-  for (std::uint64_t v = 0; v < found.size(); ++v) {
-    auto const row = scores.begin() + static_cast<std::ptrdiff_t>(v * classes);
-    found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
-    ++count[static_cast<std::size_t>(found[v])];
-  }
-  if (a.classes && !one)
-    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", classes);
-  pending_file file(a.out);
-  file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
-  if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
-  else file.write(scores.data(), scores.size() * sizeof(float));
-  file.commit();
-  if (a.json) {
-    json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
-    if (r) add_report(out, *r);
-    cli::say("{}\n", out.dump(2));
-    return;
-  }
-  if (r) say_report(*r);
-  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
-           grouped(n));
-  for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
-}
-
-void predict_types(predict_arguments& a) {
-  if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
-  if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
-  if (!a.near_bytes.empty()) fail(errc::usage, "--near-bytes: a graph of several types is inferred in one piece; leave it out");
-  cli::check_outputs(a.file, {{"--out", a.out}});
-  place const where = a.where();
-  a.budgets.apply(where);
-  gnn_model model = gnn_model::read(a.model, where);
-  opened_types on = open_types(a.file, where, a.tier, std::nullopt, a);
-  if (model.types().names.empty())
-    fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
-  std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
-  inference_options o;
-  o.math = parse_dense_math(a.math);
-  infer(model, on.g, on.features(), scores, o);
-  write_scores(a, model, scores);
-}
-
-void predict_file(predict_arguments& a) {
-  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
-  if (a.file.ends_with(".json")) return predict_types(a);
-  if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
-  list_side const side = a.side == "in" ? list_side::in : list_side::out;
-  a.check_rows();
-  cli::check_outputs(a.file, {{"--out", a.out}});
-  place const where = a.where();
-  a.budgets.apply(where);
-  gnn_model model = gnn_model::read(a.model, where);
-  graph_source from(a.file);
-  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
-  if (a.weighted && from.info().weights == weight_kind::none)
-    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
-  if (side == list_side::in) from.want_in_lists();
-  // What the device has room for goes to rows; it reads lists and table once.
-  bool const on_device = where.kind == place_kind::device;
-  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
-  std::optional<tier> edges;
-  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = a.open_table(a.features, on_device);
-  tiered_options tiers;
-  tiers.where = where;
-  if (on_device) tiers.device_budget = 0;
-  a.set_file_budgets(tiers, table);
-  tiered_tensor features(table, tiers);
-  std::vector<float> scores(n * classes);
-  inference_options o;
-  o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
-  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
-  inference_report const r = infer(model, g, features, scores, o);
-  write_scores(a, model, scores, &r);
-}
-
 }  // namespace
 
 void add_train(cli::program& p) {
@@ -676,25 +513,6 @@ void add_train(cli::program& p) {
   a->add_rest(v);
   v.ends_with("Example: garner train g.gnr --features x.npy --labels y.npy --split s.npy --model sage --fanout 15,10 -o model.safetensors");
   v.runs([a] { train_file(*a); });
-}
-
-void add_predict(cli::program& p) {
-  auto const a = std::make_shared<predict_arguments>();
-  cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
-  a->add_file(v);
-  v.add("--features", a->features);
-  a->add_file_rows(v);
-  v.add("--model", a->model, "model file that garner train wrote").required();
-  v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
-  v.add("--classes-only", a->classes);
-  v.add("--weighted", a->weighted, "edges count by their weights");
-  v.add("--side", a->side);
-  v.add("--math", a->math);
-  v.add("--near-bytes", a->near_bytes);
-  a->add_place(v);
-  a->add_rest(v);
-  v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");
-  v.runs([a] { predict_file(*a); });
 }
 
 }  // namespace garner

@@ -75,6 +75,8 @@ graph_handle generate_graph(generate_options const& options, place where = {}, b
 // Makes the graph readable for a device in a tier (of the table in docs/cli.md; unset: as open_options), or for the host again. What lies
 // there already stays. Takes what it moves a second time meanwhile; where it throws, `g` is as it was.
 graph_handle bring_to(graph_handle&& g, place where, std::optional<tier> edges = {});
+// Whether its lists can be read there as they lie; `edges`: and lie in that tier.
+bool readable_at(graph_handle const& g, place where, std::optional<tier> edges = {});
 
 // See vertex_order. Needs the lists of one direction a second time in host memory; the edges lie in host memory afterwards, mapped for no
 // device. Fewer than 2^32 vertices. `where` a device (any order but bfs): its edges are read from where they lie and lie in its memory

@@ -243,8 +243,10 @@ std::shared_ptr<graph_handle> py_graph::use() const {
   return handle_;
 }
 
+bool py_graph::in_use() const { return use().use_count() > 2; }  // this one and the graph's own
+
 void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
-  if (use().use_count() > 2)  // this one and the graph's own
+  if (in_use())
     refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
   graph_handle taken = std::move(*handle_);
   handle_.reset();  // whoever looks at it meanwhile is told
@@ -341,12 +343,15 @@ void add_graphs(nb::module_& m) {
           [](nb::object self, nb::object where, std::optional<std::string> edges) {
             place const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
-            nb::cast<py_graph&>(self).replace("to()", [&](graph_handle&& g) { return bring_to(std::move(g), to, t); });
+            auto& g = nb::cast<py_graph&>(self);
+            if (g.in_use() && readable_at(*g.use(), to, t)) return self;
+            g.replace("to()", [&](graph_handle&& from) { return bring_to(std::move(from), to, t); });
             return self;
           },
           nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> Graph"),
           "Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'host' again.\n"
-          "In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph stays as it was.")
+          "In place, and returns it. Errors: UsageError while a search or a loader holds it, unless it can be read there as it lies;\n"
+          "where moving fails the graph stays as it was.")
       .def(
           "reorder",
           [](nb::object self, std::string const& by, std::uint64_t seed, nb::object scores) {

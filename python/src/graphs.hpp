@@ -13,6 +13,7 @@ class py_graph {
   explicit py_graph(std::shared_ptr<graph_handle> g) : handle_(std::move(g)) {}  // of an owner of more
   // Whoever works on it holds this meanwhile. All copies are made under the interpreter's lock.
   std::shared_ptr<graph_handle> use() const;
+  bool in_use() const;  // by somebody else
   // The graph becomes what work() makes of it; refused while somebody else holds it. Where work() throws, it is what work() left of it.
   void replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work);
 

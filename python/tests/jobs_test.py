@@ -128,7 +128,8 @@ class Jobs(unittest.TestCase):
             self.assertEqual(search.run(source).source, source)
             np.testing.assert_array_equal(search.depths(), garner.bfs(g, source).depth)
             self.assertEqual(search.parents()[source], source)
-        self.assertRaisesRegex(garner.UsageError, "in use by a search", g.to, "host")
+        self.assertIs(g.to("host"), g)  # where it lies already
+        self.assertRaisesRegex(garner.UsageError, "in use by a search", g.reorder, "degree")
         shortest = garner.SsspSearch(g)
         shortest.run(5)
         np.testing.assert_array_equal(shortest.distances(), garner.sssp(g, 5).distance)

@@ -232,7 +232,7 @@ class Loaders(unittest.TestCase):
                 raise SystemExit(3)
             print(os.waitstatus_to_exitcode(os.wait()[1]), loader.next().index)
         """)
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.stdout, done.stderr, done.returncode),
                          ("this Loader was made by another process; make one in each\n3 1\n", "", 0))
 

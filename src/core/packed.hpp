@@ -38,7 +38,7 @@ struct packed_directory {
 struct packed_view {
   packed_directory at;
   std::uint32_t const* words = nullptr;  // far: only a team reads it
-  explicit operator bool() const { return words != nullptr; }
+  GARNER_HD explicit operator bool() const { return words != nullptr; }
 };
 
 // The fields of one block, read by one thread from words that begin at the block (anything that can be indexed). Holds for any bits: a

@@ -92,7 +92,7 @@ struct move_rows {
           if (std::uint64_t const next = order.id(k); next < from.rows) {
             char const* const row = from[next].row;
             if (!row) continue;
-            for (std::uint64_t at = 0; at < smaller(from.row_bytes, begins); at += 64) __builtin_prefetch(row + at);
+            for (std::uint64_t at = 0; at < smaller(from.row_bytes, begins); at += 64) ask_soon(row + at);
           }
     }
     std::uint64_t last = i + 1;

@@ -10,8 +10,8 @@
 
 #include "access/bulk.hpp"
 #include "access/traffic.hpp"
+#include "core/call_chain.hpp"
 #include "core/device.hpp"
-#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "features/ask.hpp"
@@ -75,9 +75,9 @@ struct tiered_tensor::parts {
   gather_figures figures = gather_figures::shipped();
   id_sorter room;
   buffer<std::uint64_t> bad, bad_here, counts;  // bad: the first position with a bad id, how many were left out to be copied
-  event checked, done;
+  event checked;
+  call_chain calls;
   bool has_bulk = false;
-  bool pending = false;  // the last gather may still run
 
   parts(row_array rows, tiered_options const& o) : source(std::move(rows)), x(o.where, &model) {
     table_bytes(source);
@@ -114,12 +114,7 @@ struct tiered_tensor::parts {
       if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
   }
-  ~parts() {
-    try {
-      if (pending) done.wait();
-    } catch (...) {  // what went wrong was told to who looked at the stream
-    }
-  }
+  ~parts() { calls.end(); }
 
   static void require_scales(std::span<float const> scales, std::uint64_t rows, element kind) {
     if (scales.empty()) return;
@@ -239,11 +234,13 @@ struct tiered_tensor::parts {
     gather_run run = explain(n, o, batches.size() > 1, outs);
     if (n == 0) return run;
     placed->require_peers();
-    if (x.on_device()) {
-      x.work_on(o.stream.get());
-      if (pending) done.before(x);
-      x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
-    }
+    calls.run(x, o.stream, [&] { gather_all(batches, outs, many, run, to, o); });
+    if (x.on_device() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
+    return run;
+  }
+  void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
+                  gather_options const& o) {
+    if (x.on_device()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 256);
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
@@ -255,34 +252,14 @@ struct tiered_tensor::parts {
       }
     }
     model.take();
-    try {
-      for (std::size_t b = 0; b < batches.size();) {
-        batch_list some;
-        std::size_t const before = b;
-        for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b].data());
-        some_batches(some, before, many, run, how, o);
-        if (view().rows_in(tier::file)) file_rows_of(some, how, run);
-        run.link += model.take();
-      }
-    } catch (...) {
-      // What was started reads the table and the caller's ids, and nobody would wait for it: neither the caller nor a later gather.
-      try {
-        x.wait();
-      } catch (...) {
-      }
-      throw;
+    for (std::size_t b = 0; b < batches.size();) {
+      batch_list some;
+      std::size_t const before = b;
+      for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b].data());
+      some_batches(some, before, many, run, how, o);
+      if (view().rows_in(tier::file)) file_rows_of(some, how, run);
+      run.link += model.take();
     }
-    if (x.on_device()) {
-      if (!o.stream) {
-        x.wait();
-        pending = false;
-        placed->require_peers();  // they may have ended while their rows were read
-      } else {
-        done.record(x);
-        pending = true;
-      }
-    }
-    return run;
   }
 
   // What stands in the file, in pieces of half of what has room at a time: the next is read while one is gathered. All ids are good.
@@ -328,11 +305,8 @@ struct tiered_tensor::parts {
     require_ids(ids);
     if (ids.size() == 0) return {};
     require_readable(x, ids.data(), "ids");
-    if (x.on_device()) {
-      if (std::exchange(pending, false)) done.wait();
-      x.work_on(nullptr);
-      x.limit_share(0);
-    }
+    calls.settle(x);
+    if (x.on_device()) x.limit_share(0);
     batch_list one;
     one.add(ids, nullptr);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));

@@ -111,8 +111,6 @@ struct find_factors {
   }
 };
 
-constexpr std::uint64_t slice_edges = 4096;
-
 struct find_long {
   std::uint64_t const* offsets;
   std::uint64_t* counts;

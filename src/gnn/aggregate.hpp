@@ -2,12 +2,13 @@
 //   out[v] = own[v] * sum over edges (u, v) of weight * factor[u] * in[u], and a row of v's own (GCN's loop, a tree's root)
 // A sum, a mean, and GCN's normalisation differ in the factors alone. Forward and backward are one body, over lists and their transpose.
 // Invariant: a vertex adds in the order of its list, whatever the place and the number of threads; edges of a block ascend by target, so a
-// layer that has the first targets alone has a prefix of them. A list of more than 4096 is added in slices of so many, a team each, and
-// then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
+// layer that has the first targets alone has a prefix of them. A list of more than slice_edges is added in slices of so many, a team each,
+// and then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
 // round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/executor.hpp"
 #include "garner/blocks.hpp"
@@ -17,6 +18,8 @@
 
 namespace garner {
 
+constexpr std::uint64_t slice_edges = 4096;  // of a longer list
+
 // Memory that grows and is used anew; what it held is gone when it has grown.
 template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
@@ -25,6 +28,15 @@ T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
     in = buffer<T>(x.near(), n + n / 4, x.device(), what);
   }
   return in.data();
+}
+
+// What the host has, near.
+template <class T>
+buffer<T> bring(executor& x, std::vector<T> const& from, char const* what) {
+  buffer<T> to(x.near(), from.size(), x.device(), what);
+  x.copy(to.data(), from.data(), to.bytes());
+  x.wait();
+  return to;
 }
 
 // Lists as a kernel reads them.
@@ -51,7 +63,7 @@ template <class Real>
 struct row_block {
   Real* data = nullptr;
   std::uint64_t stride = 0;
-  Real* row(std::uint64_t i) const { return data + i * stride; }
+  GARNER_HD_INLINE Real* row(std::uint64_t i) const { return data + i * stride; }
 };
 
 // What a relation of a mini-batch, or of a whole graph, is to its layers.

@@ -1,7 +1,7 @@
 // The contract's aggregation over a block: edges of the caller's, looked at before anything follows their numbers, then aggregate.hpp.
 #include "garner/aggregate.hpp"
 
-#include "core/event.hpp"
+#include "core/call_chain.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "features/ask.hpp"
@@ -61,41 +61,16 @@ struct block_aggregation<Real>::impl {
   relation_edges<Real> relation;
   buffer<std::uint64_t> bad, bad_here;
   buffer<float> degrees, counts;
-  event done, checked;
-  bool pending = false, ready = false;
+  event checked;
+  call_chain calls;
+  bool ready = false;
 
   explicit impl(place where) : x(where) {
     bad = {x.near(), 1, x.device(), "the status of an aggregation"};
     if (x.on_device()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
   }
-  ~impl() {
-    try {
-      if (pending) done.wait();
-    } catch (...) {  // what went wrong was told to who looked at the stream
-    }
-  }
+  ~impl() { calls.end(); }
   impl(impl const&) = delete;
-
-  // What is given here comes behind the call before, whatever its stream.
-  template <class F>
-  void on(stream_ref stream, F f) {
-    if (x.on_device()) {
-      x.work_on(stream.get());
-      if (pending) done.before(x);
-    }
-    try {
-      f();
-    } catch (...) {
-      try {
-        x.wait();
-      } catch (...) {
-      }
-      throw;
-    }
-    if (!x.on_device()) return;
-    if (stream) done.record(x), pending = true;
-    else x.wait(), pending = false;
-  }
 
   void take(edges const& e, aggregation how, stream_ref stream) {
     if (e.targets > e.sources)
@@ -109,7 +84,7 @@ struct block_aggregation<Real>::impl {
     require_readable(x, e.weights, "weights");
     require_readable(x, e.degrees, "degrees");
     ready = false;
-    on(stream, [&] {
+    calls.run(x, stream, [&] {
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       for_each_item<1>(x, e.count, look_at_edges{e.row, e.col, e.targets, e.sources, bad.data()});
       std::uint64_t first = none;
@@ -168,7 +143,7 @@ void block_aggregation<Real>::forward(Real const* in, Real* out, std::uint64_t c
   as_error([&] {
     impl& i = *impl_;
     i.require(in, out);
-    i.on(stream, [&] { i.relation.forward(i.x, {in, columns}, {out, columns}, i.relation.targets(), columns); });
+    i.calls.run(i.x, stream, [&] { i.relation.forward(i.x, {in, columns}, {out, columns}, i.relation.targets(), columns); });
   });
 }
 template <class Real>
@@ -176,7 +151,7 @@ void block_aggregation<Real>::backward(Real const* in, Real* out, std::uint64_t 
   as_error([&] {
     impl& i = *impl_;
     i.require(in, out);
-    i.on(stream, [&] {
+    i.calls.run(i.x, stream, [&] {
       i.relation.backward(i.x, {in, columns}, {out, columns}, i.relation.targets(), i.relation.sources(), columns, {}, false);
     });
   });

@@ -49,21 +49,49 @@ struct draw_record {
   }
 };
 
+// Two numbers of one element, as one word that a lane loads and stores.
+GARNER_HD inline float low_of(std::uint64_t pair) { return std::bit_cast<float>(static_cast<std::uint32_t>(pair)); }
+GARNER_HD inline float high_of(std::uint64_t pair) { return std::bit_cast<float>(static_cast<std::uint32_t>(pair >> 32)); }
+GARNER_HD inline std::uint64_t pair_of(float low, float high) {
+  return std::uint64_t{std::bit_cast<std::uint32_t>(high)} << 32 | std::bit_cast<std::uint32_t>(low);
+}
+// An array of a record as its team reads it: whole lines.
+template <class T>
+GARNER_HD inline span<T> array_at(char const* at, std::uint64_t n, bool near) {
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  std::uint64_t const begin = address % lanes::line_bytes / sizeof(T);
+  return {reinterpret_cast<T const*>(address / lanes::line_bytes * lanes::line_bytes), begin, begin + n, near};
+}
+
 // --- one array of them -------------------------------------------------------------------------------------------------------------------
-struct move_array {
+struct read_array {
   record_view records;
   std::uint32_t which;
   std::uint64_t first;
   float* to;
-  float const* from;  // null: they are read
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    auto const [row, where] = records.rows[first + k];
+    char const* const state = row + records.part * sizeof(float);
+    float* const mine = to + k * records.width;
+    bool const near = where != tier::host;
+    if (which == 0 || records.optimiser != row_optimiser::adam) {
+      auto const numbers = array_at<float>(which == 0 ? row : state, records.width, near);
+      return t.each(numbers, [&](float value, std::uint64_t j) { mine[j - numbers.begin] = value; });
+    }
+    auto const moments = array_at<std::uint64_t>(state, records.width, near);
+    t.each(moments, [&](std::uint64_t pair, std::uint64_t j) { mine[j - moments.begin] = which == 1 ? low_of(pair) : high_of(pair); });
+  }
+};
+struct write_array {
+  record_view records;
+  std::uint32_t which;
+  std::uint64_t first;
+  float const* from;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     auto* const record = reinterpret_cast<float*>(const_cast<char*>(records.rows[first + k].row));
-    t.each(indices{0, records.width}, [&](std::uint64_t c) {
-      float& there = record[records.at(which, c)];
-      if (from) there = from[k * records.width + c];
-      else to[k * records.width + c] = there;
-    });
+    t.each(indices{0, records.width}, [&](std::uint64_t c) { record[records.at(which, c)] = from[k * records.width + c]; });
   }
 };
 
@@ -123,13 +151,6 @@ struct count_groups {
   }
 };
 
-// Two numbers of one element, as one word that a lane loads and stores.
-GARNER_HD inline float low_of(std::uint64_t pair) { return std::bit_cast<float>(static_cast<std::uint32_t>(pair)); }
-GARNER_HD inline float high_of(std::uint64_t pair) { return std::bit_cast<float>(static_cast<std::uint32_t>(pair >> 32)); }
-GARNER_HD inline std::uint64_t pair_of(float low, float high) {
-  return std::uint64_t{std::bit_cast<std::uint32_t>(high)} << 32 | std::bit_cast<std::uint32_t>(low);
-}
-
 struct step_record {
   record_view to;
   gradient_rows g;
@@ -142,14 +163,13 @@ struct step_record {
     if (found->bad_id != ~std::uint64_t{0} || found->bad_gradient != ~std::uint64_t{0}) return;
     group const mine(g, i);
     auto const [at, where] = to.rows[g.order.id(i)];
-    auto const address = reinterpret_cast<std::uintptr_t>(at);
-    std::uint64_t const begin = address % lanes::line_bytes / sizeof(float), end = begin + to.part;
     bool const near = where != tier::host;
-    // An array of the record, whose element c has the number begin + c, so that steps of the row are whole lines.
-    span<float> const row{reinterpret_cast<float const*>(address / lanes::line_bytes * lanes::line_bytes), begin, end, near};
+    span<float> const row = array_at<float>(at, to.part, near);
+    std::uint64_t const begin = row.begin, end = row.end;
+    // Of the states too element c has the number begin + c.
     auto* const values = const_cast<float*>(row.data);
     auto const gradient = [&](std::uint64_t j) { return j - begin < to.width ? mine.sum(to.width, j - begin) : 0.0f; };
-    std::uintptr_t const state = address + to.part * sizeof(float);
+    auto const state = reinterpret_cast<std::uintptr_t>(at) + to.part * sizeof(float);
     switch (to.optimiser) {
       case row_optimiser::sgd:
         return t.each(row, [&](float value, std::uint64_t j) { values[j] = value - by.rate * gradient(j); });
@@ -180,10 +200,10 @@ void draw_records(executor& x, record_view const& v, std::uint64_t first, std::u
   for_each_item<32>(x, count, draw_record{v, first, o.seed, o.first, o.spread});
 }
 void read_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) {
-  for_each_item<32>(x, count, move_array{v, which, first, to, nullptr});
+  for_each_item<32>(x, count, read_array{v, which, first, to});
 }
 void write_records(executor& x, record_view const& v, std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from) {
-  for_each_item<32>(x, count, move_array{v, which, first, nullptr, from});
+  for_each_item<32>(x, count, write_array{v, which, first, from});
 }
 
 void look_at_gradients(executor& x, record_view const& v, gradient_rows const& g, step_findings* found) {

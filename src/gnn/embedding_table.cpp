@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "access/traffic.hpp"
+#include "core/call_chain.hpp"
 #include "core/device.hpp"
-#include "core/event.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "features/ask.hpp"
@@ -61,8 +61,8 @@ struct embedding::impl {
   buffer<std::uint64_t> bad, bad_here;  // of gathers
   buffer<step_findings> found, found_here;
   buffer<float> mutable moved;
-  event checked, done;
-  bool pending = false;
+  event checked;
+  call_chain mutable calls;
   std::uint64_t steps = 0;
 
   impl(std::uint64_t rows, std::uint64_t width, embedding_options const& options) : o(options), x(o.where, &model) {
@@ -110,12 +110,7 @@ struct embedding::impl {
       told.advance(n);
     });
   }
-  ~impl() {
-    try {
-      if (pending) done.wait();
-    } catch (...) {  // what went wrong was told to who looked at the stream
-    }
-  }
+  ~impl() { calls.end(); }
   impl(impl const&) = delete;
 
   // The hottest rows first, then all others by their ids.
@@ -140,36 +135,6 @@ struct embedding::impl {
   }
   std::uint64_t far_rows() const { return o.where.kind == place_kind::host ? 0 : records.rows.rows_in(tier::host); }
 
-  void begin(stream_ref stream) {
-    if (x.on_device()) {
-      x.work_on(stream.get());
-      if (pending) done.before(x);
-    }
-    model.take();
-  }
-  void end(stream_ref stream) {
-    if (!x.on_device()) return;
-    if (stream) {
-      done.record(x);
-      pending = true;
-    } else {
-      x.wait();
-      pending = false;
-    }
-  }
-  // Nobody would wait for what was started.
-  template <class F>
-  void guarded(F f) {
-    try {
-      f();
-    } catch (...) {
-      try {
-        x.wait();
-      } catch (...) {
-      }
-      throw;
-    }
-  }
   batch_list one_batch(id_span ids, void* out) const {
     batch_list one;
     one.add(ids, out);
@@ -197,8 +162,8 @@ struct embedding::impl {
     run.why = sorts ? "rows in host memory cross the link in their order, each once" : "all rows are near";
     if (ids.size() == 0) return run;
     require_readable(x, out.data(), "places for rows");
-    begin(stream);
-    guarded([&] {
+    calls.run(x, stream, [&] {
+      model.take();
       batch_list const one = one_batch(ids, out.data());
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       id_order const order = sorts ? order_ids(x, one, records.rows, records.rows.row_bytes, run.order, false, true, room, bad.data())
@@ -213,7 +178,6 @@ struct embedding::impl {
       if (std::uint64_t const first = x.on_device() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
-    end(stream);
     return run;
   }
   update_run update(id_span ids, std::span<float const> gradients, row_step const& s) {
@@ -232,8 +196,8 @@ struct embedding::impl {
       return run;
     }
     require_readable(x, gradients.data(), "gradients");
-    begin(s.stream);
-    guarded([&] {
+    calls.run(x, s.stream, [&] {
+      model.take();
       batch_list const one = one_batch(ids, nullptr);
       step_findings const nothing;
       x.copy(found.data(), &nothing, sizeof nothing);
@@ -260,7 +224,6 @@ struct embedding::impl {
       run.link = model.take();
     });
     ++steps;
-    end(s.stream);
     return run;
   }
   void require_numbers_of(row_step const& s) const {
@@ -309,13 +272,8 @@ struct embedding::impl {
     }
     return n;
   }
-  void settle() const {
-    if (!x.on_device()) return;
-    if (pending) done.wait();
-    x.work_on(nullptr);
-  }
   void read(std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) const {
-    settle();
+    calls.settle(x);
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
       read_records(x, records, which, r, n, moved.data());
@@ -324,7 +282,7 @@ struct embedding::impl {
     });
   }
   void write(std::uint32_t which, std::uint64_t first, std::uint64_t count, float const* from) {
-    settle();
+    calls.settle(x);
     if (count == 0) return;
     each_part(first, count, moved_rows(count), [&](std::uint64_t r, std::uint64_t n) {
       x.copy(moved.data(), from + (r - first) * records.width, n * records.rows.row_bytes);

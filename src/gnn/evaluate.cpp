@@ -49,29 +49,21 @@ labelled_parts::labelled_parts(known_vertices const& known, std::string const& g
   }
 }
 
-namespace {
-template <class T>
-buffer<T> bring(executor& x, std::vector<T> const& from) {
-  buffer<T> to(x.near(), from.size(), x.device(), "labels");
-  x.copy(to.data(), from.data(), to.bytes());
-  x.wait();
-  return to;
+near_labels labelled_parts::near_of(executor& x, split_part p) const {
+  return {bring(x, of(p).classes, "labels"), bring(x, of(p).answers, "labels")};
 }
-}  // namespace
-
-near_labels labelled_parts::near_of(executor& x, split_part p) const { return {bring(x, of(p).classes), bring(x, of(p).answers)}; }
 near_labels labelled_parts::near_of_all(executor& x, split_part p) const {
   part const& from = of(p);
   if (from.answers.empty()) {
     std::vector<std::int64_t> all(vertices_, -1);
     for (std::size_t i = 0; i < from.positions.size(); ++i) all[static_cast<std::size_t>(from.positions[i])] = from.classes[i];
-    return {bring(x, all), {}};
+    return {bring(x, all, "labels"), {}};
   }
   std::vector<float> all(vertices_ * width_, -1);
   for (std::size_t i = 0; i < from.positions.size(); ++i)
     std::copy_n(from.answers.begin() + static_cast<std::ptrdiff_t>(i * width_), width_,
                 all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(from.positions[i]) * width_));
-  return {{}, bring(x, all)};
+  return {{}, bring(x, all, "labels")};
 }
 
 void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
@@ -89,7 +81,12 @@ void take_loss(losses<float>& with, executor& x, row_block<float const> scores, 
 
 evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {
   for (split_part const p : {split_part::train, split_part::validation, split_part::test}) {
-    side s{p, bring(x, parts.of(p).positions), parts.near_of(x, p), buffer<loss_totals>(x.near(), 1, x.device(), "totals"), 0, {}};
+    side s{p,
+           bring(x, parts.of(p).positions, "positions of labels"),
+           parts.near_of(x, p),
+           buffer<loss_totals>(x.near(), 1, x.device(), "totals"),
+           0,
+           {}};
     loss_totals const none;
     x.copy(s.totals.data(), &none, sizeof none);
     x.wait();

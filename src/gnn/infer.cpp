@@ -35,12 +35,8 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
 exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how) : x_(x), vertices_(g.vertices()), edges_(1) {
   edges_[0].take(x, g.pulled(), g.given(), vertices_);
   if (how == aggregation::gcn) {
-    std::vector<float> const counts = g.counts(), degrees = g.degrees();
-    counts_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
-    degrees_ = buffer<float>(x.near(), vertices_, x.device(), "degrees");
-    x.copy(counts_.data(), counts.data(), counts_.bytes());
-    x.copy(degrees_.data(), degrees.data(), degrees_.bytes());
-    x.wait();
+    counts_ = bring(x, g.counts(), "degrees");
+    degrees_ = bring(x, g.degrees(), "degrees");
   }
   edges_[0].normalise(x, how, degrees_.data(), counts_.data(), nullptr);
 }
@@ -63,24 +59,6 @@ void exact_inference::run(network<float>& net, row_scaling scaling, tiered_tenso
   take(0, vertices_, {scores.data, scores.stride});
 }
 
-namespace {
-
-void check_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features) {
-  model_options const& o = model.options();
-  std::uint64_t const n = g.info().vertices;
-  if (!model.types().names.empty()) fail(errc::usage, "{}: one type, and the model is of several; give it the manifest", g.name());
-  if (features.rows() < n)
-    fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), g.name(), n);
-  if (features.width() != o.inputs)
-    fail(errc::input, "rows of {} elements, and the model takes {}; give it the table that it was trained with", features.width(),
-         o.inputs);
-  if (!(features.where() == model.where()))
-    fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
-         to_string(features.where()), to_string(model.where()));
-}
-
-}  // namespace
-
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options) {
   return as_error([&] {
@@ -88,7 +66,7 @@ inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& f
     executor& x = inside.x;
     model_options const& o = inside.options;
     std::uint64_t const n = g.info().vertices;
-    check_inference(model, g, features);
+    require_table(inside, features, g);
     if (scores.size() < n * o.classes)
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, o.classes);
     blas products(x, options.math);
@@ -106,7 +84,7 @@ inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_
     gnn_model::parts& inside = model.inside();
     executor& x = inside.x;
     model_options const& o = inside.options;
-    check_inference(model, g, features);
+    require_table(inside, features, g);
     whole_graph const lists(g, options.side, options.weighted, false);
     return layered_inference(x, lists, o, inside.net, features, options.near_bytes).planned();
   });

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/fail.hpp"
+#include "gnn/aggregate.hpp"
 #include "memory/budget.hpp"
 
 namespace garner {
@@ -59,7 +60,7 @@ struct planner {
     plan.part_edges = std::max(plan.part_edges, of.longest);
     fixed += grown((lists_near ? n + 1 : plan.chunk + 1) * 8 + plan.part_edges * edge_bytes());
     // Sums of slices, and where they lie; of parts a bound is used.
-    std::uint64_t const bound = 2 * (plan.part_edges / 4096), slices = of.slices == 0 ? 0 : bound;
+    std::uint64_t const bound = 2 * (plan.part_edges / slice_edges), slices = of.slices == 0 ? 0 : bound;
     fixed += grown(slices * (widest * sizeof(float) + 48));
   }
 

@@ -15,15 +15,7 @@ void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<t
     if (name(wanted) != name(there))
       fail(errc::input, "{}: type {} is {}, and the model was made for {}; give it the graph that it was made for", g.name(), t,
            name(there), name(wanted));
-    if (wanted.inputs[t] != there.inputs[t])
-      fail(errc::input, "{}: rows of {} have {} elements, and the model takes {}; give it as many", g.name(), name(there), there.inputs[t],
-           wanted.inputs[t]);
-    if (features[t]->rows() < g.types()[t].count)
-      fail(errc::input, "{}: {} rows of features for {} vertices {}; give each vertex one row", g.name(), features[t]->rows(),
-           g.types()[t].count, name(there));
-    if (!(features[t]->where() == m.x.where()))
-      fail(errc::usage, "the features of {} are gathered at place {} and the model lies at place {}; give both the same", name(there),
-           to_string(features[t]->where()), to_string(m.x.where()));
+    require_table(m, *features[t], g.types()[t].count, wanted.inputs[t], g.name(), there.names[t]);
   }
   if (wanted.relations != there.relations)
     fail(errc::input, "{}: its {} relations are not the {} that the model was made for, in their order", g.name(), there.relations.size(),

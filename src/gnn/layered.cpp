@@ -53,7 +53,7 @@ layered_inference::layered_inference(executor& x, whole_graph const& g, model_op
   for (std::uint64_t v = 0; v < n_; ++v) {
     std::uint64_t const length = g.pulled().offsets[v + 1] - g.pulled().offsets[v];
     s.longest = std::max(s.longest, length);
-    if (length > 4096) s.slices += length / 4096 + 1;
+    if (length > slice_edges) s.slices += length / slice_edges + 1;
   }
   row_bytes_ = static_cast<double>(features.row_bytes()) * static_cast<double>(features.tiers()[tier::host]) /
                static_cast<double>(std::max<std::uint64_t>(features.rows(), 1));
@@ -355,12 +355,7 @@ void layered_inference::run_layers(blas& products, taker const& take, inference_
   auto begun = steady::now();
   if (plan_.lists_near) edges_.take_part(x_, g_.pulled(), 0, n_, n_);
   buffer<float> degrees;
-  if (how_ != aggregation::sum) {
-    std::vector<float> const sums = g_.degrees();
-    degrees = buffer<float>(x_.near(), n_, x_.device(), "degrees");
-    x_.copy(degrees.data(), sums.data(), degrees.bytes());
-    x_.wait();
-  }
+  if (how_ != aggregation::sum) degrees = garner::bring(x_, g_.degrees(), "degrees");
   edges_.normalise_whole(x_, how_, degrees.data(), n_);
   x_.wait();
   degrees = {};

@@ -24,10 +24,8 @@ row_scaling scaling_of(tiered_tensor& features) {
     executor x(features.where());
     std::vector<std::int64_t> ids(n);
     for (std::uint64_t k = 0; k < n; ++k) ids[k] = static_cast<std::int64_t>(k * features.rows() / n);
-    buffer<std::int64_t> near(x.near(), n, x.device(), "ids of rows");
+    buffer<std::int64_t> const near = bring(x, ids, "ids of rows");
     buffer<float> rows(x.near(), n * features.width(), x.device(), "rows");
-    x.copy(near.data(), ids.data(), near.bytes());
-    x.wait();
     gather_options o;
     if (features.kind() != element::f32) o.to = element::f32;
     features.gather({near.data(), n, 8}, {rows.data(), rows.bytes()}, o);
@@ -95,6 +93,23 @@ model_options options_for(model_options o, model_types const& t) {
 
 gnn_model::parts::parts(place where, model_options const& o, model_types const& t)
     : x(where), options(checked(options_for(o, t))), net(x, shape_of(options, t), o.seed) {}
+
+void require_table(gnn_model::parts const& m, tiered_tensor const& features, std::uint64_t vertices, std::uint64_t inputs,
+                   std::string const& graph, std::string const& type) {
+  std::string const of = type.empty() ? "" : fmt::format(" of '{}'", type);
+  if (features.width() != inputs)
+    fail(errc::input, "{}: rows{} have {} elements, and the model takes {}; give it as many", graph, of, features.width(), inputs);
+  if (features.rows() < vertices)
+    fail(errc::input, "{}: {} rows of features for {} vertices{}; give each vertex one row", graph, features.rows(), vertices, of);
+  if (!(features.where() == m.x.where()))
+    fail(errc::usage, "{}: features{} are gathered at place {} and the model lies at place {}; give both the same", graph, of,
+         to_string(features.where()), to_string(m.x.where()));
+}
+void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g) {
+  if (!types_in(m.net.shape()).names.empty())
+    fail(errc::usage, "{}: one type, and the model is of several; give it the manifest, or make it without types", g.name());
+  require_table(m, features, g.info().vertices, m.options.inputs, g.name());
+}
 
 model_types types_in(network_shape const& s) {
   model_types t;

@@ -13,6 +13,12 @@ struct gnn_model::parts {
   parts(place where, model_options const& o, model_types const& t = {});
 };
 
+// That a table is what the model takes: a row a vertex of the graph, as wide, at its place. `type`: of several, the name of this one.
+void require_table(gnn_model::parts const& m, tiered_tensor const& features, std::uint64_t vertices, std::uint64_t inputs,
+                   std::string const& graph, std::string const& type = "");
+// ... and that the model is of one type.
+void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g);
+
 model_types types_in(network_shape const& s);  // no names: of one type
 network_shape shape_of(model_options const& o, model_types const& t = {});
 aggregation aggregation_of(model_kind kind);

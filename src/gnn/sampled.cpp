@@ -19,14 +19,8 @@ sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side sid
   }
   if (how_ != aggregation::gcn) return;
   vertex_degrees const of = degrees_of(g, side, weighted);
-  auto const bring = [&](std::vector<float> const& from) {
-    buffer<float> to(x.near(), from.size(), x.device(), "degrees");
-    x.copy(to.data(), from.data(), to.bytes());
-    x.wait();
-    return to;
-  };
-  counts_ = bring(of.counts);
-  degrees_ = weighted ? bring(of.degrees) : buffer<float>();
+  counts_ = bring(x, of.counts, "degrees");
+  degrees_ = weighted ? bring(x, of.degrees, "degrees") : buffer<float>();
 }
 
 sampled_layers::sampled_layers(executor& x, network_shape const& shape)

@@ -217,7 +217,7 @@ struct training::impl {
     if (ranks && o.fanouts.empty())
       fail(errc::usage, "{} ranks, and a step of the whole graph is not shared; say fanouts, or one rank", ranks->ranks());
     if (ground.several) check_types();
-    else check_table(*ground.tables[0]);
+    else require_table(m, *ground.tables[0], *ground.one);
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
       fail(errc::usage, "{} fanouts for a model of {} layers; say one a layer", o.fanouts.size(), m.options.layers);
     check_share("dropout", o.dropout);
@@ -232,18 +232,6 @@ struct training::impl {
       fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(),
            ground.tables.size());
     if (o.weighted) fail(errc::usage, "{}: edges of several types count alike; say nothing of weights", ground.name());
-  }
-  void check_table(tiered_tensor const& features) {
-    if (!types_in(m.net.shape()).names.empty())
-      fail(errc::usage, "{}: one type, and the model is of several; make it without types", ground.name());
-    if (features.rows() < ground.vertices(0))
-      fail(errc::input, "{} rows of features, and {} has {} vertices; give each vertex one row", features.rows(), ground.name(),
-           ground.vertices(0));
-    if (features.width() != m.options.inputs)
-      fail(errc::input, "rows of {} elements, and the model takes {}; give it as many", features.width(), m.options.inputs);
-    if (!(features.where() == x.where()))
-      fail(errc::usage, "the features are gathered at place {} and the model lies at place {}; give both the same",
-           to_string(features.where()), to_string(x.where()));
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");

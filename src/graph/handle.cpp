@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/matrix.hpp"
 #include "core/device.hpp"
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
@@ -186,6 +187,19 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
     for (auto& [from, block] : there) *from = std::move(block);
     return std::move(handle);
   });
+}
+
+bool readable_at(graph_handle const& handle, place where, std::optional<tier> edges) {
+  graph const& g = graph_access::of(handle);
+  for (edge_lists const* lists : {&g.out, &g.in}) {
+    for (memory_block const* b : {&lists->targets, &lists->weights, &lists->packed_targets.words, &lists->packed_weights.words}) {
+      if (b->bytes() == 0) continue;
+      if ((edges && b->where() != *edges) || !why_not_readable_at("", b->where(), b->device(), b->device(), where).empty()) return false;
+    }
+    if (on_device(where) && !lists->offsets.empty() && (lists->near_offsets.empty() || lists->near_offsets.device() != where.index))
+      return false;
+  }
+  return true;
 }
 
 graph_handle reorder_graph(graph_handle g, reorder_options const& options, place where) {

@@ -55,7 +55,8 @@ struct fetch_span {
 // A place of the ring.
 struct mini_batch::parts {
   batch_times times;
-  double gather_began = 0;  // by the host's clock
+  std::optional<std::size_t> times_at;  // in the report, which are those of the first that were handed over; none: not kept
+  double gather_began = 0;              // by the host's clock
   std::uint64_t epoch = 0, index = 0, seeds = 0;
   std::unique_ptr<blocks> drawn;
   std::shared_ptr<epoch_order const> order;
@@ -591,7 +592,7 @@ struct loader::impl {
     r.fetched = std::move(j.fetched);
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
     std::lock_guard const hold(core->mutex);
-    r.handed = r.told = false;
+    r.handed = r.told = false, r.times_at.reset();
     return true;
   }
   // What a mini-batch that was handed over took, once it has happened.
@@ -620,11 +621,11 @@ struct loader::impl {
       all.file_hits += r.of_files[k].hits, all.file_reads += r.of_files[k].reads, all.file_bytes += r.of_files[k].reads * row_bytes;
     }
     all.file_waited_ms += r.file_waited_ms;
-    if (all.times.size() >= o.keep_times) return;
+    if (!r.times_at) return;
     r.times.gather = stage_of(r.begun, r.ready, r.gather_began, r.gather_ms);
     for (auto const& f : r.fetched)
       if (f) r.times.fetch = stage_of(f->begun, f->done, f->began, f->ms);
-    all.times.push_back(r.times);
+    all.times[*r.times_at] = r.times;
   }
 
   // --- the caller ---
@@ -679,6 +680,10 @@ struct loader::impl {
       }
       next_index = r->index + 1;
       r->handed = true, r->times.handed = since_made();
+      if (auto& times = core->report.times; times.size() < o.keep_times) {
+        r->times_at = times.size();
+        times.push_back(r->times);  // the rest is known once it has happened
+      }
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }

@@ -408,7 +408,7 @@ struct fetch : hop_of_relation {
   }
   // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
   // thousands under way.
-  void look_ahead(std::uint64_t k) const {
+  GARNER_HD void look_ahead(std::uint64_t k) const {
     constexpr std::uint64_t lists_ahead = 32, places_ahead = 16;
     if (lists.targets.packed || places.keys) return;
     std::uint64_t const items = c[map.items];

@@ -83,6 +83,10 @@ TEST(training_program, learns_answers_weights_and_two_classes) {
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("--classes-only"), std::string::npos) << o.err;
   EXPECT_FALSE(std::filesystem::exists(at / "k.npy"));
+  // Before anything else is read.
+  outcome const soon = at.shell("garner predict nowhere.gnr --features x.npy --model m.safetensors --classes-only -o k.npy");
+  EXPECT_EQ(soon.code, 2);
+  EXPECT_NE(soon.err.find("--classes-only"), std::string::npos) << soon.err;
   json const heavy = ran(at, "garner train " + what + drawn + "--epochs 2 --weighted"),
              plain = ran(at, "garner train " + what + drawn + "--epochs 2");
   EXPECT_NE(heavy["epochs"][1]["loss"], plain["epochs"][1]["loss"]);

@@ -92,6 +92,7 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--side out", 2, "leave it out");
   says(at.train + "--weighted", 2, "count alike");
   says(at.train + "--budget 10%", 2, "say bytes of each");
+  says(at.train + "--norm batch", 2, "--norm batch: say none, layer or automatic");
   says("garner train g.json --full", 2, "say --fanout");
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");

@@ -12,7 +12,9 @@
 #include <map>
 #include <random>
 
+#include "access/traffic.hpp"
 #include "core/progress.hpp"
+#include "gnn/embedding.hpp"
 #include "memory/budget.hpp"
 #include "support.hpp"
 
@@ -337,6 +339,33 @@ TEST(embedding, far_rows_cross_the_link_once_each_way) {
   std::vector<std::int64_t> const ids{7};
   std::vector<float> const gradients(5, 1.0f);
   EXPECT_EQ(e.update(std::span(ids), gradients).link.bytes_link(), 96u);
+}
+
+// Also of one array for a file: what is not asked for stays where it is, but for the other halves of pairs.
+TEST(embedding, one_array_of_far_records_crosses_the_link_once) {
+  traffic_model seen(access_mode::aligned);
+  executor x({place_kind::simulated, 0}, &seen);
+  for (row_optimiser const how : {row_optimiser::sgd, row_optimiser::adagrad, row_optimiser::adam})
+    for (tier const at : {tier::host, tier::device}) {
+      record_view v;
+      v.width = 32, v.part = record_view::part_of(32), v.optimiser = how;
+      std::uint64_t const floats = record_view::record_floats(32, how), arrays = how == row_optimiser::sgd       ? 1
+                                                                                 : how == row_optimiser::adagrad ? 2
+                                                                                                                 : 3;
+      buffer<float> records(tier::host, 40 * floats, -1, "a test");
+      for (std::uint64_t i = 0; i < records.size(); ++i) records[i] = static_cast<float>(i);
+      char const* const begin = reinterpret_cast<char const*>(records.data());
+      v.rows.rows = 40, v.rows.row_bytes = 128, v.rows.stride = floats * sizeof(float);
+      v.rows.add(at, 40, 1, &begin);
+      for (std::uint32_t which = 0; which < arrays; ++which) {
+        std::vector<float> to(40 * 32);
+        read_records(x, v, which, 0, 40, to.data());
+        for (std::uint64_t r = 0; r < 40; ++r)
+          for (std::uint64_t c = 0; c < 32; ++c) ASSERT_EQ(to[r * 32 + c], records[r * floats + v.at(which, c)]) << which;
+        std::uint64_t const bytes = at == tier::device ? 0 : 40 * (how == row_optimiser::adam && which ? 256 : 128);
+        EXPECT_EQ(seen.take().bytes_link(), bytes) << to_string(how) << " " << which;
+      }
+    }
 }
 
 TEST(embedding, a_budget_refuses_and_options_are_checked) {

@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t vertices = 240, width = 12, classes = 3;
 
-graph_handle some_graph() {
+graph_handle some_graph(place where = {}) {
   std::vector<edge> edges;
   for (std::uint64_t i = 0; i < 1500; ++i) edges.push_back({random_bits(5, 0, i) % vertices, random_bits(5, 1, i) % vertices});
   for (std::uint64_t v = 0; v < vertices; ++v) edges.push_back({v, (v + 1) % vertices});
   build_options o;
   o.in_lists = true;
-  return build_graph({.edges = edges}, o);
+  return bring_to(build_graph({.edges = edges}, o), where);
 }
 
 // All that a rank has: its own of everything but the graph.
@@ -105,7 +105,7 @@ std::vector<std::string> const nothing(std::uint32_t n) { return std::vector<std
 class training_ranks : public at_place {};
 // A mini-batch's seeds are dealt out to the ranks. All neighbours: what a vertex draws depends on the hop in which it is reached.
 TEST_P(training_ranks, the_gradients_are_those_of_one_rank_with_all_seeds) {
-  graph_handle const g = some_graph();
+  graph_handle const g = some_graph(where());
   for (auto const& [n, hidden, residual] : {std::tuple(2u, 16u, false), std::tuple(2u, 16u, true), std::tuple(3u, 8u, false)}) {
     training_options o = options_of(144);  // all of the training set
     o.fanouts = {-1, -1}, o.dropout = 0, o.evaluate_every = 0, o.decay = 0;
@@ -139,7 +139,7 @@ TEST_P(training_ranks, the_gradients_are_those_of_one_rank_with_all_seeds) {
 }
 
 TEST_P(training_ranks, all_hold_the_same_bits_after_each_epoch) {
-  graph_handle const g = some_graph();
+  graph_handle const g = some_graph(where());
   constexpr std::uint32_t n = 3;
   training_options o = options_of(10);
   o.ranks = ranks_of_threads(n), o.patience = 3;
@@ -174,7 +174,7 @@ TEST_P(training_ranks, all_hold_the_same_bits_after_each_epoch) {
 }
 
 TEST_P(training_ranks, a_checkpoint_of_all_goes_on_bit_for_bit) {
-  graph_handle const g = some_graph();
+  graph_handle const g = some_graph(where());
   constexpr std::uint32_t n = 2;
   fs::path const file = fs::temp_directory_path() / fmt::format("garner-ranks-{}-{}", ::getpid(), static_cast<int>(where().kind));
   std::vector<rank_of> through(n), first(n), second(n);

@@ -524,7 +524,7 @@ TEST(training, refuses_what_it_cannot_train_with) {
     EXPECT_THAT(said({bad.yes_or_no(), bad.split}, o, several, errc::input), HasSubstr("answer 2 of class 2 at position 10"));
     model_options wide = m;
     wide.inputs = 9;
-    EXPECT_THAT(said(c.known(), o, wide, errc::input), AllOf(HasSubstr("rows of 8 elements"), HasSubstr("takes 9")));
+    EXPECT_THAT(said(c.known(), o, wide, errc::input), AllOf(HasSubstr("rows have 8 elements"), HasSubstr("takes 9")));
     row_array less = c.table();
     less.rows = 100;
     tiered_tensor few(less, {});

@@ -324,6 +324,35 @@ TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_st
   EXPECT_FALSE(taken(x, outlives).ids.empty());
 }
 
+// Whoever comes back first is counted first, and the times are still of those that were handed over first.
+TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
+  world w(where());
+  loader_options o;
+  o.batch = 50, o.window = 2, o.keep_times = 5;
+  loader l = w.load(600, o);
+  std::vector<mini_batch> kept;
+  for (int k = 0; k < 4; ++k) kept.push_back(*l.next());
+  while (!kept.empty()) kept.pop_back();  // the last of them first
+  std::uint64_t taken = 4;
+  while (l.next()) ++taken;
+  EXPECT_EQ(taken, 12u);
+  load_report const r = l.report();
+  ASSERT_EQ(r.times.size(), 5u);
+  for (std::uint64_t k = 0; k < 5; ++k) {
+    batch_times const& t = r.times[k];
+    EXPECT_EQ(t.index, k);
+    EXPECT_EQ(t.sample.end > 0, k % 2 == 0) << k;
+    EXPECT_LE(t.gather.begin, t.gather.end);
+    EXPECT_GT(t.gather.end, 0);
+    EXPECT_GT(t.handed, 0);
+  }
+  l.begin(1);
+  EXPECT_TRUE(l.report().times.empty());
+  ASSERT_TRUE(l.next());
+  ASSERT_EQ(l.report().times.size(), 1u);
+  EXPECT_EQ(l.report().times[0].epoch, 1u);
+}
+
 TEST_P(loader_at, tells_what_went_wrong_and_begins_where_it_stopped) {
   world w(where());
   loader_options o;

@@ -1,0 +1,39 @@
+// What the files of `garner bench` begin with: schema, version, and the run that wrote them.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "bench/field.hpp"
+#include "garner/place.hpp"
+
+namespace garner::bench {
+
+struct file_head {
+  std::string garner, command, time;
+  std::string place, device;  // device: its name; empty where there is none
+  std::uint64_t threads = 0;
+};
+struct file_schema {
+  char const* name;
+  int version;
+  char const* bench;  // what `garner bench` is told to write one
+};
+
+file_head head_of_run(std::string command, place where);  // of a run that begins now
+json to_json(file_schema const& schema, file_head const& head);
+file_head head_in(field const& file);
+
+bool is_of(file_schema const& schema, std::string const& text);  // of any version
+// errc::input begins with `file` and says what is wrong: other text, another schema, another version.
+json parse_as(file_schema const& schema, std::string const& text, std::string const& file);
+void require_version(file_schema const& schema, json const& all, std::string const& file);
+
+// A graph that was measured, and how many of its vertices trained.
+struct bench_graph {
+  std::string name;
+  std::uint64_t vertices = 0, edges = 0, train = 0;
+};
+json to_json(bench_graph const& graph);
+bench_graph graph_in(field const& graph);
+
+}  // namespace garner::bench

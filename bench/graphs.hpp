@@ -1,0 +1,22 @@
+// The graphs of a run: those that are made, then those that are read.
+#pragma once
+#include <string>
+
+#include "garner/handle.hpp"
+#include "graph/generate.hpp"
+
+namespace garner::bench {
+
+// f(name, graph) of each. `o`: where, kinds, scale, edge_factor and files of a run; `how`: in_lists and the tier of lists.
+template <class Options, class F>
+void each_graph(Options const& o, std::uint64_t seed, open_options how, F const& f) {
+  for (generator const kind : o.kinds) {
+    generate_options made;
+    made.kind = kind, made.scale = o.scale, made.edge_factor = o.edge_factor, made.seed = seed;
+    f(std::string(to_string(kind)) + " " + std::to_string(o.scale), bring_to(generate_graph(made), o.where, how.edges));
+  }
+  how.where = o.where, how.weights = false;
+  for (auto const& file : o.files) f(file.filename().string(), open_graph(file, how));
+}
+
+}  // namespace garner::bench

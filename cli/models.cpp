@@ -1,0 +1,38 @@
+#include "models.hpp"
+
+#include "core/fail.hpp"
+
+namespace garner::cli {
+
+bool layer_norm_of(std::string const& said, model_kind model) {
+  if (said != "automatic" && said != "none" && said != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", said);
+  return said == "layer" || (said == "automatic" && model == model_kind::gin);
+}
+
+open_options types_options(place where, std::string const& tier) {
+  open_options o;
+  o.where = where;
+  if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
+  o.in_lists = false, o.weights = false;
+  return o;
+}
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
+                        row_arguments const& a) {
+  opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
+  for (vertex_type const& t : all.g.types()) {
+    if (!t.features)
+      fail(errc::input,
+           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+           file, t.name);
+    row_array const rows = a.open_table(t.features->string(), where.kind == place_kind::device);
+    tiered_options o;
+    o.where = where;
+    if (where.kind != place_kind::host) o.device_budget = budget;
+    a.set_file_budgets(o, rows);
+    all.tables.emplace_back(rows, o);
+    all.rows.push_back(rows);
+  }
+  return all;
+}
+
+}  // namespace garner::cli

@@ -1,0 +1,31 @@
+// What garner train, garner predict and garner plan --job train say alike of models, and of what those are given.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garner/gnn.hpp"
+#include "load_options.hpp"
+
+namespace garner::cli {
+
+// --norm: none, layer or automatic, which is what suits the model.
+bool layer_norm_of(std::string const& said, model_kind model);
+
+// A graph of several types, with the tables that its manifest names.
+struct opened_types {
+  hetero_graph g;
+  std::vector<row_array> rows;
+  std::vector<tiered_tensor> tables;
+  std::vector<tiered_tensor*> features() {
+    std::vector<tiered_tensor*> all;
+    for (tiered_tensor& t : tables) all.push_back(&t);
+    return all;
+  }
+};
+open_options types_options(place where, std::string const& tier);
+// `budget`: bytes of each table that are kept near. errc::input names a type without features.
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
+                        row_arguments const& rows);
+
+}  // namespace garner::cli

@@ -1,0 +1,175 @@
+// garner predict: what a trained model says of every vertex.
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common.hpp"
+#include "core/fail.hpp"
+#include "core/npy_head.hpp"
+#include "core/publish.hpp"
+#include "garner/gnn.hpp"
+#include "graph/handle.hpp"
+#include "memory/budget.hpp"
+#include "models.hpp"
+#include "sample_options.hpp"
+#include "verbs.hpp"
+
+namespace garner {
+
+namespace {
+
+using cli::grouped;
+using json = nlohmann::ordered_json;
+
+struct predict_arguments : cli::sample_arguments, cli::row_arguments {
+  std::string features, model, out, side = "in", math = "tf32", near_bytes;
+  bool weighted = false, classes = false;
+};
+
+// GB/s over all the layers.
+double rate(inference_report const& r) { return r.ms > 0 ? static_cast<double>(r.bytes()) / r.ms / 1e6 : 0; }
+void add_report(json& out, inference_report const& r) {
+  json layers = json::array();
+  for (auto const& l : r.layers)
+    layers.push_back({{"how", l.how},
+                      {"ms", l.ms},
+                      {"rows_ms", l.rows_ms},
+                      {"targets_ms", l.targets_ms},
+                      {"bytes_in", l.rows_in},
+                      {"bytes_out", l.rows_out},
+                      {"list_bytes", l.lists}});
+  auto const maybe = [](std::optional<double> x) { return x ? json(*x) : json(nullptr); };
+  std::optional<double> const least = r.floor_ms();
+  out.update(json{{"ms", r.ms},
+                  {"prepare_ms", r.prepare_ms},
+                  {"layers", layers},
+                  {"list_bytes", r.lists},
+                  {"bytes", r.bytes()},
+                  {"gbs", rate(r)},
+                  {"near_bytes", r.near_bytes},
+                  {"floor_bytes", r.floor_bytes},
+                  {"link_gbs", maybe(r.link_gbs)},
+                  {"floor_ms", maybe(least)},
+                  {"percent_of_floor", maybe(least ? std::optional(100 * r.ms / *least) : std::nullopt)}});
+}
+void say_report(inference_report const& r) {
+  for (std::size_t l = 0; l < r.layers.size(); ++l)
+    cli::say("layer {:>2}: {:>9.1f} ms, {:>8.3f} GB in, {:>8.3f} out; {}\n", l + 1, r.layers[l].ms,
+             static_cast<double>(r.layers[l].rows_in + r.layers[l].lists) / 1e9, static_cast<double>(r.layers[l].rows_out) / 1e9,
+             r.layers[l].how);
+  cli::say("all     : {:>9.1f} ms ({:.1f} before the layers), {:.1f} GB/s between host memory and what lies near{}\n", r.ms, r.prepare_ms,
+           rate(r),
+           r.floor_ms()
+               ? fmt::format("; {:.0f} % of the {:.1f} ms that the rows of each layer take once", 100 * r.ms / *r.floor_ms(), *r.floor_ms())
+               : "");
+}
+gnn_model read_model(predict_arguments const& a, place where) {
+  gnn_model model = gnn_model::read(a.model, where);
+  model_options const& o = model.options();
+  if (a.classes && o.labels != label_kind::one_class)
+    fail(errc::usage, "--classes-only: this model answers yes or no to {} questions a vertex; leave it out for their scores", o.classes);
+  return model;
+}
+// `r`: of one type.
+void write_scores(predict_arguments const& a, gnn_model const& model, std::vector<float> const& scores,
+                  inference_report const* r = nullptr) {
+  std::uint64_t const classes = model.options().classes, n = scores.size() / classes;
+  bool const one = model.options().labels == label_kind::one_class;
+  std::vector<std::int64_t> found(one ? n : 0);
+  std::vector<std::uint64_t> count(one ? classes : 0);
+  for (std::uint64_t v = 0; v < found.size(); ++v) {
+    auto const row = scores.begin() + static_cast<std::ptrdiff_t>(v * classes);
+    found[v] = std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row;
+    ++count[static_cast<std::size_t>(found[v])];
+  }
+  pending_file file(a.out);
+  file.write(a.classes ? npy_head("<i8", n) : npy_head("<f4", n, classes));
+  if (a.classes) file.write(found.data(), n * sizeof(std::int64_t));
+  else file.write(scores.data(), scores.size() * sizeof(float));
+  file.commit();
+  if (a.json) {
+    json out{{"file", a.file}, {"vertices", n}, {"classes", classes}, {"out", a.out}, {"found", count}};
+    if (r) add_report(out, *r);
+    cli::say("{}\n", out.dump(2));
+    return;
+  }
+  if (r) say_report(*r);
+  cli::say("{}: {} of {} vertices, by ascending id\n", a.out, a.classes ? "the class" : fmt::format("scores of {} classes", classes),
+           grouped(n));
+  for (std::size_t c = 0; c < count.size() && c < 20; ++c) cli::say("class {:>4}: {:>12}\n", c, grouped(count[c]));
+}
+
+void predict_types(predict_arguments& a) {
+  if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
+  if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
+  if (!a.near_bytes.empty()) fail(errc::usage, "--near-bytes: a graph of several types is inferred in one piece; leave it out");
+  cli::check_outputs(a.file, {{"--out", a.out}});
+  place const where = a.where();
+  a.budgets.apply(where);
+  gnn_model model = read_model(a, where);
+  if (model.types().names.empty())
+    fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt, a);
+  std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
+  inference_options o;
+  o.math = parse_dense_math(a.math);
+  infer(model, on.g, on.features(), scores, o);
+  write_scores(a, model, scores);
+}
+
+void predict_file(predict_arguments& a) {
+  if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
+  a.check_rows();
+  if (a.file.ends_with(".json")) return predict_types(a);
+  if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
+  list_side const side = a.side == "in" ? list_side::in : list_side::out;
+  cli::check_outputs(a.file, {{"--out", a.out}});
+  place const where = a.where();
+  a.budgets.apply(where);
+  gnn_model model = read_model(a, where);
+  graph_source from(a.file);
+  std::uint64_t const n = from.info().vertices, classes = model.options().classes;
+  if (a.weighted && from.info().weights == weight_kind::none)
+    fail(errc::input, "{}: --weighted, and this graph has no weights; make it with --weights (garner convert, garner generate)", a.file);
+  if (side == list_side::in) from.want_in_lists();
+  // What the device has room for goes to rows; it reads lists and table once.
+  bool const on_device = where.kind == place_kind::device;
+  if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
+  std::optional<tier> edges;
+  graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
+  row_array const table = a.open_table(a.features, on_device);
+  tiered_options tiers;
+  tiers.where = where;
+  if (on_device) tiers.device_budget = 0;
+  a.set_file_budgets(tiers, table);
+  tiered_tensor features(table, tiers);
+  std::vector<float> scores(n * classes);
+  inference_options o;
+  o.side = side, o.weighted = a.weighted, o.math = parse_dense_math(a.math);
+  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  inference_report const r = infer(model, g, features, scores, o);
+  write_scores(a, model, scores, &r);
+}
+
+}  // namespace
+
+void add_predict(cli::program& p) {
+  auto const a = std::make_shared<predict_arguments>();
+  cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
+  a->add_file(v);
+  v.add("--features", a->features);
+  a->add_file_rows(v);
+  v.add("--model", a->model, "model file that garner train wrote").required();
+  v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
+  v.add("--classes-only", a->classes);
+  v.add("--weighted", a->weighted, "edges count by their weights");
+  v.add("--side", a->side);
+  v.add("--math", a->math);
+  v.add("--near-bytes", a->near_bytes);
+  a->add_place(v);
+  a->add_rest(v);
+  v.ends_with("Example: garner predict g.gnr --features x.npy --model model.safetensors -o scores.npy");
+  v.runs([a] { predict_file(*a); });
+}
+
+}  // namespace garner
