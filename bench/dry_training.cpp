@@ -47,6 +47,8 @@ void add(load_report& to, load_report const& a, load_report const& b) {
   for (std::size_t t = 0; t < tier_count; ++t) to.rows[static_cast<tier>(t)] += b.rows[static_cast<tier>(t)] - a.rows[static_cast<tier>(t)];
   to.window_rows += b.window_rows - a.window_rows, to.fetched_rows += b.fetched_rows - a.fetched_rows;
   to.far_bytes += b.far_bytes - a.far_bytes;
+  to.file_hits += b.file_hits - a.file_hits, to.file_reads += b.file_reads - a.file_reads, to.file_bytes += b.file_bytes - a.file_bytes;
+  to.file_waited_ms += b.file_waited_ms - a.file_waited_ms;
 }
 // A mini-batch of it.
 dry_epoch each_of(load_report const& all, place where) {
@@ -58,6 +60,8 @@ dry_epoch each_of(load_report const& all, place where) {
   e.near_rows = per(all.rows[tier::device]), e.peer_rows = per(all.rows[tier::peer]);
   (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(all.rows[tier::host]);
   e.window_rows = per(all.window_rows), e.fetched_rows = per(all.fetched_rows), e.far_bytes = per(all.far_bytes);
+  e.file_rows = per(all.file_hits + all.file_reads), e.file_reads = per(all.file_reads), e.file_bytes = per(all.file_bytes);
+  e.file_waited_ms = per(all.file_waited_ms);
   e.caller_waited_ms = per(all.caller_waited_ms), e.loader_waited_ms = per(all.loader_waited_ms);
   return e;
 }

@@ -73,10 +73,15 @@ json figures(bench::dry_epoch const& e, std::optional<double> link, bool timed) 
           {"far_bytes", e.far_bytes},
           {"far_gbs", time(e.far_gbs())},
           {"fetch_gbs", time(e.fetch_gbs())},
+          {"file_rows", e.file_rows},
+          {"file_reads", e.file_reads},
+          {"file_hits", e.file_rows > 0 ? json(e.file_hits()) : json(nullptr)},
+          {"file_gbs", time(e.file_gbs())},
+          {"file_waited_ms", time(e.file_waited_ms)},
           {"of_link", link ? json(e.far_gbs() / *link) : json(nullptr)}};
 }
 
-void say_epoch(json const& row, std::string const& name) {
+void say_epoch(json const& row, std::string const& name, bool of_file) {
   auto const number = [&](char const* key, int digits = 3) {
     return row[key].is_null() ? std::string("-") : fmt::format("{:.{}f}", row[key].get<double>(), digits);
   };
@@ -86,6 +91,10 @@ void say_epoch(json const& row, std::string const& name) {
            number("caller_waited_ms"), number("loader_waited_ms"), rows("near_rows"), rows("peer_rows"), rows("far_rows"),
            row["window_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["window_hits"].get<double>()), number("far_gbs", 2),
            row["of_link"].is_null() ? "-" : fmt::format("{:.0f} %", 100 * row["of_link"].get<double>()));
+  if (of_file)
+    cli::say("{:>5} of the file {:>10}, {:>5} of them in memory; read {:>10}, {} GB/s, waited {} ms\n", "", rows("file_rows"),
+             row["file_hits"].is_null() ? "-" : fmt::format("{:.1f} %", 100 * row["file_hits"].get<double>()), rows("file_reads"),
+             number("file_gbs", 2), number("file_waited_ms"));
   cli::flush_out();
 }
 
@@ -112,25 +121,26 @@ void load_file(run_arguments& a) {
   if (a.lists() == list_side::in) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
-  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes + label.rows * label.row_bytes);
+  graph_handle const g =
+      a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes) + label.rows * label.row_bytes);
   cli::training_vertices const train = cli::training_of(g, a);
 
   // Rows: the user's, or made here.
   memory_block made;
-  auto const table_of = [&](std::string const& file) { return on_device ? read_rows(file) : map_rows(file); };
   row_array table;
   if (a.features.empty()) {
     made = bench::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
     table = {made.data(), n, *a.width, element::f32, {}};
   } else {
-    table = table_of(a.features);
+    table = a.open_table(a.features, on_device);
   }
   tiered_options t;
   t.where = where;
   if (where.kind != place_kind::host) t.device_budget = kept;
   std::vector<float> scored;
   auto const kept_lists = a.kept_list_bytes(cli::drawn_list_bytes(from, a));
-  bool const by_score = kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host;
+  a.set_file_budgets(t, table);
+  bool const by_score = (kept && *kept > 0 && *kept < rows.rows * rows.row_bytes && where.kind != place_kind::host) || table.file;
   if (by_score || kept_lists) scored = a.scores_of(g, train, edges);
   block_options drawing = a.blocks();
   if (kept_lists) drawing.device_budget = kept_lists, drawing.scores = std::span<float const>(scored).first(n);
@@ -143,7 +153,7 @@ void load_file(run_arguments& a) {
   row_array label_rows;
   std::optional<tiered_tensor> labels;
   if (!a.labels.empty()) {
-    label_rows = table_of(a.labels);
+    label_rows = on_device ? read_rows(a.labels) : map_rows(a.labels);
     tiered_options o;
     o.where = where;
     if (simulated) o.device_budget = 0;
@@ -169,6 +179,7 @@ void load_file(run_arguments& a) {
   out["lists"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
   out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["cache"] = table.file ? json(a.cache) : json(nullptr);
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
   out["epochs"] = json::array();
@@ -177,7 +188,7 @@ void load_file(run_arguments& a) {
     if (kept_lists) cli::say("lists   {}\n", sampler.about());
     cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  way {}, window {}, {} ahead{}{}\n", a.way, a.window, a.ahead,
+    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window, a.ahead, table.file ? fmt::format(", cache {}", a.cache) : "",
              a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
@@ -188,7 +199,8 @@ void load_file(run_arguments& a) {
   }
   std::optional<bench::batch_check> check;
   if (a.verify) check.emplace(g, a.lists(), a.fanouts(), a.blocks());
-  std::vector<bench::batch_check::rows_source> const sources{{a.features.empty() ? nullptr : table.data, rows.row_bytes},
+  row_array const known = a.verify && table.file ? map_rows(a.features) : table;
+  std::vector<bench::batch_check::rows_source> const sources{{a.features.empty() ? nullptr : known.data, rows.row_bytes},
                                                              {label_rows.data, label.row_bytes}};
   bench::dry_options o;
   o.epochs = a.epochs;
@@ -200,7 +212,7 @@ void load_file(run_arguments& a) {
   o.told = [&](bench::dry_epoch const& e) {
     json row{{"epoch", e.epoch}};
     row.update(figures(e, link, !simulated));
-    if (!a.json) say_epoch(row, std::to_string(e.epoch));
+    if (!a.json) say_epoch(row, std::to_string(e.epoch), table.file != nullptr);
     out["epochs"].push_back(std::move(row));
   };
   auto const keep_state = [&] {

@@ -2,6 +2,7 @@
 
 #include "core/fail.hpp"
 #include "core/npy.hpp"
+#include "features/row_file.hpp"
 #include "memory/budget.hpp"
 
 namespace garner::cli {
@@ -11,12 +12,42 @@ void load_arguments::add_rows(verb& v) {
   v.add("--width", width);
   v.add("--labels", labels);
   v.add("--budget", budget);
+  add_file_rows(v);
+}
+void row_arguments::add_file_rows(verb& v) {
+  v.add("--rows", rows);
+  v.add("--host-rows", host_rows);
+  v.add("--file-cache", file_cache);
+}
+void row_arguments::check_rows() const {
+  if (!rows.empty() && rows != "memory" && rows != "file") fail(errc::usage, "--rows {}: say memory or file", rows);
+}
+bool row_arguments::in_file(std::string const& table) const {
+  if (table.empty()) return false;
+  return rows.empty() ? is_row_file(table) : rows == "file";
+}
+row_array row_arguments::open_table(std::string const& table, bool read) const {
+  if (in_file(table)) return open_rows(table);
+  return read ? read_rows(table) : map_rows(table);
+}
+std::uint64_t row_arguments::host_bytes(std::string const& table, std::uint64_t table_bytes) const {
+  if (!in_file(table)) return table_bytes;
+  std::uint64_t const said =
+      host_rows.empty() ? host_memory_now().free() / 2 : bytes_or_share("--host-rows", "rows", host_rows, table_bytes);
+  return std::min(table_bytes, said);
+}
+void row_arguments::set_file_budgets(tiered_options& o, row_array const& table) const {
+  if (!table.file) return;
+  if (!host_rows.empty()) o.host_budget = bytes_or_share("--host-rows", "rows", host_rows, table.rows * table.row_bytes());
+  if (!file_cache.empty()) o.file_cache = parse_bytes(file_cache);
 }
 void load_arguments::add_loader(verb& v) {
   v.add("--way", way);
   v.add("--window", window);
   v.add("--ahead", ahead);
   v.add("--window-bytes", window_bytes);
+  v.add("--cache", cache);
+  v.add("--merge-reads", merge_reads);
   v.add("--multiprocessors", multiprocessors);
 }
 
@@ -26,6 +57,13 @@ garner::loader_options load_arguments::loader() const {
   o.seed = seed;
   o.ahead = ahead, o.window = window;
   o.way = parse_load_way(way);
+  o.cache = parse_cache_policy(cache);
+  if (!merge_reads.empty()) {
+    std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
+    if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);
+    else o.merge_reads = said;
+    if (o.merge_share >= 1) fail(errc::usage, "--merge-reads {}: say less than the drive's whole rate", merge_reads);
+  }
   o.multiprocessors = multiprocessors;
   if (!window_bytes.empty()) o.window_bytes = parse_bytes(window_bytes);
   return o;
@@ -42,11 +80,17 @@ void load_arguments::check() const {
   if (window < 1 || window > 64) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", window);
   if (ahead < 1 || ahead > 64) fail(errc::usage, "--ahead {}: say 1 to 64 mini-batches", ahead);
   if (features.empty() && !width) fail(errc::usage, "which rows? Name a table with --features FILE.npy, or make one with --width N");
+  check_rows();
+  if (rows == "file" && features.empty()) fail(errc::usage, "--rows file: in which file? Name it with --features");
   if (width && (*width < 1 || *width > 1u << 24)) fail(errc::usage, "--width {}: say 1 to 16,777,216 elements", *width);
   budget_bytes(1);
 }
 
 table_size size_of(std::string const& file) {
+  if (is_row_file(file)) {
+    row_array const at = open_rows(file);
+    return {at.rows, at.row_bytes()};
+  }
   npy_file const at(file);
   return {at.rows(), at.row_bytes()};
 }

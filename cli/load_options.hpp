@@ -8,8 +8,22 @@
 
 namespace garner::cli {
 
-struct load_arguments : loading_arguments {
+// Where the rows of a table are that are not kept near.
+struct row_arguments {
+  std::string rows, host_rows, file_cache;
+  void add_file_rows(verb& v);
+  void check_rows() const;
+  bool in_file(std::string const& table) const;  // its rows stay there
+  // A table as --rows has it. `read`: into memory of Garner's own, where it does not stay in its file.
+  row_array open_table(std::string const& table, bool read) const;
+  // Of host memory, for its rows; all of them, where they do not stay in the file.
+  std::uint64_t host_bytes(std::string const& table, std::uint64_t table_bytes) const;
+  void set_file_budgets(tiered_options& o, row_array const& table) const;
+};
+
+struct load_arguments : loading_arguments, row_arguments {
   std::string features, labels, budget, way = "automatic", window_bytes;
+  std::string cache = "next-use", merge_reads;
   std::optional<std::uint64_t> width;
   std::uint32_t window = 8, ahead = 2, multiprocessors = 16;
 
@@ -21,7 +35,7 @@ struct load_arguments : loading_arguments {
   void check() const;
 };
 
-// Of an .npy file, what its header says: rows and the bytes of one.
+// Of an .npy file or a row file, what its header says: rows and the bytes of one.
 struct table_size {
   std::uint64_t rows = 0, row_bytes = 0;
 };

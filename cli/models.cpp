@@ -27,17 +27,19 @@ open_options types_options(place where, std::string const& tier) {
   o.in_lists = false, o.weights = false;
   return o;
 }
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget) {
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
+                        row_arguments const& a) {
   opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
   for (vertex_type const& t : all.g.types()) {
     if (!t.features)
       fail(errc::input,
            "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
            file, t.name);
-    row_array const rows = where.kind == place_kind::device ? read_rows(*t.features) : map_rows(*t.features);
+    row_array const rows = a.open_table(t.features->string(), where.kind == place_kind::device);
     tiered_options o;
     o.where = where;
     if (where.kind != place_kind::host) o.device_budget = budget;
+    a.set_file_budgets(o, rows);
     all.tables.emplace_back(rows, o);
     all.rows.push_back(rows);
   }

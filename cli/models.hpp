@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "garner/gnn.hpp"
+#include "load_options.hpp"
 
 namespace garner::cli {
 
@@ -27,6 +28,7 @@ struct opened_types {
 };
 open_options types_options(place where, std::string const& tier);
 // `budget`: bytes of each table that are kept near. errc::input names a type without features.
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget);
+opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
+                        row_arguments const& rows);
 
 }  // namespace garner::cli

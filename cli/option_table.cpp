@@ -140,12 +140,20 @@ constexpr option_row table[] = {
     {"--batches", "N", basic, "stop after so many mini-batches"},
     {"--presample", "N", advanced, "epochs sampled beforehand, by a seed of their own"},
     {"--epochs", "N", basic, "the training set so many times, shuffled anew"},
-    {"--rows", "", basic, "also keep the rows of every mini-batch, in a .gtr"},
+    {"--keep-rows", "", basic, "also keep the rows of every mini-batch, in a .gtr"},
 
     // --- rows loaded ---
     {"--features", "FILE", basic, "a table (.npy, a row a vertex by ascending id)"},
     {"--width", "N", basic, "without --features: a table of rows of so many f32, made in memory"},
     {"--labels", "FILE", basic, "a table (.npy) of which each mini-batch gets the rows of its training vertices"},
+    {"--rows", "WHERE", basic, "where rows are that are not kept near: memory, or in their file (default: memory; of a .gnt file)"},
+    {"--host-rows", "BYTES", basic,
+     "with --rows file: of rows in host memory, as 8GiB, or a share of all, as 10% (default: half of what is free)"},
+    {"--file-cache", "BYTES", basic, "of --host-rows, what is for rows that come from the file, as 1GiB (default: a quarter)"},
+    {"--merge-reads", "N", paper,
+     "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come: GIDS' storage access "
+     "accumulator; 95%: for as many as its formula says for this share of the measured drive (default: reads never pause)"},
+    {"--cache", "POLICY", basic, "which rows of the file stay a while: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
     {"--keep-lists", "BYTES", basic,
      "of lists that lie far those that are read most by --score are kept near, as 8GiB, or a share of all, as 10% (default: none)"},

@@ -21,7 +21,7 @@ namespace {
 using cli::grouped;
 using json = nlohmann::ordered_json;
 
-struct predict_arguments : cli::sample_arguments {
+struct predict_arguments : cli::sample_arguments, cli::row_arguments {
   std::string features, model, out, side = "in", math = "tf32", near_bytes;
   bool weighted = false, classes = false;
 };
@@ -109,7 +109,7 @@ void predict_types(predict_arguments& a) {
   gnn_model model = read_model(a, where);
   if (model.types().names.empty())
     fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt, a);
   std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
   inference_options o;
   o.math = parse_dense_math(a.math);
@@ -119,6 +119,7 @@ void predict_types(predict_arguments& a) {
 
 void predict_file(predict_arguments& a) {
   if (a.side != "in" && a.side != "out") fail(errc::usage, "--side {}: say in (those that lead to a vertex) or out", a.side);
+  a.check_rows();
   if (a.file.ends_with(".json")) return predict_types(a);
   if (a.features.empty()) fail(errc::usage, "--features is required: which rows? Name an .npy file (a manifest names its own)");
   list_side const side = a.side == "in" ? list_side::in : list_side::out;
@@ -136,10 +137,11 @@ void predict_file(predict_arguments& a) {
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  row_array const table = a.open_table(a.features, on_device);
   tiered_options tiers;
   tiers.where = where;
   if (on_device) tiers.device_budget = 0;
+  a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
   std::vector<float> scores(n * classes);
   inference_options o;
@@ -156,6 +158,7 @@ void add_predict(cli::program& p) {
   cli::verb& v = p.add("predict", "what a trained model says of every vertex, exactly");
   a->add_file(v);
   v.add("--features", a->features);
+  a->add_file_rows(v);
   v.add("--model", a->model, "model file that garner train wrote").required();
   v.add("-o,--out", a->out, "file to write (.npy): scores, a row of classes a vertex by ascending id").required();
   v.add("--classes-only", a->classes);

@@ -209,15 +209,22 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
       row["peer_rows"] = e.load.rows[tier::peer];
       row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
       row["far_bytes"] = e.load.far_bytes;
+      row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
+      row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
       if (!a.json) {
         auto const share = [&](evaluation::part const* p) { return p && p->vertices ? fmt::format("{:.2f} %", 100 * told(*p)) : "-"; };
         auto const gb = [&](char const* key) { return what.row_gb ? fmt::format("{:.2f}", row[key].get<double>() * *what.row_gb) : "-"; };
         evaluation const* const x = e.exact ? &*e.exact : nullptr;
-        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}\n", e.epoch,
+        std::string const of_file =
+            e.load.rows[tier::file]
+                ? fmt::format("; of the file {} rows, {} read ({:.2f} GB), waited {:.1f} ms", grouped(e.load.rows[tier::file]),
+                              grouped(e.load.file_reads), static_cast<double>(e.load.file_bytes) / 1e9, e.load.file_waited_ms)
+                : "";
+        cli::say("{:>5} {:>8} {:>9.4f} {:>5.1f} % | {:>8} {:>10} {:>8} | {:>9.1f} | {:>8.1f} {:>8.1f} | {:>7} {:>8} {:>8}{}{}\n", e.epoch,
                  grouped(e.steps), e.loss, 100 * e.accuracy, share(x ? &x->train : nullptr), share(x ? &x->validation : nullptr),
                  share(x ? &x->test : nullptr), e.ms, e.load.caller_waited_ms, e.load.loader_waited_ms, gb("near_rows"), gb("peer_rows"),
-                 gb("far_rows"), e.best ? " *" : "");
+                 gb("far_rows"), e.best ? " *" : "", of_file);
         cli::flush_out();
       }
       out["epochs"].push_back(std::move(row));
@@ -294,7 +301,7 @@ void train_types(train_arguments& a) {
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
   if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget, a);
   std::size_t const target = target_of(on.g, a.target);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
@@ -316,7 +323,13 @@ void train_types(train_arguments& a) {
   std::vector<cli::opened_types> rooms;
   for (std::size_t k = 1; k < places.size(); ++k) {
     rooms.push_back({hetero_graph::open(a.file, cli::types_options(places[k], a.tier)), on.rows, {}});
-    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.beside(places[k]));
+    for (std::size_t type = 0; type < on.tables.size(); ++type) {
+      tiered_options o;
+      o.where = places[k];
+      if (o.where.kind != place_kind::host) o.device_budget = budget;
+      a.set_file_budgets(o, on.rows[type]);
+      rooms.back().tables.push_back(on.rows[type].file ? tiered_tensor(on.rows[type], o) : on.tables[type].beside(places[k]));
+    }
   }
   std::vector<std::jthread> others;
   for (std::uint32_t k = 1; k < places.size(); ++k)
@@ -393,8 +406,8 @@ void train_file(train_arguments& a) {
   if (in_lists) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
-  graph_handle const g = a.load_lists(from, edges, needs, rows.rows * rows.row_bytes);
-  row_array const table = on_device ? read_rows(a.features) : map_rows(a.features);
+  graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
+  row_array const table = a.open_table(a.features, on_device);
   m.inputs = table.width;
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
@@ -404,16 +417,17 @@ void train_file(train_arguments& a) {
   if (where.kind != place_kind::host) {
     tiers.device_budget = kept;
     bool const some_rows = kept && *kept > 0 && *kept < table.rows * table.row_bytes();
-    if ((some_rows || kept_lists) && !a.full) {
+    if ((some_rows || kept_lists || table.file) && !a.full) {
       cli::training_vertices train;
       for (std::uint64_t v = 0; v < std::min<std::uint64_t>(n, split.size()); ++v)
         if (split[v] == static_cast<std::uint8_t>(split_part::train)) train.positions.push_back(static_cast<std::int64_t>(v));
       scored = a.scores_of(g, train, edges);
       scored.resize(table.rows, 0);  // a table may have more rows than there are vertices
     }
-    if (some_rows && !scored.empty()) tiers.scores = scored;
+    if ((some_rows || table.file) && !scored.empty()) tiers.scores = scored;
     if (kept_lists) t.list_budget = kept_lists, t.list_scores = std::span<float const>(scored).first(n);
   }
+  a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
@@ -422,7 +436,8 @@ void train_file(train_arguments& a) {
   std::vector<graph_handle> lists;
   std::vector<tiered_tensor> tables;
   for (std::size_t k = 1; k < places.size(); ++k) {
-    tables.push_back(features.beside(places[k]));
+    tiers.where = places[k];
+    tables.push_back(table.file ? tiered_tensor(table, tiers) : features.beside(places[k]));
     if (*edges == tier::host || !on_device) continue;
     train_arguments other = a;
     other.place = named(places[k]);
@@ -509,6 +524,7 @@ void add_train(cli::program& p) {
       "--score", a->score,
       "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget or "
       "--keep-lists");
+  a->add_file_rows(v);
   v.add("--math", a->math);
   a->add_loader(v);
   a->add_place(v);

@@ -37,6 +37,8 @@ constexpr std::uint64_t bytes_of(element e) {
 std::string_view to_string(element e);  // "f32" ...
 element parse_element(std::string_view text);
 
+class stored_rows;  // of Garner's own rooms
+
 // A table in host memory: `rows` rows of `width` elements, one after the other. `owner` keeps it alive; empty: the caller does.
 struct row_array {
   void const* data = nullptr;
@@ -47,18 +49,27 @@ struct row_array {
   // and their bytes. Messages say it; gathers look at neither.
   std::string type = {};
   std::uint64_t type_bytes = 0;
-  std::vector<std::uint64_t> shape = {};  // its dimensions, the first of rows; empty: rows and width
+  std::vector<std::uint64_t> shape = {};         // its dimensions, the first of rows; empty: rows and width
+  std::shared_ptr<stored_rows const> file = {};  // where the rows are, if they stay there (open_rows); `data` is nothing then
 
   std::uint64_t row_bytes() const { return width * bytes_of(kind); }
 };
 
-// An .npy file (C order, little endian; a row is all but the first dimension), read into host memory. What is none of our elements (f64,
-// i32, u16, void, text ...) is held as raw bytes. `as`: the elements are these, whatever the file calls them: bf16, which this format has
-// no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header says, big-endian, of
-// objects or of records; errc::usage where `as` takes other bytes than the file's elements.
+// An .npy file (C order, little endian; a row is all but the first dimension) or a row file (.gnt), read into host memory. What is none of
+// our elements (f64, i32, u16, void, text ...) is held as raw bytes. `as`: the elements are these, whatever the file calls them: bf16,
+// which this format has no name for (ml_dtypes writes <V2), or words that hold it. errc::input where the file is shorter than its header
+// says, big-endian, of objects or of records; errc::usage where `as` takes other bytes than the file's elements.
 row_array read_rows(std::filesystem::path const& file, std::optional<element> as = {});
-// The same where the file lies: mapped, read as its pages are asked for, and held open until the last owner lets go. Keep it unchanged.
+// The same where an .npy file lies: mapped, read as its pages are asked for, and held open until the last owner lets go. Keep it unchanged.
 row_array map_rows(std::filesystem::path const& file, std::optional<element> as = {});
+struct file_options {
+  unsigned depth = 128;          // reads under way, a drive and a reader
+  bool direct = true;            // past the page cache, where the file system has it
+  double deadline_seconds = 30;  // a read that takes longer is an error; 0: none is
+};
+// The same where the rows stay in the file, of any size: for a tiered_tensor, which reads them as they are asked for. It is held open until
+// the last owner lets go; one that is replaced or written to meanwhile is errc::input.
+row_array open_rows(std::filesystem::path const& file, std::optional<element> as = {}, file_options const& how = {});
 // The same for a table that is there: its bytes seen as other elements of as many bytes, or as u8, or u8 as any. Nothing is converted.
 row_array seen_as(row_array rows, element as);
 
@@ -84,6 +95,10 @@ struct tiered_options {
   // from what is free, and told by about(). At the host nothing is kept, since all rows are near; simulated, host memory stands for all of
   // it (unset: nothing is kept), and any numbers may be peers.
   std::optional<std::uint64_t> device_budget, peer_budget;
+  // Of a table that stays in a file (open_rows): bytes of host memory for its rows. The hottest of those that are in no device's memory lie
+  // there for good, but for file_cache bytes (unset: a quarter), where rows of the file come and stay a while. Unset: half of what is free.
+  // What has room in neither stays in the file.
+  std::optional<std::uint64_t> host_budget, file_cache;
   std::vector<int> peers;         // devices with fast links to each other, where.index among them; empty: none. Without such links: none
   std::span<float const> scores;  // one a row: which are the hottest (of equal ones the first); empty: the first. Read by the constructor
   std::span<float const> scales;  // i8: the factor of each row for conversion; empty: 1. Kept near the place that gathers
@@ -115,6 +130,18 @@ std::string_view to_string(gather_duplicates);
 gather_way parse_gather_way(std::string_view);
 gather_order parse_gather_order(std::string_view);
 gather_duplicates parse_gather_duplicates(std::string_view);
+
+// What a cache of rows of a file keeps. All but clock and window know a mini-batch whole before any row of it gives way.
+enum class cache_policy : std::uint8_t {
+  next_use,  // who is used again last gives way, as far as mini-batches are known ahead: each row is read once for all of these
+  window,    // who is used again stays, the others give way in turn: GIDS' window buffering
+  clock,     // who is not in use gives way in turn: BaM's cache
+  pinned,    // the hottest by score stay
+};
+inline constexpr cache_policy all_cache_policies[] = {cache_policy::next_use, cache_policy::window, cache_policy::clock,
+                                                      cache_policy::pinned};
+std::string_view to_string(cache_policy);  // "next-use", "window", "clock", "pinned"
+cache_policy parse_cache_policy(std::string_view);
 
 // Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
 class id_span {
@@ -176,9 +203,10 @@ struct gather_run {
   gather_way way = gather_way::automatic;
   gather_order order = gather_order::automatic;
   gather_duplicates duplicates = gather_duplicates::automatic;
-  std::uint64_t rows = 0, row_bytes = 0;  // delivered
-  std::string why;                        // how the way and the order were chosen
-  traffic link;                           // simulated: what reading the host's rows asks of the link
+  std::uint64_t rows = 0, row_bytes = 0;        // delivered
+  std::string why;                              // how the way and the order were chosen
+  traffic link;                                 // simulated: what reading the host's rows asks of the link
+  std::uint64_t file_rows = 0, file_reads = 0;  // a table in a file: rows that stay there, and how many of them were read for this
 };
 
 // Rows by where they lie.
@@ -196,13 +224,14 @@ class rows_by_tier {
 // Calls from several threads take turns. Gathers on different streams wait for each other, since they share what they sort in.
 class tiered_tensor {
  public:
-  // Host memory: takes what it needs from `rows` in place (pinned and mapped for the device). errc::memory where a budget or the system
-  // refuses; errc::usage where options contradict each other.
+  // Host memory: takes what it needs from `rows` in place (pinned and mapped for the device); a file: reads what it keeps. errc::memory
+  // where a budget or the system refuses; errc::usage where options contradict each other.
   tiered_tensor(row_array rows, tiered_options const& options = {});
   ~tiered_tensor();
   // The same table for another device of this process (or this one): the same rows on it as here, copied, and the rows on peers and in host
   // memory shared, each released with the last that reads it. Any device with fast links to the peers; without them it reads their rows
-  // from host memory, and about() says so. errc::usage between places of different kinds, and where peers are processes.
+  // from host memory, and about() says so. errc::usage between places of different kinds, where peers are processes, and where rows stay in
+  // a file.
   tiered_tensor beside(place where) const;
   tiered_tensor(tiered_tensor&&) noexcept;
   tiered_tensor& operator=(tiered_tensor&&) noexcept;
@@ -215,7 +244,8 @@ class tiered_tensor {
 
   // out: as many rows as ids (errc::usage where it has less room), as they are in the table or converted, at the place that gathers, as are
   // the ids (on a device pinned host memory will do; errc::usage for memory that it does not read). errc::input names an id that is
-  // negative or too large, and its position; nothing outside the table is read, and out then holds nothing of use.
+  // negative or too large, and its position; nothing outside the table is read, and out then holds nothing of use. Rows of a file are read
+  // first, and waited for; errc::io and errc::input name file and row where the drive has an error or gives other bytes than were written.
   gather_run gather(id_span ids, row_output out, gather_options const& options = {});
   // The ids of several mini-batches at once: each far row is read once for all of them. outs[k] gets the rows of batches[k].
   gather_run gather_many(std::span<id_span const> batches, std::span<row_output const> outs, gather_options const& options = {});

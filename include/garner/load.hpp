@@ -42,11 +42,20 @@ struct loader_options {
   bool drop_last = false;  // a mini-batch with fewer seeds than the others is left out
   std::uint64_t seed = 1;  // of the shuffling
   std::uint32_t seed_type = 0;
-  std::uint32_t ahead = 2;   // mini-batches that are ready before they are asked for, 1 to 64
-  std::uint32_t window = 8;  // mini-batches whose far rows are fetched together, 1 to 64
+  std::uint32_t ahead = 2;  // mini-batches that are ready before they are asked for, 1 to 64
+  // Mini-batches whose far rows are fetched together, or that are known ahead of one whose rows come from a file, 1 to 64; of a file of 64
+  // MiB and more at least as many as keep its drive busy, which is measured first.
+  std::uint32_t window = 8;
   load_way way = load_way::automatic;
-  std::optional<std::uint64_t> window_bytes = {};  // of a table, at the most; unset: a quarter of what is free on the device
-  std::uint32_t multiprocessors = 16;              // of the device, for far rows; 0: all
+  // Of a table, at the most, also of the rows of a file that stay on the device a while; unset: a quarter of what is free there.
+  std::optional<std::uint64_t> window_bytes = {};
+  cache_policy cache = cache_policy::next_use;  // of tables that stay in a file: what of them is kept in their file_cache bytes
+  // 0: what comes from a file is read without a pause. Else GIDS' storage access accumulator: mini-batches are read together until they ask
+  // for so many rows, and the next when these have come. merge_share: for so many that the drive, which is measured first, gives this share
+  // of its rate (GIDS' formula); more than 0 and less than 1.
+  std::uint64_t merge_reads = 0;
+  double merge_share = 0;
+  std::uint32_t multiprocessors = 16;  // of the device, for far rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
   std::uint32_t rank = 0, ranks = 1;
   std::uint64_t keep_times = 0;  // of so many mini-batches when each stage ran, into load_report::times
@@ -74,6 +83,9 @@ struct load_report {
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
+  // Rows of tables that stay in a file: that were in host memory by then; that were read, and their bytes; what the loader waited for them.
+  std::uint64_t file_hits = 0, file_reads = 0, file_bytes = 0;
+  double file_waited_ms = 0;
   std::vector<batch_times> times;  // of the first loader_options::keep_times
 };
 

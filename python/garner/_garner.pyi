@@ -791,6 +791,14 @@ class GatherRun:
     def row_bytes(self) -> int: ...
 
     @property
+    def file_rows(self) -> int:
+        """a table in a file: rows that stay there ..."""
+
+    @property
+    def file_reads(self) -> int:
+        """... and how many of them were read for this"""
+
+    @property
     def why(self) -> str:
         """how the way and the order were chosen"""
 
@@ -803,7 +811,7 @@ class GatherRun:
 class Table:
     """A tiered table by addresses; garner.tiered is its face."""
 
-    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60, dtype: str | None = None) -> None: ...
+    def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: object = None, scales: object = None, group: str | None = None, wait_seconds: float = 60, dtype: str | None = None, host_budget: int | str | None = None, file_cache: int | str | None = None) -> None: ...
 
     def beside(self, device: object) -> Table:
         """
@@ -1135,7 +1143,7 @@ class Loader:
     While it works nobody else can draw from its sampler.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
         samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
@@ -1143,7 +1151,8 @@ class Loader:
         batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
         ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in
         window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.
-        way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.
+        way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
+        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score).
         keep_times: of so many mini-batches report() tells when each stage ran.
         rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
         WORLD_SIZE), else 0 of 1.

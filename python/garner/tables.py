@@ -194,7 +194,7 @@ def _conversion(dtype: Any, kind: str) -> tuple[str | None, str]:
 class TierRows(tuple[int, ...]):
     """Rows by where they lie: rows["host"], or all of them in the order of `names`."""
 
-    names = ("device", "peer", "host")
+    names = ("device", "peer", "host", "file")
 
     def __new__(cls, found: dict[str, int] | tuple[int, ...]) -> TierRows:
         return super().__new__(cls, (found[name] for name in cls.names) if isinstance(found, dict) else found)
@@ -207,7 +207,7 @@ class TierRows(tuple[int, ...]):
 
 
 class Tiered(Generic[Rows]):
-    """A table of rows that looks like one array and lies in up to three tiers: on the device, on its peers, in host memory.
+    """A table of rows that looks like one array and lies in up to four tiers: on the device, on its peers, in host memory, in a file.
 
     table[ids]: rows, of shape ids.shape + row shape, on the device of ids: a torch tensor for torch ids, CuPy for CuPy, else NumPy. ids may
     be whole numbers of any shape, bools (one a row), a slice, or one number, which gives one row. Slices and numbers give what the table
@@ -515,19 +515,21 @@ _elements = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8
 @overload
 def tiered(features: torch.Tensor, device_budget: int | str | None = None, peer_budget: int | str | None = None,
            peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None,
-           wait_seconds: float = 60, dtype: Any = None) -> Tiered[torch.Tensor]: ...
+           wait_seconds: float = 60, dtype: Any = None, host_budget: int | str | None = None,
+           file_cache: int | str | None = None) -> Tiered[torch.Tensor]: ...
 @overload
 def tiered(features: npt.NDArray[Any] | str | bytes | os.PathLike[str] | Shared, device_budget: int | str | None = None,
            peer_budget: int | str | None = None, peers: Sequence[int] | None = None, scores: Any = None, device: Any = None, scales: Any = None,
-           group: str | None = None, wait_seconds: float = 60, dtype: Any = None) -> Tiered[npt.NDArray[Any]]: ...
+           group: str | None = None, wait_seconds: float = 60, dtype: Any = None, host_budget: int | str | None = None,
+           file_cache: int | str | None = None) -> Tiered[npt.NDArray[Any]]: ...
 
 
 def tiered(features: Any, device_budget: int | str | None = None, peer_budget: int | str | None = None, peers: Sequence[int] | None = None,
            scores: Any = None, device: Any = None, scales: Any = None, group: str | None = None, wait_seconds: float = 60,
-           dtype: Any = None) -> Tiered[Any]:
+           dtype: Any = None, host_budget: int | str | None = None, file_cache: int | str | None = None) -> Tiered[Any]:
     """A table of rows whose hottest lie on the device and the rest in host memory: features[ids] as before, at the speed of the link.
 
-    features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy file;
+    features: shape (rows, ...), an array of the host (NumPy, torch, DLPack, garner.Shared), taken in place, or the name of an .npy or .gnt file;
     one that is not contiguous is copied, and a RuntimeWarning says so. f32, f16, bf16, i8, i64 and bytes are known; f16, bf16 and i8 can be
     converted by a gather. Rows of other numbers come bit for bit, in their dtype. A file of what is no number (void, text) comes as uint8,
     and a RuntimeWarning says so.
@@ -535,6 +537,8 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
     from or to bytes); nothing is converted. NumPy's files have no name for bfloat16 (ml_dtypes writes '<V2'): say 'bf16'.
     device_budget: bytes of rows kept on the device, as "8GiB"; None: from what is free. peers, peer_budget: devices with fast links to each
     other, and the bytes of rows each holds for all. scores: shape (rows,), float32: which rows are the hottest; None: the first.
+    host_budget: of a file: its rows stay there but for so many bytes of the hottest in host memory; of these file_cache bytes (None: a
+    quarter) are for rows that come from the file and stay a while. A row file (.gnt) always stays. None: an .npy file is read or mapped.
     scales: i8: shape (rows,), float32. device: where gathers run: 0, 'cuda:1', 'host', 'simulated'; None: device 0, else the host.
     group: a name: the peers are processes, one a device: each calls this with the same table, scores, peers and group and its own device, and
     holds its share of the rows. They wait for each other, at most wait_seconds for all to come. Finish together (a barrier) before the first
@@ -571,10 +575,11 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
     _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
-    table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype)
+    table = _garner.Table(features, device, device_budget, peer_budget, peers, scores, scales, group, wait_seconds, dtype,
+                          host_budget, file_cache)
     return _face(table, _library(source), dict(
         features=source, device_budget=device_budget, peer_budget=peer_budget, peers=peers, scores=scores, device=device, scales=scales,
-        group=group, wait_seconds=wait_seconds, dtype=dtype))
+        group=group, wait_seconds=wait_seconds, dtype=dtype, host_budget=host_budget, file_cache=file_cache))
 
 
 def _face(table: _garner.Table, library: Any, made: dict[str, Any]) -> Tiered[Any]:

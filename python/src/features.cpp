@@ -60,12 +60,15 @@ host_table table_of(nb::handle from, char const* name, int device) {
   return t;
 }
 
-// An .npy file, mapped where the host reads its rows, else read into memory that a device can. What Garner has no element for keeps its
+// A file: its rows stay in it where that is asked for and in a row file; else of .npy mapped where the host reads them, or read into memory
+// that a device can. What Garner has no element for keeps its
 // type here, as an array of it would; what DLPack has none for (void, text, long double) comes as bytes, and a warning says so.
-host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as) {
+host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as, bool stays) {
   std::string const path = path_of(file);
   host_table t;
-  t.rows = released([&] { return mapped ? map_rows(path, as) : read_rows(path, as); });
+  t.rows = released([&] {
+    return stays || path.ends_with(".gnt") ? open_rows(path, as) : mapped ? map_rows(path, as) : read_rows(path, as);
+  });
   t.shape.assign(t.rows.shape.begin(), t.rows.shape.end());
   t.type = type_of(t.rows.kind);
   if (t.rows.type.empty()) {
@@ -90,9 +93,11 @@ host_table table_of_file(nb::handle file, bool mapped, std::optional<element> as
 }
 
 // `as`: what its elements are, whatever the array calls them.
-host_table table_of(nb::handle from, char const* name, int device, std::optional<element> as) {
+host_table table_of(nb::handle from, char const* name, int device, std::optional<element> as, bool stays) {
   if (nb::isinstance<nb::str>(from) || nb::isinstance<nb::bytes>(from) || nb::hasattr(from, "__fspath__"))
-    return table_of_file(from, device < 0, as);
+    return table_of_file(from, device < 0, as, stays);
+  if (stays)
+    refuse(errc::usage, std::string(name) + ": host_budget and file_cache are of tables that stay in a file; name an .npy or .gnt file");
   host_table t = table_of(from, name, device);
   if (!as) return t;
   t.rows.shape.assign(t.shape.begin(), t.shape.end());
@@ -171,7 +176,7 @@ py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept
 
 std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows) {
   std::map<std::string, std::uint64_t> named;
-  for (tier const t : {tier::device, tier::peer, tier::host}) named[std::string(to_string(t))] = rows[t];
+  for (tier const t : {tier::device, tier::peer, tier::host, tier::file}) named[std::string(to_string(t))] = rows[t];
   return named;
 }
 
@@ -227,6 +232,8 @@ void add_features(nb::module_& m) {
       .def_prop_ro("duplicates", [](gather_run const& r) { return std::string(to_string(r.duplicates)); })
       .def_ro("rows", &gather_run::rows, "delivered")
       .def_ro("row_bytes", &gather_run::row_bytes)
+      .def_ro("file_rows", &gather_run::file_rows, "a table in a file: rows that stay there ...")
+      .def_ro("file_reads", &gather_run::file_reads, "... and how many of them were read for this")
       .def_ro("why", &gather_run::why, "how the way and the order were chosen")
       .def_ro("link", &gather_run::link, "simulated: what reading the host's rows asks of the link")
       .def("__repr__", [](gather_run const& r) {
@@ -239,29 +246,32 @@ void add_features(nb::module_& m) {
           "__init__",
           [](py_table* self, nb::object features, nb::object where, nb::object device_budget, nb::object peer_budget,
              std::optional<std::vector<int>> peers, nb::object scores, nb::object scales, std::optional<std::string> group,
-             double wait_seconds, std::optional<std::string> dtype) {
+             double wait_seconds, std::optional<std::string> dtype, nb::object host_budget, nb::object file_cache) {
             tiered_options o;
             std::optional<element> as;
             if (dtype) as = parse_element(*dtype);
             o.where = place_of(where);
             o.device_budget = bytes_of(device_budget);
             o.peer_budget = bytes_of(peer_budget);
+            o.host_budget = bytes_of(host_budget), o.file_cache = bytes_of(file_cache);
             o.peers = peers.value_or(std::vector<int>{});
             o.group = group.value_or("");
             o.wait_seconds = wait_seconds;
             array score_array, scale_array;
             o.scores = floats(scores, "scores", score_array);
             o.scales = floats(scales, "scales", scale_array);
-            host_table const t = table_of(features, "features", device_of(o.where), as);
+            host_table const t = table_of(features, "features", device_of(o.where), as, o.host_budget || o.file_cache);
             new (self) py_table{t, released([&] { return tiered_tensor(t.rows, o); })};
           },
           nb::arg("features"), nb::arg("device") = nb::none(), nb::arg("device_budget") = nb::none(), nb::arg("peer_budget") = nb::none(),
           nb::arg("peers") = nb::none(), nb::arg("scores") = nb::none(), nb::arg("scales") = nb::none(), nb::arg("group") = nb::none(),
-          nb::arg("wait_seconds") = 60.0, nb::arg("dtype") = nb::none(),
+          nb::arg("wait_seconds") = 60.0, nb::arg("dtype") = nb::none(), nb::arg("host_budget") = nb::none(),
+          nb::arg("file_cache") = nb::none(),
           nb::sig(
               "def __init__(self, features: object, device: object = None, device_budget: int | str | None = None, peer_budget: int | "
               "str | None = None, peers: collections.abc.Sequence[int] | None = None, scores: object = None, scales: object = None, group: "
-              "str | None = None, wait_seconds: float = 60, dtype: str | None = None) -> None"))
+              "str | None = None, wait_seconds: float = 60, dtype: str | None = None, host_budget: int | str | None = None, file_cache: "
+              "int | str | None = None) -> None"))
       .def(
           "beside",
           [](py_table const& t, nb::object where) {

@@ -135,7 +135,7 @@ std::pair<std::uint32_t, std::uint32_t> ranks_said(std::optional<std::uint32_t> 
 
 void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tables, nb::object labels, nb::kwargs options) {
   loader_options o;
-  std::string way = "automatic";
+  std::string way = "automatic", cache = "next-use";
   std::optional<std::uint32_t> rank, ranks;
   nb::object times = nb::none();
   std::optional<element> to;
@@ -151,6 +151,8 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
   given.take("way", way);
   o.way = parse_load_way(way);
   given.take_bytes("window_bytes", o.window_bytes);
+  given.take("cache", cache);
+  o.cache = parse_cache_policy(cache);
   given.take("multiprocessors", o.multiprocessors);
   given.take("keep_times", o.keep_times);
   given.take("rank", rank);
@@ -251,6 +253,8 @@ nb::dict told_of(load_report const& r) {
   }
   d["times"] = times;
   d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes;
+  d["file_hits"] = r.file_hits, d["file_reads"] = r.file_reads, d["file_bytes"] = r.file_bytes;
+  d["file_waited_ms"] = r.file_waited_ms;
   return d;
 }
 
@@ -331,7 +335,8 @@ void add_load(nb::module_& m) {
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
                   "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, "
-                  "multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = "
+                  "cache: str = 'next-use', multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = "
+                  "None, times: object = "
                   "None, dtype: str | None = "
                   "None) -> None"),
           "seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered "
@@ -342,7 +347,8 @@ void add_load(nb::module_& m) {
           "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
           "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in\n"
           "window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.\n"
-          "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come.\n"
+          "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows\n"
+          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score).\n"
           "keep_times: of so many mini-batches report() tells when each stage ran.\n"
           "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
           "WORLD_SIZE), else 0 of 1.\n"

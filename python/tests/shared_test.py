@@ -83,7 +83,7 @@ class Shared(unittest.TestCase):
         process.start()
         t = garner.tiered(features, device=here, peers=[0, 1], peer_budget=50 * features[0].nbytes, device_budget=0, group=name)
         rows, tiers = ours.recv()
-        self.assertEqual((tiers, t.tiers), ((0, 100, 400), (0, 100, 400)))
+        self.assertEqual((tiers, t.tiers), ((0, 100, 400, 0), (0, 100, 400, 0)))
         self.assertIn("on 2 peers in turn, a process each", t.about())
         np.testing.assert_array_equal(rows, features[ids])
         np.testing.assert_array_equal(t[ids], features[ids])

@@ -241,7 +241,7 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
         for shape in ((0, 4), (0,), (0, 3, 2)):
             for where in places:
                 t = garner.tiered(np.zeros(shape, "f4"), device=where)
-                self.assertEqual((t.shape, t[[]].shape, t[:].shape, t.tiers), (shape, shape, shape, (0, 0, 0)))
+                self.assertEqual((t.shape, t[[]].shape, t[:].shape, t.tiers), (shape, shape, shape, (0, 0, 0, 0)))
                 with self.assertRaisesRegex(garner.InputError, "id 0 at position 0: this table has no rows"):
                     t[[0]]
                 self.assertRaises(IndexError, lambda: t[0])

@@ -91,6 +91,7 @@ struct move_rows {
         for (std::uint64_t k = i + ahead; k < smaller(i + 2 * ahead, n); ++k)
           if (std::uint64_t const next = order.id(k); next < from.rows) {
             char const* const row = from[next].row;
+            if (!row) continue;
             for (std::uint64_t at = 0; at < smaller(from.row_bytes, begins); at += 64) ask_soon(row + at);
           }
     }
@@ -123,6 +124,7 @@ struct move_rows {
   GARNER_HD void move(Team t, std::uint64_t id, std::uint64_t i, std::uint64_t last) const {
     if constexpr (sizeof(Word) >= Put::least_word) {
       auto const [row, where] = from[id];
+      if (from.in_file && !row) return;
       float const factor = scales ? scales[id] : 1.0f;
       char* const first = place(i);
       auto const at = reinterpret_cast<std::uintptr_t>(row);
@@ -164,6 +166,20 @@ struct look_at_ids {
     keys[i] = shift ? id << shift | page : id;
     if (positions) positions[i] = static_cast<std::uint32_t>(i);
     if (places) places[i] = batches.outs[b] + (i - batches.start[b]) * out_row_bytes;
+  }
+};
+
+struct look_for_file_rows {
+  row_view from;
+  batch_list batch;
+  std::uint64_t* ids;
+  std::uint32_t* numbers;
+  std::uint8_t* flags;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    std::uint64_t const id = batch.id(0, i);
+    ids[i] = id, numbers[i] = static_cast<std::uint32_t>(i);
+    flags[i] = id < from.rows && !from[id].row;
   }
 };
 
@@ -369,6 +385,11 @@ void copy_repeats(executor& x, batch_list const& to, id_order const& order, std:
   std::uint64_t bits = out_row_bytes | 16;
   for (std::uint32_t b = 0; b < to.count; ++b) bits |= reinterpret_cast<std::uintptr_t>(to.outs[b]);
   for_each_item<32>(x, n, copy_row{order, to.outs[0], out_row_bytes, static_cast<std::uint32_t>(bits & (~bits + 1))});
+}
+
+void find_file_rows(executor& x, row_view const& from, batch_list const& batch, std::uint64_t* ids, std::uint32_t* numbers,
+                    std::uint8_t* flags) {
+  for_each_item<1>(x, batch.total(), look_for_file_rows{from, batch, ids, numbers, flags});
 }
 
 void count_hits(executor& x, row_view const& from, batch_list const& batches, std::uint64_t* counts) {

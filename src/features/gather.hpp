@@ -87,11 +87,15 @@ id_order as_given(batch_list const& batch);  // the order that check_ids gives
 // for a row in host memory again are left out, and bad[1] (0 before) counts them for copy_repeats.
 id_order order_ids(executor& x, batch_list const& batches, row_view const& from, std::uint64_t out_row_bytes, gather_order order,
                    bool split, bool once, id_sorter& room, std::uint64_t* bad);
-// Each row to its place. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids would set, in the same pass.
+// Each row to its place, but those that stand in a file. `bad`: of one batch whose ids nobody has looked at (as_given): what check_ids
+// would set, in the same pass.
 void gather_rows(executor& x, row_view const& from, batch_list const& to, id_order const& order, gather_how const& how,
                  std::uint64_t* bad = nullptr);
 // The rows that were left out, n of them, from where the first of each has come; after all others, bytes as they are.
 void copy_repeats(executor& x, batch_list const& to, id_order const& order, std::uint64_t n, std::uint64_t out_row_bytes);
+// Of one batch: its ids, their positions, and which of them are of rows in the file. Asynchronous.
+void find_file_rows(executor& x, row_view const& from, batch_list const& batch, std::uint64_t* ids, std::uint32_t* numbers,
+                    std::uint8_t* flags);
 // counts[tier]: how many of these rows lie there. Adds to what is there.
 void count_hits(executor& x, row_view const& from, batch_list const& batches, std::uint64_t* counts);
 

@@ -32,6 +32,24 @@ row_shares share_rows(row_budget const& b) {
   return s;
 }
 
+file_shares share_file_rows(file_budget const& b) {
+  file_shares s;
+  if (b.rows == 0 || b.row_bytes == 0) return s;
+  std::uint64_t const all = b.host_budget.value_or(b.free_host / 2);
+  if (!b.host_budget) s.why = fmt::format("; host budget {} chosen: half of what is free", format_bytes(all));
+  s.host = b.rows;
+  if (all / b.row_bytes >= b.rows) return s;
+  s.cache_bytes = b.file_cache.value_or(std::max(all / 4, std::min(all, b.row_bytes)));
+  if (s.cache_bytes > all)
+    fail(errc::usage, "a file cache of {} in a host budget of {}; say a larger budget, or a smaller cache", format_bytes(s.cache_bytes),
+         format_bytes(all));
+  if (s.cache_bytes < b.row_bytes)
+    fail(errc::usage, "{} of host memory for rows that come from the file, and a row takes {}; say a larger host budget",
+         format_bytes(s.cache_bytes), format_bytes(b.row_bytes));
+  s.host = (all - s.cache_bytes) / b.row_bytes;
+  return s;
+}
+
 namespace {
 // Ascending where scores descend.
 std::uint32_t coldness(float score) {

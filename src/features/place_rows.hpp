@@ -24,6 +24,18 @@ struct row_shares {
 };
 row_shares share_rows(row_budget const& b);
 
+// Of a table that stays in a file, the rows that no device holds.
+struct file_budget {
+  std::uint64_t rows = 0, row_bytes = 0;
+  std::optional<std::uint64_t> host_budget, file_cache;  // as the user has them
+  std::uint64_t free_host = 0;
+};
+struct file_shares {
+  std::uint64_t host = 0, cache_bytes = 0;  // rows in host memory for good; of rows that come from the file: 0 where none do
+  std::string why;
+};
+file_shares share_file_rows(file_budget const& b);  // errc::usage where not one row that comes from the file has room
+
 // Rows that lie once for all that gather: row k of them is row k / n of peer k % n. Shared by the tensors that read them and released with
 // the last; each peer's rows are one block, or of a group of processes, which each have their own peer's.
 struct rows_on_peers {

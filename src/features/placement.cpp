@@ -12,6 +12,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "features/stored_rows.hpp"
 #include "memory/budget.hpp"
 #include "memory/self_test.hpp"
 
@@ -42,12 +43,14 @@ row_placement::row_placement(executor& x, row_array const& source, row_sender& s
     : x_(x), source_(source), sender_(sender) {
   view_.rows = source.rows, view_.row_bytes = source.row_bytes();
   view_.far = static_cast<char const*>(source.data);
+  view_.in_file = source.file && view_.row_bytes > 0;
   place(o);
 }
 
 row_placement::row_placement(executor& x, row_array const& source, row_sender& sender, row_placement const& first)
     : x_(x), source_(source), sender_(sender), view_(first.view_), peers_(first.peers_) {
   garner::place const where = x.where();
+  if (source.file) fail(errc::usage, "a table whose rows stay in {} is made for each place of its own", source.file->name());
   if (where.kind != first.x_.where().kind)
     fail(errc::usage, "a table whose rows lie as those of {} cannot be gathered at {}; make a tensor for it", to_string(first.x_.where()),
          to_string(where));
@@ -82,10 +85,13 @@ void row_placement::see_kept(std::uint64_t near, std::uint64_t peer) {
   view_.segments = 0;
   char const* at = static_cast<char const*>(near_rows_.data());
   view_.add(tier::device, near, 1, &at);
-  if (!peers_ || peer == 0) return;
-  std::vector<char const*> parts;
-  for (void const* p : peers_->at) parts.push_back(static_cast<char const*>(p));
-  view_.add(tier::peer, peer, static_cast<std::uint32_t>(parts.size()), parts.data());
+  if (peers_ && peer) {
+    std::vector<char const*> parts;
+    for (void const* p : peers_->at) parts.push_back(static_cast<char const*>(p));
+    view_.add(tier::peer, peer, static_cast<std::uint32_t>(parts.size()), parts.data());
+  }
+  char const* const host = static_cast<char const*>(host_rows_.data());
+  view_.add(tier::host, file_.host, 1, &host);
 }
 
 void row_placement::require_peers() const {
@@ -105,13 +111,15 @@ void row_placement::place(tiered_options const& o) {
   if (o.peers.empty() && o.peer_budget.value_or(0) > 0) fail(errc::usage, "a budget for peers, and no peers; say which devices they are");
   if (o.peers.empty() && !o.group.empty())
     fail(errc::usage, "a group of processes ('{}') and no peers; say at which devices they gather, all of them in the same order", o.group);
-  if (where.kind == place_kind::host) return tell("");
+  if (where.kind == place_kind::host && !source_.file) return tell("");
   row_budget b{source_.rows, row_bytes, o.device_budget, o.peer_budget, 0, 0, 0};
-  std::vector<int> devices = o.peers;
+  bool const at_host = where.kind == place_kind::host;
+  if (at_host) b.device_budget = 0;
+  std::vector<int> devices = at_host ? std::vector<int>() : o.peers;
   std::string note;
   std::optional<peer_group> group;
   std::uint32_t const mine = static_cast<std::uint32_t>(me - o.peers.begin());  // in a group
-  if (!o.group.empty())
+  if (!o.group.empty() && !at_host)
     group.emplace(o.group,
                   peer_group::terms{static_cast<std::uint32_t>(devices.size()), mine, x_.device(), same_for_all(o), o.wait_seconds});
   if (where.kind == place_kind::device) {
@@ -136,15 +144,17 @@ void row_placement::place(tiered_options const& o) {
     }
   }
   std::uint64_t const kept = shares.near + shares.peer;
-  bool const mapped_ids = !o.scores.empty() && kept > 0 && shares.near < source_.rows;
+  if (source_.file) file_ = share_file_rows({source_.rows - kept, row_bytes, o.host_budget, o.file_cache, host_memory_now().free()});
+  bool const mapped_ids = !o.scores.empty() && kept + file_.host > 0 && shares.near < source_.rows;
   buffer<std::uint64_t> hot;
   if (mapped_ids) {
-    hot = hottest(o.scores, kept);
+    hot = hottest(o.scores, kept + file_.host);
     double all = 0, of_kept = 0;
     for (float const s : o.scores) all += s;
-    for (std::uint64_t const id : hot.span()) of_kept += o.scores[id];
-    if (all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
+    for (std::uint64_t const id : hot.span().first(kept)) of_kept += o.scores[id];
+    if (kept > 0 && all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
   }
+  if (file_.cache_bytes) scores_.assign(o.scores.begin(), o.scores.end());
   // The rows of the tiers: rank first + k * step for k in [0, n) to one block.
   auto const ids_of = [&](std::uint64_t first, std::uint64_t step) {
     return [&hot, first, step](std::uint64_t k, std::uint64_t n, std::uint64_t* ids) {
@@ -154,8 +164,9 @@ void row_placement::place(tiered_options const& o) {
       }
     };
   };
-  progress told("placing rows",
-                (group ? shares.near + rows_of_peer(shares.peer, devices.empty() ? 1 : devices.size(), mine) : kept) * row_bytes);
+  progress told(
+      "placing rows",
+      (file_.host + (group ? shares.near + rows_of_peer(shares.peer, devices.empty() ? 1 : devices.size(), mine) : kept)) * row_bytes);
   if (shares.near) {
     near_rows_ = memory_block(x_.near(), shares.near * row_bytes, x_.device(), "rows kept on the device");
     sender_.send(shares.near, ids_of(0, 1), static_cast<char*>(near_rows_.data()), as_they_are, &told);
@@ -183,10 +194,14 @@ void row_placement::place(tiered_options const& o) {
     }
     peers_ = std::move(lie);
   }
+  if (file_.host) {
+    host_rows_ = memory_block(tier::host, file_.host * row_bytes, x_.device(), "rows of a file kept in host memory");
+    read_rows_of(*source_.file, file_.host, ids_of(kept, 1), static_cast<char*>(host_rows_.data()), &told);
+  }
   see_kept(shares.near, shares.peer);
   if (mapped_ids) keep_ranks(hot);
   map_rest();
-  tell((where.kind == place_kind::device ? shares.why : "") + note);
+  tell((where.kind == place_kind::device ? shares.why : "") + file_.why + note);
 }
 
 // The processes of a group must place the same rows of the same table.
@@ -212,8 +227,9 @@ std::string row_placement::same_for_all(tiered_options const& o) const {
 void row_placement::map_rest() {
   if (!x_.on_device()) return;
   sender_.close();
-  if (view_.kept() == source_.rows || source_.row_bytes() == 0) return;
+  if ((view_.kept() == source_.rows && file_.host == 0) || source_.row_bytes() == 0) return;
   self_test(x_.device());
+  if (source_.file) return;
   mapped_.emplace(source_, x_.device());
   view_.far = static_cast<char const*>(mapped_->device_data());
 }
@@ -221,19 +237,23 @@ void row_placement::map_rest() {
 void row_placement::tell(std::string const& note) {
   std::uint64_t const row_bytes = source_.row_bytes();
   std::string const as_bytes = source_.type.empty() ? "" : fmt::format("; elements of {} are held as raw bytes", source_.type);
-  if (x_.where().kind == place_kind::host) {
+  if (x_.where().kind == place_kind::host && !source_.file) {
     about_ = fmt::format("host: {} rows of {} bytes in host memory, where they were{}", source_.rows, row_bytes, as_bytes);
     return;
   }
-  std::uint64_t const near = view_.rows_in(tier::device), peer = view_.rows_in(tier::peer), far = source_.rows - view_.kept();
-  about_ = fmt::format("{}: of {} rows of {} bytes {} ({}) lie here", to_string(x_.where()), source_.rows, row_bytes, near,
-                       format_bytes(near * row_bytes));
+  std::uint64_t const near = view_.rows_in(tier::device), peer = view_.rows_in(tier::peer), far = view_.rows_in(tier::host),
+                      filed = view_.rows_in(tier::file);
+  about_ = fmt::format("{}: of {} rows of {} bytes ", to_string(x_.where()), source_.rows, row_bytes);
+  if (x_.where().kind != place_kind::host) about_ += fmt::format("{} ({}) lie here", near, format_bytes(near * row_bytes));
   if (peer) {
     about_ += fmt::format(", {} ({}) on {} peers in turn", peer, format_bytes(peer * row_bytes), peers_->at.size());
     if (peers_->group) about_ += ", a process each";
   }
-  about_ += fmt::format(", {} ({}) in host memory", far, format_bytes(far * row_bytes));
-  if (view_.kept() && far)
+  about_ += fmt::format("{}{} ({}) in host memory", x_.where().kind == place_kind::host ? "" : ", ", far, format_bytes(far * row_bytes));
+  if (source_.file)
+    about_ += fmt::format(", {} ({}) in {} ({}), of which {} at a time in host memory too", filed, format_bytes(filed * row_bytes),
+                          source_.file->name(), source_.file->about(), format_bytes(file_.cache_bytes));
+  if (view_.kept() && (filed || (far && !source_.file)))
     about_ +=
         view_.rank_of ? fmt::format("; the hottest by score are near ({} of ranks)", format_bytes(ranks_.bytes())) : "; the first are near";
   about_ += note + as_bytes;

@@ -1,6 +1,6 @@
-// Who owns the rows of a table in its tiers: the hottest on the device, the next on its peers, all of them in the user's own array.
-// Invariant: the view refers to what stands here; a placement does not move.
-// Cost: what is kept is read once from the user's array; 4 bytes a row of ranks where scores say which they are.
+// Who owns the rows of a table in its tiers: the hottest on the device, the next on its peers, all of them in the user's own array; or, of
+// a table that stays in a file, the next in host memory, and the rest nowhere. Invariant: the view refers to what stands here; a placement
+// does not move. Cost: what is kept is read once from the user's array; 4 bytes a row of ranks where scores say which they are.
 #pragma once
 #include <memory>
 #include <optional>
@@ -25,8 +25,10 @@ class row_placement {
 
   row_view const& view() const { return view_; }
   std::string const& about() const { return about_; }
-  std::optional<double> far_share() const { return far_share_; }  // of the ids of a gather, as scores say it
-  void require_peers() const;  // errc::device where a process that holds rows has ended
+  std::optional<double> far_share() const { return far_share_; }        // of the ids of a gather, as scores say it
+  std::uint64_t file_cache_bytes() const { return file_.cache_bytes; }  // for rows that come from the file
+  std::vector<float> const& file_scores() const { return scores_; }     // of all rows, where some stay in the file and scores were given
+  void require_peers() const;                                           // errc::device where a process that holds rows has ended
 
  private:
   void place(tiered_options const& o);
@@ -41,7 +43,9 @@ class row_placement {
   row_sender& sender_;
   row_view view_;
   std::optional<unified_tensor> mapped_;
-  memory_block near_rows_, ranks_;
+  memory_block near_rows_, host_rows_, ranks_;
+  file_shares file_;
+  std::vector<float> scores_;
   std::shared_ptr<rows_on_peers const> peers_;  // of all tensors that lie beside each other
   std::string about_;
   std::optional<double> far_share_;

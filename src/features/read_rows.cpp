@@ -1,10 +1,13 @@
 // Tables of feature rows from .npy files.
 #include <algorithm>
+#include <numeric>
 
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
+#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
 #include "garner/features.hpp"
 #include "memory/buffer.hpp"
 
@@ -43,7 +46,7 @@ row_array seen_as(row_array rows, element as) {
 namespace {
 
 // What the file says of itself, without its rows.
-row_array described(npy_file const& file, std::optional<element> as) {
+row_array described(npy_layout const& file, std::optional<element> as) {
   row_array table;
   table.kind = element_of(file.type());
   table.rows = file.rows();
@@ -62,6 +65,7 @@ row_array described(npy_file const& file, std::optional<element> as) {
 }  // namespace
 
 row_array map_rows(std::filesystem::path const& path, std::optional<element> as) {
+  if (is_row_file(path)) return read_rows(path, as);
   npy_file const file(path);
   row_array table = described(file, as);
   if (file.head_bytes() % std::max<std::uint64_t>(bytes_of(table.kind), table.type_bytes))  // as no writer of NumPy's lays it
@@ -71,7 +75,36 @@ row_array map_rows(std::filesystem::path const& path, std::optional<element> as)
   return table;
 }
 
+row_array open_rows(std::filesystem::path const& path, std::optional<element> as, file_options const& how) {
+  reader_options o;
+  o.direct = how.direct ? direct_reads::automatic : direct_reads::no;
+  o.depth = how.depth, o.deadline_seconds = how.deadline_seconds;
+  if (is_row_file(path)) {
+    auto const file = std::make_shared<row_file>(path, o);
+    row_array table = described(file->layout(), as);
+    table.file = paged_stored_rows(path.string(), file);
+    return table;
+  }
+  npy_file const file(path);
+  row_array table = described(file, as);
+  table.file = plain_stored_rows(file.name(), open_drives({path.string()}, o.direct), o, file.head_bytes(), table.rows, table.row_bytes());
+  return table;
+}
+
 row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
+  if (is_row_file(path)) {
+    row_array table = open_rows(path, as);
+    std::uint64_t const bytes = table.rows * table.row_bytes();
+    auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
+    progress told("reading rows", bytes);
+    read_rows_of(
+        *table.file, table.rows, [](std::uint64_t first, std::uint64_t n, std::uint64_t* ids) { std::iota(ids, ids + n, first); },
+        static_cast<char*>(memory->data()), &told);
+    table.file.reset();
+    table.data = memory->data();
+    table.owner = std::shared_ptr<void const>(memory, memory->data());
+    return table;
+  }
   npy_file const file(path);
   row_array table = described(file, as);
   std::uint64_t const bytes = table.rows * file.row_bytes(), at = file.head_bytes();

@@ -1,8 +1,8 @@
 // Where each row of a table lies, as a kernel sees it.
 // A row lies by its rank (its place among the hottest rows; without scores its id): ranks [0, kept()) in segments, one after the other,
-// each in memory of one tier; all other rows in the far array, where the id addresses them. A segment of several parts is interleaved: row
-// k of it is row k / parts of part k % parts (Listing 4.1 of Min's dissertation as meant). Invariant: ends ascend; rank_of has an entry an
-// id, or is null and the id is the rank.
+// each in memory of one tier; all other rows in the far array, where the id addresses them, or in a file, where no kernel reads them. A
+// segment of several parts is interleaved: row k of it is row k / parts of part k % parts (Listing 4.1 of Min's dissertation as meant).
+// Invariant: ends ascend; rank_of has an entry an id, or is null and the id is the rank.
 #pragma once
 #include <cstdint>
 
@@ -31,6 +31,7 @@ struct row_view {
   segment_of_rows segment[most_segments];
   char const* part[most_parts] = {};
   char const* far = nullptr;
+  bool in_file = false;  // rows that are in no segment stand in a file, and `far` is nothing
   // Copies of far rows near the place that gathers (features/window.hpp): by id, which one; window_rows or more: none.
   std::uint32_t const* window_of = nullptr;
   std::uint32_t window_rows = 0;
@@ -58,6 +59,7 @@ struct row_view {
       std::uint32_t const k = window_of[id];
       if (k < window_rows) return {window + k * row_bytes, tier::device};
     }
+    if (in_file) return {nullptr, tier::file};
     return {far + id * apart(), tier::host};
   }
 
@@ -71,7 +73,7 @@ struct row_view {
     ++segments;
   }
   std::uint64_t rows_in(tier t) const {
-    std::uint64_t n = t == tier::host ? rows - kept() : 0;
+    std::uint64_t n = t == (in_file ? tier::file : tier::host) ? rows - kept() : 0;
     for (std::uint32_t k = 0; k < segments; ++k)
       if (segment[k].where == t) n += segment[k].end - begin_of(k);
     return n;

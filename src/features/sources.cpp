@@ -5,6 +5,7 @@
 
 #include "access/bulk.hpp"
 #include "core/device.hpp"
+#include "features/stored_rows.hpp"
 
 namespace garner {
 
@@ -123,9 +124,15 @@ void row_sender::send(std::uint64_t n, id_source const& ids_of, char* to, gather
       if (stage_->used[turn]) device::wait_event(stage_->sent[turn]);
       at = static_cast<char*>(stage_->buffers[turn].data());
     }
-    batch_list batch;
-    batch.add({ids.data(), some, 8}, at);
-    gather_rows(here, all, batch, as_given(batch), how);
+    if (source_.file) {
+      read_rows_of(
+          *source_.file, some, [&](std::uint64_t first, std::uint64_t n, std::uint64_t* to) { std::copy_n(ids.data() + first, n, to); }, at,
+          nullptr);
+    } else {
+      batch_list batch;
+      batch.add({ids.data(), some, 8}, at);
+      gather_rows(here, all, batch, as_given(batch), how);
+    }
     if (x_.on_device()) {
       x_.copy(to + k * out_bytes, at, some * out_bytes);
       device::record(x_.device(), x_.stream(), stage_->sent[turn]);

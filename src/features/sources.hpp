@@ -33,8 +33,8 @@ class row_source {
 std::unique_ptr<row_source> direct_source();
 std::unique_ptr<row_source> bulk_source(unsigned multiprocessors);
 
-// Sends rows of an array in host memory to any device: gathered by the host into two pinned buffers in turn, so that one is filled while
-// the other is sent. Returns when all have come.
+// Sends rows of an array in host memory, or of a file (as they are), to any device: gathered by the host into two pinned buffers in turn,
+// so that one is filled while the other is sent. Returns when all have come.
 class row_sender {
  public:
   row_sender(executor& x, row_array const& source);

@@ -4,6 +4,7 @@
 // have the same address, and the work of the first may still run. A failed call leaves the tensor as it was.
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <mutex>
 #include <numeric>
 
@@ -12,11 +13,14 @@
 #include "core/call_chain.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/progress.hpp"
 #include "features/ask.hpp"
 #include "features/choose.hpp"
+#include "features/file_cache.hpp"
 #include "features/gather.hpp"
 #include "features/placement.hpp"
 #include "features/sources.hpp"
+#include "features/stored_rows.hpp"
 #include "features/window.hpp"
 #include "memory/pin.hpp"
 
@@ -30,7 +34,7 @@ std::uint64_t table_bytes(row_array const& rows) {
   if (__builtin_mul_overflow(rows.rows, rows.width, &elements) || __builtin_mul_overflow(elements, bytes_of(rows.kind), &bytes) ||
       bytes > none >> 8)
     fail(errc::usage, "a table of {} rows of {} elements is more than a machine addresses", rows.rows, rows.width);
-  if (bytes && !rows.data) fail(errc::usage, "a table of {} rows has no data", rows.rows);
+  if (bytes && !rows.data && !rows.file) fail(errc::usage, "a table of {} rows has no data", rows.rows);
   return bytes;
 }
 }  // namespace
@@ -42,6 +46,9 @@ struct unified_tensor::mapping {
   pinned_pages pages;
   mapping(row_array r, int d) : rows(std::move(r)), device(d) {
     std::uint64_t const bytes = table_bytes(rows);
+    if (rows.file)
+      fail(errc::usage, "a table that stays in {} cannot be pinned; read it with read_rows, or make a tiered tensor of it",
+           rows.file->name());
     if (bytes == 0) fail(errc::usage, "an empty array cannot be pinned; a unified tensor holds at least one element");
     if (device >= 0) pages = pinned_pages(rows.data, bytes, device);
   }
@@ -62,6 +69,7 @@ struct tiered_tensor::parts {
   executor x;
   row_sender sender{x, source};
   std::optional<row_placement> placed;
+  std::unique_ptr<file_cache> own_cache;  // of gathers; made when one needs it
   buffer<float> scales, call_scales;
   std::vector<float> host_scales;  // for staged gathers
   gather_figures figures = gather_figures::shipped();
@@ -126,12 +134,15 @@ struct tiered_tensor::parts {
   }
   gather_run explain(std::uint64_t n, gather_options const& o, bool batched, std::span<row_output const> outs = {}) const {
     element const to = written(o);
+    if (source.file && (o.way == gather_way::staged || o.way == gather_way::bulk))
+      fail(errc::usage, "way {} takes rows from an array, and these stay in {}; say automatic, naive, shifted or aligned", to_string(o.way),
+           source.file->name());
     auto const on_16 = [](void const* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
-    bool const engine =
-        has_bulk && on_16(view().far) && std::all_of(outs.begin(), outs.end(), [&](row_output const& o) { return on_16(o.data()); });
+    bool const engine = has_bulk && !source.file && on_16(view().far) &&
+                        std::all_of(outs.begin(), outs.end(), [&](row_output const& o) { return on_16(o.data()); });
     bool const far_places = x.on_device() && std::any_of(outs.begin(), outs.end(),
                                                          [](row_output const& o) { return o.data() && device::pinned_from(o.data()) > 0; });
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, source.rows - view().kept(), placed->far_share(), engine, batched,
+    gather_run run = choose({x.where(), n, row_bytes, source.rows, view().rows_in(tier::host), placed->far_share(), engine, batched,
                              to != source.kind, far_places},
                             o, figures);
     run.row_bytes = source.width * bytes_of(to);
@@ -204,6 +215,8 @@ struct tiered_tensor::parts {
       fail(errc::usage, "loads of {} bytes; say 1, 2, 4, 8 or 16", o.load_bytes);
     element const to = written(o);
     require_scales(o.scales, source.rows, source.kind);
+    if (source.file && !o.scales.empty())
+      fail(errc::usage, "factors of a gather's own for rows that stay in {}; give them to the tensor", source.file->name());
     std::uint64_t n = 0;
     for (std::size_t b = 0; b < batches.size(); ++b) {
       require_ids(batches[b]);
@@ -245,8 +258,47 @@ struct tiered_tensor::parts {
       std::size_t const before = b;
       for (; b < batches.size() && some.count < batch_list::most; ++b) some.add(batches[b], outs[b].data());
       some_batches(some, before, many, run, how, o);
+      if (view().rows_in(tier::file)) file_rows_of(some, how, run);
       run.link += model.take();
     }
+  }
+
+  // What stands in the file, in pieces of half of what has room at a time: the next is read while one is gathered. All ids are good.
+  void file_rows_of(batch_list const& batches, gather_how const& how, gather_run& run) {
+    if (!own_cache) {
+      file_cache::terms t;
+      t.host_bytes = placed->file_cache_bytes(), t.factors = host_factors();
+      own_cache = std::make_unique<file_cache>(x.where(), source.file, view(), t);
+    }
+    constexpr std::uint64_t ahead = 3;
+    std::uint64_t const most = std::max<std::uint64_t>(1, own_cache->slots() / 2), out_row = source.width * bytes_of(how.to);
+    std::deque<char*> entered;
+    file_cache::figures told;
+    auto const one = [&] {
+      own_cache->gather(
+          x, entered.front(), how, [] { return check_interrupted(), false; }, told);
+      entered.pop_front();
+    };
+    try {
+      for (std::uint32_t b = 0; b < batches.count; ++b) {
+        std::uint64_t const n = batches.start[b + 1] - batches.start[b];
+        for (std::uint64_t k = 0; k < n; k += most) {
+          std::uint32_t const each = batches.id_bytes[b];
+          own_cache->enter(x, {static_cast<char const*>(batches.ids[b]) + k * each, std::min(most, n - k), each});
+          entered.push_back(batches.outs[b] + k * out_row);
+          if (entered.size() > ahead) one();
+        }
+      }
+      while (!entered.empty()) one();
+    } catch (...) {
+      own_cache->reset();
+      throw;
+    }
+    run.file_rows += told.rows, run.file_reads += told.reads;
+  }
+  std::span<float const> host_factors() const {
+    if (!host_scales.empty()) return host_scales;
+    return x.on_device() ? std::span<float const>() : std::span<float const>(scales.data(), scales.size());
   }
 
   rows_by_tier hits(id_span ids) {
@@ -286,7 +338,7 @@ element tiered_tensor::kind() const { return parts_->source.kind; }
 place tiered_tensor::where() const { return parts_->x.where(); }
 rows_by_tier tiered_tensor::tiers() const {
   rows_by_tier rows;
-  for (tier const t : {tier::device, tier::peer, tier::host}) rows[t] = parts_->view().rows_in(t);
+  for (tier const t : {tier::device, tier::peer, tier::host, tier::file}) rows[t] = parts_->view().rows_in(t);
   return rows;
 }
 std::uint64_t rows_by_tier::all() const { return std::accumulate(rows_.begin(), rows_.end(), std::uint64_t{0}); }
@@ -306,6 +358,10 @@ rows_by_tier tiered_tensor::hits(id_span ids) const { return parts_->hits(ids); 
 row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
 float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }
 void tensor_access::require_peers(tiered_tensor const& t) { t.parts_->placed->require_peers(); }
+std::shared_ptr<stored_rows const> tensor_access::file(tiered_tensor const& t) { return t.parts_->source.file; }
+std::uint64_t tensor_access::file_cache_bytes(tiered_tensor const& t) { return t.parts_->placed->file_cache_bytes(); }
+std::span<float const> tensor_access::file_scores(tiered_tensor const& t) { return t.parts_->placed->file_scores(); }
+std::span<float const> tensor_access::host_factors(tiered_tensor const& t) { return t.parts_->host_factors(); }
 element tensor_access::written(tiered_tensor const& t, std::optional<element> to) {
   gather_options o;
   o.to = to;

@@ -24,6 +24,11 @@ struct tensor_access {
   static float const* scales(tiered_tensor const& t);
   static void require_peers(tiered_tensor const& t);  // errc::device where a process that holds rows has ended
   static element written(tiered_tensor const& t, std::optional<element> to);
+  // Of a table that stays in a file; null, or nothing, of others.
+  static std::shared_ptr<stored_rows const> file(tiered_tensor const& t);
+  static std::uint64_t file_cache_bytes(tiered_tensor const& t);
+  static std::span<float const> file_scores(tiered_tensor const& t);
+  static std::span<float const> host_factors(tiered_tensor const& t);
 };
 
 class row_window {

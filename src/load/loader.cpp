@@ -1,7 +1,8 @@
 // The loader: a thread samples groups of mini-batches ahead, has the window fetch what they lack, gathers each into buffers of a ring, and
 // hands it over.
 // While group A is handed over, B is sampled and its rows are fetched, and C is given to the sampler: sampler, window and gathers have a
-// stream each. The thread of the loader waits for counts and for the caller; the caller waits for nothing but a mini-batch that is not
+// stream each. Of tables that stay in a file the rows of B are read by a thread of their cache, which knows of C by then: so D is given to
+// the sampler. The thread of the loader waits for counts and for the caller; the caller waits for nothing but a mini-batch that is not
 // ready. Invariant: mini-batches are handed over in order; what a mini-batch holds is not written before whoever took it has given it back
 // and the work on its stream has happened. An error comes after all mini-batches before it. Cost: of the ring the rows of `ahead` + 1
 // mini-batches, of the sampler's results those of two groups, and the window.
@@ -22,6 +23,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "features/file_cache.hpp"
 #include "features/window.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
@@ -36,6 +38,7 @@ using steady = std::chrono::steady_clock;
 double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 constexpr std::uint32_t most_ahead = 64;
+constexpr std::uint64_t worth_measuring = 64u << 20;  // bytes of a file of rows
 
 struct load_core;
 
@@ -66,7 +69,8 @@ struct mini_batch::parts {
   buffer<std::uint64_t> counts, counts_here;  // of rows by tier
   bool handed = false, told = true;           // to the caller; counted in the report
   std::vector<std::shared_ptr<fetch_span>> fetched;
-  double gather_ms = 0;
+  double gather_ms = 0, file_waited_ms = 0;
+  std::vector<file_cache::figures> of_files;  // a table
   std::weak_ptr<load_core> home;
 };
 
@@ -147,8 +151,10 @@ struct loader::impl {
   };
   std::optional<owned> own;
   std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
+  std::vector<std::unique_ptr<file_cache>> caches;   // a table; null: none of its rows stay in a file
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
   std::jthread thread;
+  bool from_files = false;
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
   bool at_end = false;                      // of the epoch: next() begins another
   event made;                               // with core->made, where the device's clock counts from
@@ -169,15 +175,34 @@ struct loader::impl {
                                   std::uint64_t{o.rank}, std::uint64_t{o.ranks}, seed_count})
       note(k);
     for (std::int64_t const k : from) note(static_cast<std::uint64_t>(k));
+    std::uint64_t merge_reads = o.merge_reads;
+    for (loaded_table const& table : tables) {
+      std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
+      if (!file || table.table->tiers()[tier::file] == 0 || table.seeds_only) continue;
+      if (o.merge_share > 0) merge_reads = std::max(merge_reads, required_requests(file->measured(), o.merge_share));
+      if (file->stored_bytes() >= worth_measuring)
+        o.window = std::max(o.window, look_ahead(file->measured(), static_cast<double>(o.batch), batch_list::most));
+    }
     for (loaded_table const& table : tables) {
       row_view const& view = tensor_access::view(*table.table);
-      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only;
+      std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
+      caches.push_back(nullptr);
+      if (file && view.kept() < view.rows && !table.seeds_only) {
+        file_cache::terms t;
+        t.host_bytes = tensor_access::file_cache_bytes(*table.table), t.policy = o.cache, t.window = o.window;
+        t.merge_reads = merge_reads;
+        t.device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
+        t.scores = tensor_access::file_scores(*table.table), t.factors = tensor_access::host_factors(*table.table);
+        caches.back() = std::make_unique<file_cache>(x.where(), file, view, t);
+      }
+      bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only && !file;
       windows.push_back(far && (o.way == load_way::window || o.way == load_way::automatic)
                             ? std::make_unique<row_window>(x.where(), view, table.table->kind(), window_bytes(), o.multiprocessors)
                             : nullptr);
     }
-    if (std::none_of(windows.begin(), windows.end(), [](auto const& w) { return w != nullptr; }))
-      o.window = std::min<std::uint32_t>(o.window, 2);
+    auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
+    from_files = !none(caches);
+    if (none(windows) && !from_files) o.window = std::min<std::uint32_t>(o.window, 2);
     made.record(x);
     x.wait();
     core->made = steady::now();
@@ -222,6 +247,8 @@ struct loader::impl {
     if (o.ahead < 1 || o.ahead > most_ahead) fail(errc::usage, "{} mini-batches ahead: say 1 to {}", o.ahead, most_ahead);
     if (o.window < 1 || o.window > batch_list::most)
       fail(errc::usage, "a window of {} mini-batches: say 1 to {}", o.window, batch_list::most);
+    if (!(o.merge_share >= 0 && o.merge_share < 1))
+      fail(errc::usage, "mini-batches merged for {} of a drive's rate: say 0 or more, and less than 1", o.merge_share);
     if (o.ranks < 1 || o.rank >= o.ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks);
     if (from.empty()) fail(errc::input, "the training set is empty; name at least one vertex");
     check_times(times, from.size());
@@ -257,6 +284,7 @@ struct loader::impl {
     std::vector<std::shared_ptr<fetch_span>> comes_after;
     double began = 0, ended = 0;  // the group's sampling was given, by the host's clock; of its first
     batch_times::stage sampled{};
+    bool asked_for = false;  // fetch() has seen the group; of its first
   };
   using group = std::vector<job>;
 
@@ -267,6 +295,8 @@ struct loader::impl {
       core->changed.notify_all();
     }
     if (thread.joinable()) thread.join();
+    for (auto const& c : caches)
+      if (c) c->reset();
     std::lock_guard const hold(core->mutex);
     for (auto const& r : core->ready)
       if (r) core->idle.push_back(r);
@@ -316,54 +346,78 @@ struct loader::impl {
   };
 
   void work(std::uint64_t from, std::uint64_t index) {
-    group a, b, c;
-    std::exception_ptr failed;  // of a group behind `a`: told when all before it have been handed over
+    std::deque<group> sampled;  // the first is handed over, the second fetched, and a third is known to the caches of files
+    group given;                // to the sampler
+    std::exception_ptr failed;  // of a group behind those: told when all before it have been handed over
     try {
       plan p{*this, from, index, 0, nullptr};
       event gathered;  // of the group before
-      auto const attempt = [&](group& g, auto const& stages) {
-        if (failed) return;
+      auto const attempt = [&](auto const& stages) {
+        if (failed) return false;
         try {
           stages();
+          return true;
         } catch (...) {
           failed = std::current_exception();
-          drop(g);
+          return false;
         }
       };
-      auto const sample_next = [&](group& g) { attempt(g, [&] { g = p.next(false), sample(g); }); };
-      while (!stopped()) {
-        if (a.empty()) {
-          if (failed) std::rethrow_exception(failed);
-          a = p.next(true), sample(a), finish(a), fetch(a, &gathered);
-          if (a.empty()) break;
-          sample_next(b);
+      auto const sample_next = [&] {
+        if (!attempt([&] { given = p.next(false), sample(given); })) drop(given);
+        if (given.empty()) tell_caches_the_end();
+      };
+      auto const prepare = [&] {
+        while (!given.empty() && sampled.size() < (from_files ? 3u : 2u)) {
+          if (!attempt([&] { finish(given), enter(given); })) drop(given);
+          if (given.empty()) break;
+          sampled.push_back(std::move(given));
+          given.clear();
+          sample_next();
         }
-        auto const prepare = [&] {
-          attempt(b, [&] { finish(b), fetch(b, &gathered); });
-          if (!b.empty()) sample_next(c);
-        };
+        if (sampled.size() > 1 && !attempt([&] { fetch(sampled[1], &gathered); }))
+          for (; sampled.size() > 1; sampled.pop_back()) drop(sampled.back());
+      };
+      while (!stopped()) {
+        if (sampled.empty()) {
+          if (failed) std::rethrow_exception(failed);
+          group& a = sampled.emplace_back(p.next(true));
+          sample(a), finish(a), enter(a), fetch(a, &gathered);
+          if (a.empty()) break;
+          sample_next();
+        }
         bool const at_once = !window_full();
-        for (std::size_t i = 0; i < a.size(); ++i) {
-          if (!hand_over(a[i])) break;
+        if (from_files && at_once) prepare();  // what the first waits for is read with all others that are known in mind
+        for (std::size_t i = 0; i < sampled.front().size(); ++i) {
+          if (!hand_over(sampled.front()[i])) break;
           if (i == 0 && at_once) prepare();
         }
         gathered.record(x);
         if (stopped()) break;
         if (!at_once) prepare();
-        a = std::move(b), b = std::move(c), c.clear();
+        sampled.pop_front();
       }
     } catch (...) {
       std::lock_guard const hold(core->mutex);
       core->error = std::current_exception();
       core->changed.notify_all();
     }
-    for (group* g : {&a, &b, &c}) drop(*g);
+    for (group& g : sampled) drop(g);
+    drop(given);
     try {
       x.wait();
       for (auto const& w : windows)
         if (w) w->at().wait();
     } catch (...) {  // was told above
     }
+  }
+  void enter(group& g) {
+    for (job& j : g)
+      for (std::size_t k = 0; k < tables.size(); ++k)
+        if (caches[k]) caches[k]->enter(x, ids_of(j, k));
+  }
+  void tell_caches_the_end() {
+    for (auto const& c : caches)
+      if (c) c->end();
   }
 
   void drop(group& g) {
@@ -415,7 +469,7 @@ struct loader::impl {
     return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });
   }
   void fetch(group& g, event const* after) {
-    if (g.empty()) return;
+    if (g.empty() || std::exchange(g.front().asked_for, true)) return;
     g.front().fetched.resize(tables.size());
     for (std::size_t k = 0; k < tables.size(); ++k) {
       if (!windows[k]) continue;
@@ -448,20 +502,26 @@ struct loader::impl {
       if (!core->idle.empty()) r = core->idle.front(), core->idle.erase(core->idle.begin());
       else core->all.push_back(r = std::make_shared<mini_batch::parts>()), r->home = core;
     }
-    try {
-      fill(*r, j);
-    } catch (...) {
+    bool filled = false;
+    auto const back = [&] {
       std::lock_guard const hold(core->mutex);
       core->idle.push_back(r);
+    };
+    try {
+      filled = fill(*r, j);
+    } catch (...) {
+      back();
       throw;
     }
+    if (!filled) return back(), false;
     std::lock_guard const hold(core->mutex);
     core->ready.push_back(r);
     if (j.ends) core->ready.push_back(nullptr);
     core->changed.notify_all();
     return true;
   }
-  void fill(mini_batch::parts& r, job& j) {
+  // False: the loader is to stop.
+  bool fill(mini_batch::parts& r, job& j) {
     r.released.before(x);
     tell(r);
     if (r.drawn) {
@@ -472,6 +532,8 @@ struct loader::impl {
     }
     r.stream = nullptr, r.device = x.device();
     r.rooms.resize(tables.size()), r.rows.resize(tables.size());
+    r.of_files.assign(tables.size(), {});
+    r.file_waited_ms = 0;
     if (r.counts.empty()) {
       std::uint64_t const n = tier_count * tables.size();
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
@@ -494,18 +556,23 @@ struct loader::impl {
         r.rooms[k] = memory_block(x.near(), bytes + bytes / 8, x.device(), "rows of a mini-batch");
       }
       r.rows[k] = {r.rooms[k].data(), ids.size(), row_bytes, to};
-      if (ids.size() == 0) continue;
+      if (ids.size() == 0 && !caches[k]) continue;
       if (!t.seeds_only) {
         batch_list one;
         one.add(ids, nullptr);
         count_hits(x, tensor_access::view(*t.table), one, r.counts.data() + k * tier_count);
       }
       tensor_access::require_peers(*t.table);
-      if (windows[k]) {
+      if (windows[k] || caches[k]) {
         gather_how how;
         how.way = gather_way::aligned, how.kind = t.table->kind(), how.to = to;
         how.scales = to != how.kind && how.kind == element::i8 ? tensor_access::scales(*t.table) : nullptr;
-        gather_from(x, windows[k]->view(), ids, r.rooms[k].data(), how);
+        gather_from(x, windows[k] ? windows[k]->view() : tensor_access::view(*t.table), ids, r.rooms[k].data(), how);
+        if (!caches[k]) continue;
+        if (!caches[k]->gather(
+                x, r.rooms[k].data(), how, [&] { return stopped(); }, r.of_files[k]))
+          return false;
+        r.file_waited_ms += r.of_files[k].waited_ms;
         continue;
       }
       gather_options how;
@@ -526,6 +593,7 @@ struct loader::impl {
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};
     std::lock_guard const hold(core->mutex);
     r.handed = r.told = false, r.times_at.reset();
+    return true;
   }
   // What a mini-batch that was handed over took, once it has happened.
   void tell(mini_batch::parts& r) {
@@ -547,9 +615,12 @@ struct loader::impl {
     for (std::size_t k = 0; k < tables.size(); ++k) {
       std::uint64_t const* const rows = r.counts_here.data() + k * tier_count;
       for (std::size_t t = 0; t < tier_count; ++t) all.rows[static_cast<tier>(t)] += rows[t];
+      std::uint64_t const row_bytes = tables[k].table->row_bytes();
       if (!windows[k] && x.where().kind != place_kind::host)
-        all.far_bytes += rows[static_cast<std::size_t>(tier::host)] * tables[k].table->row_bytes();
+        all.far_bytes += (rows[static_cast<std::size_t>(tier::host)] + rows[static_cast<std::size_t>(tier::file)]) * row_bytes;
+      all.file_hits += r.of_files[k].hits, all.file_reads += r.of_files[k].reads, all.file_bytes += r.of_files[k].reads * row_bytes;
     }
+    all.file_waited_ms += r.file_waited_ms;
     if (!r.times_at) return;
     r.times.gather = stage_of(r.begun, r.ready, r.gather_began, r.gather_ms);
     for (auto const& f : r.fetched)
@@ -704,6 +775,8 @@ std::uint64_t loader::bytes() const {
   std::lock_guard const hold(impl_->core->mutex);
   for (auto const& r : impl_->core->all)
     for (memory_block const& b : r->rooms) n += b.bytes();
+  for (auto const& c : impl_->caches)
+    if (c) n += c->near_bytes() + (impl_->x.on_device() ? 0 : c->bytes());
   return n;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "core/npy_head.hpp"
 
 namespace garner::testing {
 namespace {
@@ -307,6 +308,38 @@ TEST(loading_program, bench_trains_in_every_way_and_report_draws_it) {
     EXPECT_EQ(bad.code, 2) << no;
     EXPECT_NE(bad.err.find(std::string(no).substr(0, std::string(no).find(' '))), std::string::npos) << bad.err;
   }
+}
+
+TEST(loading_program, loads_rows_that_stay_in_their_file) {
+  folder const at;
+  ASSERT_EQ(at.shell("garner generate kron --scale 10 k.gnr").code, 0);
+  std::vector<float> rows(1024 * 24);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  at.write("x.npy", npy_head("<f4", 1024, 24) + std::string(reinterpret_cast<char const*>(rows.data()), rows.size() * 4));
+  ASSERT_EQ(at.shell("garner convert x.npy x.gnt --quiet").code, 0);
+  for (std::string const file : {"x.npy --rows file", "x.gnt"})
+    for (std::string const place : {"host", "simulated"})
+      for (std::string const more :
+           {"", "--cache clock", "--cache window --merge-reads 300", "--cache pinned --window 1 --window-bytes 9KiB"}) {
+        outcome const o = at.shell("garner load k.gnr --features " + file + " --host-rows 60% --file-cache 48KiB --share 100% --batch 50 " +
+                                   "--fanout 4,3 --epochs 2 --verify --json --place " + place + " " + more);
+        ASSERT_EQ(o.code, 0) << file << " " << more << ": " << o.err;
+        json const all = json::parse(o.out);
+        EXPECT_EQ(all["verified"], all["batches"]);
+        json const& e = all["epochs"][1];
+        EXPECT_GT(e["file_rows"].get<double>(), 0);
+        EXPECT_LE(e["file_reads"].get<double>(), e["file_rows"].get<double>());
+        EXPECT_NEAR(e["near_rows"].get<double>() + e["far_rows"].get<double>() + e["file_rows"].get<double>(), e["vertices"].get<double>(),
+                    1e-6);
+        EXPECT_EQ(e["file_gbs"].is_null(), place == "simulated");
+      }
+  outcome const said =
+      at.shell("garner load k.gnr --features x.gnt --host-rows 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");
+  EXPECT_NE(said.out.find("of the file "), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("cache next-use"), std::string::npos) << said.out;
+  outcome const none = at.shell("garner load k.gnr --width 5 --rows file");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("in which file? Name it with --features"), std::string::npos) << none.err;
 }
 
 }  // namespace

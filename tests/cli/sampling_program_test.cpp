@@ -52,13 +52,13 @@ TEST(sampling_program, scores_as_json_and_file) {
 TEST(sampling_program, traces_and_reorders_with_the_table) {
   folder const at;
   ASSERT_EQ(at.shell("garner generate kron --scale 9 k.gnr && printf '3\\n# none\\n7 # seven\\n\\n' > train.txt").code, 0);
-  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --rows --json -o t.gtr");
+  outcome const o = at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows --json -o t.gtr");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(o.out);
   EXPECT_EQ(all["training_vertices"], 2);
   EXPECT_EQ(all["batches"], 3);
   EXPECT_EQ(read_text(at / "t.gtr").substr(0, 8), "GARNERTR");
-  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
+  EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt --epochs 3 --keep-rows -o u.gtr && cmp t.gtr u.gtr").code, 0);
   EXPECT_EQ(at.shell("garner trace k.gnr --fanout 5,5 --train train.txt -o t.npy").code, 0);
   EXPECT_EQ(read_text(at / "t.npy").substr(1, 5), "NUMPY");
   // Counts are a table of 512 rows as any other.
@@ -134,8 +134,8 @@ TEST(sampling_program, refuses) {
   says("garner trace k.gnr --batch 0", 2, "--batch 0");
   says("garner trace k.gnr --epochs 0", 2, "0 epochs");
   says("garner trace k.gnr --rule most", 2, "all");
-  says("garner trace k.gnr --rows -o c.npy", 2, ".gtr");
-  says("garner trace k.gnr --rows", 2, "-o FILE.gtr");
+  says("garner trace k.gnr --keep-rows -o c.npy", 2, ".gtr");
+  says("garner trace k.gnr --keep-rows", 2, "-o FILE.gtr");
   says("printf '{}' > e.json && garner report e.json", 1, "garner bench traversal, tiering, gather, load and train");
   says("garner report k.gnr", 1, "is no JSON (byte 1)");
   EXPECT_NE(at.shell("garner trace d.gnr --train 100%").out.find("in-lists: the file has none; made in"), std::string::npos);

@@ -335,5 +335,45 @@ TEST(training_program, refuses) {
   EXPECT_EQ(at.names(), before);
 }
 
+TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
+  folder const at;
+  write_communities(at);
+  ASSERT_EQ(at.shell("garner convert x.npy x.gnt").code, 0);
+  std::string const rest = " --labels y.npy --split s.npy --epochs 3 --hidden 8 ";
+  for (std::string const how : {"--fanout 3,3 --batch 8 ", "--full "})
+    for (std::string const place : {"host", "simulated"}) {
+      ran(at, "garner train g.gnr --features x.npy" + rest + how + "-o memory.safetensors --place " + place);
+      for (std::string const file : {"x.npy", "x.gnt"})
+        for (std::string const cache : {"next-use", "clock"}) {
+          SCOPED_TRACE(how + file + " " + cache + " " + place);
+          json const all =
+              ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --cache " +
+                          cache + " -o file.safetensors --place " + place);
+          ASSERT_FALSE(all.empty());
+          EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
+          if (how == "--full ") continue;
+          for (json const& e : all["epochs"]) {
+            EXPECT_GT(e["file_rows"].get<double>(), 0);
+            EXPECT_GT(e["file_reads"].get<double>(), 0);
+            EXPECT_EQ(e["file_bytes"].get<double>(), e["file_reads"].get<double>() * 32);
+          }
+        }
+      ran(at, "garner predict g.gnr --features x.npy --model memory.safetensors -o a.npy --place " + place);
+      ran(at, "garner predict g.gnr --features x.gnt --host-rows 2KiB --model memory.safetensors -o b.npy --place " + place);
+      EXPECT_EQ(at.shell("cmp a.npy b.npy").code, 0);
+    }
+  outcome const told = at.shell("garner train g.gnr --features x.gnt" + rest + "--fanout 3,3 --batch 8 --host-rows 6KiB --file-cache 5KiB");
+  EXPECT_NE(told.out.find("; of the file "), std::string::npos) << told.out;
+  for (auto const& [line, why] :
+       {std::pair{"--rows disk", "--rows disk: say memory or file"}, std::pair{"--rows file --host-rows 10", "a row takes 32 B"},
+        std::pair{"--rows file --host-rows 1KiB --file-cache 2KiB", "in a host budget of 1.0 KiB"},
+        std::pair{"--rows file --cache lru", "say one of next-use, window, clock, pinned"},
+        std::pair{"--rows file --host-rows 100", "a mini-batch has more rows in the file"}}) {
+    outcome const o = at.shell("garner train g.gnr --features x.npy" + rest + "--fanout 3,3 " + line);
+    EXPECT_EQ(o.code, 2) << line;
+    EXPECT_NE(o.err.find(why), std::string::npos) << o.err;
+  }
+}
+
 }  // namespace
 }  // namespace garner::testing

@@ -103,5 +103,22 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says("tr -d '\\n' < g.json | sed 's/, *\"labels\": \"[^\"]*\"//g' > l.json; garner train l.json --fanout 5,5", 1, "no type has labels");
 }
 
+TEST(training_types_program, learns_the_same_bits_from_rows_that_stay_in_their_files) {
+  library const at;
+  ASSERT_EQ(at.shell(at.train + "--epochs 3 -o memory").code, 0);
+  for (std::string const place : {"host", "simulated"}) {
+    outcome const o = at.shell(at.train + "--epochs 3 --rows file --host-rows 97% --file-cache 1390 --place " + place + " -o file --json");
+    ASSERT_EQ(o.code, 0) << o.err;
+    json const all = json::parse(o.out);
+    for (json const& e : all["epochs"]) EXPECT_GT(e["file_rows"].get<double>(), 0);
+    for (json const& rows : all["rows"]) EXPECT_THAT(rows.get<std::string>(), HasSubstr("node_feat.npy"));
+    EXPECT_TRUE(place != "host" || at.shell("cmp memory file").code == 0);
+    EXPECT_EQ(at.shell("garner predict g.json --model memory -o a.npy --quiet && garner predict g.json --model memory -o b.npy --quiet "
+                       "--rows file --host-rows 500 && cmp a.npy b.npy")
+                  .code,
+              0);
+  }
+}
+
 }  // namespace
 }  // namespace garner::testing

@@ -1,0 +1,527 @@
+// Tables that stay in a file: the same rows as the plain table whatever lies where, errors that name file and row, and never a wrong row.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "core/npy_head.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "features/place_rows.hpp"
+#include "features/row_file.hpp"
+#include "features/stored_rows.hpp"
+#include "garner/features.hpp"
+#include "memory/budget.hpp"
+#include "storage/simulated.hpp"
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t rows = 2000;
+
+struct a_folder {
+  std::filesystem::path at;
+  a_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "garner_file_rows.XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error(name);
+    at = name;
+  }
+  ~a_folder() {
+    clear_interrupt();
+    std::filesystem::remove_all(at);
+  }
+  template <class T>
+  std::string table(char const* type, std::vector<T> const& values, std::uint64_t width, std::size_t head = 0) const {
+    std::string const name = (at / fmt::format("{}x{}.{}.npy", type + 1, width, head)).string();
+    std::ofstream out(name, std::ios::binary);
+    std::string const begin = npy_head(type, values.size() / width, width, head);
+    out.write(begin.data(), static_cast<std::streamsize>(begin.size()));
+    out.write(reinterpret_cast<char const*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+    return name;
+  }
+  // Row r holds r * width, r * width + 1 ...
+  std::string numbered(std::uint64_t width, std::uint64_t n = rows, std::size_t head = 0) const {
+    std::vector<float> values(n * width);
+    std::iota(values.begin(), values.end(), 0.0f);
+    return table("<f4", values, width, head);
+  }
+};
+
+std::vector<std::int64_t> some_ids(std::uint64_t seed, std::uint64_t n, std::uint64_t of = rows) {
+  std::vector<std::int64_t> ids(n);
+  for (std::uint64_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(random_bits(seed, 0, i) % of);
+  return ids;
+}
+void expect_rows(tiered_tensor& t, std::vector<std::int64_t> const& ids) {
+  executor x(t.where());
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * t.width() + 1, x.device(), "a test");
+  t.gather({near.data(), ids.size(), 8}, out);
+  auto const got = host_copy(x, out.data(), ids.size() * t.width());
+  for (std::uint64_t k = 0; k < got.size(); ++k)
+    ASSERT_EQ(got[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / t.width()]) * t.width() + k % t.width()))
+        << k / t.width() << " of id " << ids[k / t.width()] << " " << t.about();
+}
+
+class file_rows_at : public at_place {
+ protected:
+  a_folder folder;
+};
+GARNER_AT_EVERY_PLACE(file_rows_at);
+
+TEST_P(file_rows_at, are_those_of_the_table_in_any_mixture) {
+  for (std::uint64_t const width : {1u, 3u, 64u, 1024u}) {
+    std::uint64_t const n = width == 1024 ? 500 : rows;
+    std::string const file = folder.numbered(width, n);
+    row_array const table = open_rows(file);
+    EXPECT_EQ(table.rows, n);
+    EXPECT_EQ(table.width, width);
+    EXPECT_EQ(table.data, nullptr);
+    std::vector<float> scores(n);
+    for (std::uint64_t i = 0; i < n; ++i) scores[i] = static_cast<float>(random_bits(9, 1, i) % 100);
+    for (bool const scored : {false, true})
+      for (std::uint64_t const near : {0u, 100u})
+        for (std::uint64_t const host : {1u, 40u, 300u, 5000u}) {
+          tiered_options o;
+          o.where = where(), o.device_budget = near * width * 4, o.host_budget = host * width * 4;
+          if (scored) o.scores = scores;
+          tiered_tensor t(table, o);
+          rows_by_tier const lie = t.tiers();
+          std::uint64_t const kept = where().kind == place_kind::host ? 0 : near;
+          EXPECT_EQ(lie[tier::device], kept);
+          EXPECT_EQ(lie.all(), n);
+          if (host < n - kept) {
+            EXPECT_EQ(lie[tier::host], host - std::max<std::uint64_t>(host / 4, 1)) << t.about();
+            EXPECT_GT(lie[tier::file], 0u);
+            EXPECT_THAT(t.about(), HasSubstr(file));
+          } else {
+            EXPECT_EQ(lie[tier::host], n - kept);
+            EXPECT_EQ(lie[tier::file], 0u);
+          }
+          std::vector<std::int64_t> const ids = some_ids(host, 400, n);
+          for (int again = 0; again < 2; ++again) expect_rows(t, ids);
+          expect_rows(t, {});
+          expect_rows(t, {static_cast<std::int64_t>(n) - 1});
+          executor x(where());
+          auto const here = near_copy(x, ids);
+          rows_by_tier const hits = t.hits({here.data(), ids.size(), 8});
+          EXPECT_EQ(hits.all(), ids.size());
+          std::vector<std::uint64_t> hottest(n);
+          std::iota(hottest.begin(), hottest.end(), std::uint64_t{0});
+          if (scored) std::stable_sort(hottest.begin(), hottest.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+          std::vector<bool> in_file(n, true);
+          for (std::uint64_t k = 0; k < n - lie[tier::file]; ++k) in_file[hottest[k]] = false;
+          std::uint64_t filed = 0;
+          for (std::int64_t const id : ids) filed += in_file[static_cast<std::size_t>(id)];
+          EXPECT_EQ(hits[tier::file], filed) << t.about();
+        }
+  }
+}
+
+TEST_P(file_rows_at, of_a_row_file_are_those_of_the_array_that_it_was_made_of) {
+  for (std::uint64_t const width : {1u, 100u, 128u, 602u, 1024u, 3000u})
+    for (std::uint32_t const page : {512u, 4096u, 65536u})
+      for (unsigned const stripes : {1u, 3u}) {
+        std::uint64_t const n = width > 600 ? 200 : rows;
+        std::string const file = (folder.at / "rows.gnt").string();
+        page_file_options how;
+        how.page_bytes = page, how.unit_pages = 3;
+        for (unsigned k = 0; stripes > 1 && k < stripes; ++k) {
+          how.folders.push_back((folder.at / std::to_string(k)).string());
+          std::filesystem::create_directories(how.folders.back());
+        }
+        convert_rows(folder.numbered(width, n), file, how);
+        row_array const table = open_rows(file);
+        EXPECT_EQ(table.rows, n);
+        EXPECT_EQ(table.width, width);
+        EXPECT_EQ(table.kind, element::f32);
+        for (std::uint64_t const host : {1u, 60u, 100000u}) {
+          tiered_options o;
+          o.where = where(), o.device_budget = 10 * width * 4, o.host_budget = host * width * 4;
+          tiered_tensor t(table, o);
+          EXPECT_EQ(t.tiers()[tier::file] == 0, host == 100000u);
+          for (int again = 0; again < 2; ++again) expect_rows(t, some_ids(width + host, 150, n));
+        }
+        row_array const whole = read_rows(file), mapped = map_rows(file);
+        for (row_array const& all : {whole, mapped})
+          for (std::uint64_t k = 0; k < n * width; ++k) ASSERT_EQ(static_cast<float const*>(all.data)[k], static_cast<float>(k));
+      }
+}
+
+TEST_P(file_rows_at, come_for_many_mini_batches_and_every_way) {
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.where = where(), o.device_budget = 2000, o.host_budget = 200 * 20;
+  tiered_tensor t(open_rows(file), o);
+  executor x(where());
+  std::vector<buffer<std::int64_t>> near;
+  std::vector<buffer<float>> out;
+  std::vector<std::vector<std::int64_t>> ids;
+  std::vector<id_span> of;
+  std::vector<row_output> to;
+  for (std::uint64_t b = 0; b < 70; ++b) {
+    ids.push_back(some_ids(b, b * 3));
+    near.push_back(near_copy(x, ids.back()));
+    out.emplace_back(x.near(), ids.back().size() * 5 + 1, x.device(), "a test");
+    of.emplace_back(near.back().data(), ids.back().size(), 8);
+    to.emplace_back(out.back());
+  }
+  for (gather_way const way : {gather_way::automatic, gather_way::naive, gather_way::shifted, gather_way::aligned})
+    for (gather_order const order : {gather_order::automatic, gather_order::none, gather_order::sorted, gather_order::bucketed}) {
+      gather_options how;
+      how.way = way, how.order = order;
+      for (auto const& each : out) x.fill(each.data(), 0xff, each.bytes());
+      x.wait();
+      gather_run const run = t.gather_many(of, to, how);
+      EXPECT_GT(run.file_rows, 0u);
+      EXPECT_GE(run.file_rows, run.file_reads);
+      for (std::uint64_t b = 0; b < ids.size(); ++b) {
+        auto const got = host_copy(x, out[b].data(), ids[b].size() * 5);
+        for (std::uint64_t k = 0; k < got.size(); ++k)
+          ASSERT_EQ(got[k], static_cast<float>(ids[b][k / 5] * 5 + static_cast<std::int64_t>(k % 5))) << b;
+      }
+    }
+  for (gather_way const way : {gather_way::staged, gather_way::bulk}) {
+    gather_options how;
+    how.way = way;
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.gather_many(of, to, how); }, &code), HasSubstr("say automatic, naive, shifted or aligned"));
+    EXPECT_EQ(code, errc::usage);
+  }
+}
+
+TEST_P(file_rows_at, are_converted_by_their_factors) {
+  constexpr std::uint64_t width = 24;
+  std::vector<std::int8_t> values(rows * width);
+  std::vector<float> factors(rows);
+  for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int8_t>(random_bits(2, 0, i));
+  for (std::uint64_t r = 0; r < rows; ++r) factors[r] = 0.5f * static_cast<float>(r + 1);
+  tiered_options o;
+  o.where = where(), o.device_budget = 50 * width, o.host_budget = 150 * width, o.scales = factors;
+  tiered_tensor t(open_rows(folder.table("|i1", values, width)), o);
+  executor x(where());
+  std::vector<std::int64_t> const ids = some_ids(4, 700);
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * width, x.device(), "a test");
+  gather_options how;
+  how.to = element::f32;
+  for (int again = 0; again < 3; ++again) {
+    t.gather({near.data(), ids.size(), 8}, out, how);
+    auto const got = host_copy(x, out.data(), out.size());
+    for (std::uint64_t k = 0; k < got.size(); ++k) {
+      auto const id = static_cast<std::uint64_t>(ids[k / width]);
+      ASSERT_EQ(got[k], factors[id] * static_cast<float>(values[id * width + k % width])) << k;
+    }
+  }
+  how.scales = factors;
+  EXPECT_THAT(error_of([&] { t.gather({near.data(), ids.size(), 8}, out, how); }), HasSubstr("give them to the tensor"));
+}
+
+TEST_P(file_rows_at, ids_that_are_none_are_named_before_anything_is_read) {
+  tiered_options o;
+  o.where = where(), o.device_budget = 0, o.host_budget = 400;
+  tiered_tensor t(open_rows(folder.numbered(5)), o);
+  executor x(where());
+  auto const near = near_copy(x, std::vector<std::int64_t>{3, 1999, 2000});
+  buffer<float> const out(x.near(), 15, x.device(), "a test");
+  EXPECT_THAT(error_of([&] { t.gather({near.data(), 3, 8}, out); }), HasSubstr("2000"));
+  expect_rows(t, some_ids(1, 50));
+}
+
+TEST_P(file_rows_at, an_interrupt_ends_a_gather_and_the_next_is_right) {
+  if (where().kind == place_kind::device) GTEST_SKIP() << "what was given to a device happens";
+  tiered_options o;
+  o.where = where(), o.device_budget = 0, o.host_budget = 80 * 20;
+  tiered_tensor t(open_rows(folder.numbered(5)), o);
+  executor x(where());
+  std::vector<std::int64_t> const ids = some_ids(3, 500);
+  auto const near = near_copy(x, ids);
+  buffer<float> const out(x.near(), ids.size() * 5, x.device(), "a test");
+  request_interrupt();
+  errc code{};
+  error_of([&] { t.gather({near.data(), ids.size(), 8}, out); }, &code);
+  EXPECT_EQ(code, errc::interrupted);
+  clear_interrupt();
+  expect_rows(t, ids);
+}
+
+TEST(file_rows, a_file_that_changes_is_an_error) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.host_budget = 100 * 20;
+  tiered_tensor t(open_rows(file), o);
+  expect_rows(t, some_ids(1, 300));
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(-4, std::ios::end);
+    out.write("abcd", 4);
+  }
+  executor x(place{});
+  std::vector<std::int64_t> const ids = some_ids(2, 300);
+  std::vector<float> out(ids.size() * 5);
+  errc code{};
+  EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr(file));
+  EXPECT_EQ(code, errc::input);
+}
+
+TEST(file_rows, heads_of_any_length_and_files_that_are_too_short) {
+  a_folder const folder;
+  for (std::size_t const head : {128u, 192u, 4096u, 8128u}) {
+    tiered_options o;
+    o.host_budget = 64 * 28;
+    tiered_tensor t(open_rows(folder.numbered(7, rows, head)), o);
+    expect_rows(t, some_ids(head, 500));
+  }
+  std::string const file = folder.numbered(9);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_THAT(error_of([&] { open_rows(file); }), HasSubstr("shorter than its header says"));
+}
+
+TEST(file_rows, budgets) {
+  using both = std::pair<std::uint64_t, std::uint64_t>;
+  auto const share = [](file_budget b) {
+    file_shares const s = share_file_rows(b);
+    return both(s.host, s.cache_bytes);
+  };
+  EXPECT_EQ(share({100, 10, 400, {}, 0}), both(30, 100));
+  EXPECT_EQ(share({100, 10, {}, {}, 800}), both(30, 100));  // half of what is free
+  EXPECT_EQ(share({100, 10, 400, 400, 0}), both(0, 400));
+  EXPECT_EQ(share({100, 10, 400, 10, 0}), both(39, 10));
+  EXPECT_EQ(share({100, 10, 1000, 10, 0}), both(100, 0));  // all have room
+  EXPECT_EQ(share({100, 10, 15, {}, 0}), both(0, 10));
+  EXPECT_EQ(share({0, 10, 15, {}, 0}), both(0, 0));
+  EXPECT_EQ(share({10, 0, 15, {}, 0}), both(0, 0));
+  EXPECT_THAT(error_of([&] { share({100, 10, 9, {}, 0}); }), HasSubstr("a row takes 10 B"));
+  EXPECT_THAT(error_of([&] { share({100, 10, 400, 401, 0}); }), HasSubstr("in a host budget of 400 B"));
+  EXPECT_THAT(error_of([&] { share({100, 10, 400, 9, 0}); }), HasSubstr("9 B of host memory for rows"));
+}
+
+TEST(file_rows, have_no_place_beside_and_are_not_pinned) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
+  tiered_options o;
+  o.host_budget = 100 * 20;
+  tiered_tensor const t(open_rows(file), o);
+  errc code{};
+  EXPECT_THAT(error_of([&] { t.beside({}); }, &code), HasSubstr("made for each place of its own"));
+  EXPECT_EQ(code, errc::usage);
+  EXPECT_THAT(error_of([&] { unified_tensor(open_rows(file), -1); }, &code), HasSubstr("cannot be pinned"));
+  EXPECT_EQ(code, errc::usage);
+}
+
+// --- faults ------------------------------------------------------------------------------------------------------------------------------
+// A table of `n` rows on simulated drives, striped.
+struct simulated_table {
+  std::uint64_t n, width;
+  std::shared_ptr<simulated_drives> drives;
+  static float value(std::uint64_t k) { return static_cast<float>(mix(k) >> 44); }
+  simulated_table(std::uint64_t rows_of_it, std::uint64_t w, unsigned count, std::vector<drive_fault> const& faults, std::uint64_t unit)
+      : n(rows_of_it), width(w) {
+    auto const held = std::make_shared<std::vector<float>>(n * width);
+    for (std::uint64_t k = 0; k < held->size(); ++k) (*held)[k] = value(k);
+    std::vector<simulated_drive> all(count);
+    std::uint64_t const units = (n * width * 4 + unit - 1) / unit;
+    for (unsigned d = 0; d < count; ++d) {
+      all[d].name = fmt::format("drive {}", d);
+      all[d].size = (units + count - 1 - d) / count * unit;
+      all[d].bytes = [held, count, d, unit](std::uint64_t offset, std::uint64_t bytes, std::byte* to) {
+        std::uint64_t const size = held->size() * 4;
+        for (std::uint64_t k = 0; k < bytes;) {
+          std::uint64_t const here = offset + k, at = (here / unit * count + d) * unit + here % unit;
+          std::uint64_t const some = std::min(bytes - k, unit - here % unit);
+          if (at < size) std::memcpy(to + k, reinterpret_cast<std::byte const*>(held->data()) + at, std::min(some, size - at));
+          k += some;
+        }
+      };
+      all[d].shape = latency_shape::exponential, all[d].latency_us = 100, all[d].depth = 64;
+      all[d].faults = faults;
+    }
+    simulation how;
+    how.counted_time = true;
+    drives = simulate(all, how);
+  }
+  row_array table(std::uint64_t unit, double deadline = 0) const {
+    reader_options o;
+    o.unit_bytes = unit, o.size = n * width * 4, o.deadline_seconds = deadline;
+    row_array made;
+    made.rows = n, made.width = width;
+    made.file = plain_stored_rows("table.npy", drives, o, 0, n, width * 4);
+    return made;
+  }
+};
+
+TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_them) {
+  constexpr std::uint64_t unit = 4096, n = 50000, width = 24;
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(5);
+  faults[0].what = kind::fails, faults[0].probability = 2e-4;
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 0.5;
+  faults[3].what = kind::twice, faults[3].probability = 1e-2;
+  faults[4].what = kind::never, faults[4].probability = 2e-5;
+  simulated_table const on(n, width, 3, faults, unit);
+  std::vector<float> scores(n);
+  for (std::uint64_t i = 0; i < n; ++i) scores[i] = unit_float(random_bits(1, 2, i));
+  tiered_options o;
+  o.where = {place_kind::simulated, 0};
+  o.host_budget = 2000 * width * 4, o.device_budget = 500 * width * 4, o.scores = scores;
+  std::optional<tiered_tensor> t;
+  for (int tries = 0; !t; ++tries) {  // what is kept is read first
+    ASSERT_LT(tries, 100);
+    try {
+      t.emplace(on.table(unit, 5), o);
+    } catch (error const& e) {
+      ASSERT_THAT(e.what(), HasSubstr("table.npy: row "));
+    }
+  }
+  std::uint64_t compared = 0, errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; compared < 1000000; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, 4000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t->gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), errc::io) << e.what();
+      EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+    compared += ids.size();
+  }
+  EXPECT_GT(errors, 3u);
+  EXPECT_GT(on.drives->faults_met(), 100u);
+}
+
+TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
+  std::vector<drive_fault> faults(1);
+  faults[0].what = drive_fault::kind::vanishes, faults[0].every = 20;
+  simulated_table const on(5000, 1024, 2, faults, 65536);
+  tiered_options o;
+  o.host_budget = 16 * 4096;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(on.table(65536), o);
+  std::vector<float> out(100 * 1024);
+  for (int again = 0; again < 3; ++again) {
+    std::vector<std::int64_t> const ids = some_ids(again, 100, 5000);
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr("table.npy: row "));
+    EXPECT_EQ(code, errc::io);
+  }
+}
+
+// The stripes of a row file, as simulated drives.
+page_file::opener with_faults(std::vector<drive_fault> const& faults, std::shared_ptr<simulated_drives>* made = nullptr) {
+  return [faults, made](std::vector<std::string> const& stripes) -> std::shared_ptr<drive_set> {
+    std::vector<simulated_drive> all;
+    for (std::string const& name : stripes) {
+      std::ifstream in(name, std::ios::binary);
+      auto const held = std::make_shared<std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      simulated_drive& d = all.emplace_back();
+      d.name = name, d.size = held->size(), d.faults = faults, d.depth = 64;
+      d.shape = latency_shape::exponential, d.latency_us = 100;
+      d.bytes = [held](std::uint64_t offset, std::uint64_t bytes, std::byte* to) { std::memcpy(to, held->data() + offset, bytes); };
+    }
+    simulation how;
+    how.counted_time = true;
+    auto const drives = simulate(all, how);
+    if (made) *made = drives;
+    return drives;
+  };
+}
+
+TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 20000, width = 100;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(width, n), file);
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(4);
+  faults[0].what = kind::wrong_bit, faults[0].probability = 2e-3;
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::twice, faults[2].probability = 1e-2;
+  faults[3].what = kind::late, faults[3].probability = 1e-3, faults[3].seconds = 0.1;
+  std::shared_ptr<simulated_drives> drives;
+  row_array table;
+  table.rows = n, table.width = width;
+  table.file = paged_stored_rows(file, std::make_shared<row_file>(file, reader_options{}, with_faults(faults, &drives)));
+  tiered_options o;
+  o.host_budget = 3000 * width * 4;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(table, o);
+  std::uint64_t compared = 0, errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; compared < 1000000; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, g % 50 ? 600 : 5000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t.gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_THAT(e.what(), ::testing::ContainsRegex("rows.gnt: row [0-9]+, page [0-9]+: .*rows.gnt"));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+    compared += ids.size();
+  }
+  EXPECT_GT(errors, 10u);
+  EXPECT_GT(drives->faults_met(), 1000u);
+}
+
+TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
+  a_folder const folder;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(128), file);  // 8 rows a page
+  std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(begin + bad_page * 4096 + 100));
+    out.put('x');
+  }
+  tiered_options o;
+  o.host_budget = 200 * 512;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(open_rows(file), o);
+  std::vector<float> out(128);
+  for (std::int64_t id = 40; id < 80; ++id) {
+    auto const gather = [&] { t.gather(std::span<std::int64_t const>(&id, 1), out); };
+    if (id / 8 == bad_page) {
+      errc code{};
+      std::string const why = error_of(gather, &code);
+      EXPECT_EQ(code, errc::input) << why;
+      EXPECT_THAT(why, HasSubstr(fmt::format("rows.gnt: row {}, page 7: ", id)));
+    } else {
+      gather();
+      EXPECT_EQ(out[5], static_cast<float>(id * 128 + 5));
+    }
+  }
+  // Together with good ones: an error, whatever is asked for beside it.
+  std::vector<std::int64_t> const all = some_ids(3, 2000);
+  std::vector<float> rows_of(all.size() * 128);
+  EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
+}
+
+TEST(file_rows, a_drive_is_measured_once) {
+  simulated_drive d = samsung_980_pro(64u << 20);
+  d.bytes = {};
+  simulation how;
+  how.counted_time = true;
+  auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
+  drive_rate const r = file->measured();
+  EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
+  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the reader's depth
+  drive_rate const again = file->measured();
+  EXPECT_EQ(again.seconds, r.seconds);
+  EXPECT_EQ(again.requests_a_second, r.requests_a_second);
+}
+
+}  // namespace
+}  // namespace garner
