@@ -274,6 +274,45 @@ figure accuracies(std::vector<train_course> const& courses) {
   if (!c.curves.empty()) f.charts = draw(c);
   return f;
 }
+// Rows that are learned: a step near and far, by each optimiser.
+figure learned_rows(std::vector<trainable_row> const& rows) {
+  bool const timed = std::any_of(rows.begin(), rows.end(), [](trainable_row const& r) { return r.update_ms.has_value(); });
+  figure f = titled("", timed ? "rows that are learned: a step" : "rows that are learned: bytes over the link");
+  f.said =
+      "A step gathers its rows, then reads each with its optimiser's state, steps it and writes it back. The floor: what lies far, at the "
+      "link's rates, each way after the other.";
+  f.key = timed ? "Gather, then update." : "";
+  f.numbers.head = {"<optimiser", "<rows near", "a step",    "of rows",        "gather, ms",        "update, ms",
+                    "median",     "MB far",     "floor, ms", "update / floor", "both / both floors"};
+  bar_chart c{f.title, timed ? "ms a step by optimiser and by rows kept near" : "MB over the link a step", {}, {}, {}, 0};
+  if (timed) c.parts = {"gather", "update"};
+  c.unit = timed ? "ms a step, smaller is better" : "MB over the link a step, read and written";
+  for (trainable_row const& r : rows) {
+    if (!r.skipped.empty()) {
+      f.numbers.rows.push_back(
+          {r.optimiser + ", not measured: " + r.skipped, percent(r.kept), "-", "-", "-", "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    auto const over = [](std::optional<double> q) { return q ? percent(*q) : std::string("-"); };
+    f.numbers.rows.push_back({r.optimiser, percent(r.kept), count_text(static_cast<double>(r.step_rows)),
+                              count_text(static_cast<double>(r.rows)), ms_text(r.gather_ms), ms_text(r.update_ms),
+                              ms_text(r.update_ms_median), short_number(r.far_bytes / 1e6), ms_text(r.update_floor_ms), over(r.of_floor()),
+                              over(r.of_both_floors())});
+    std::string const group = r.kept == 1 ? "near" : r.kept == 0 ? "far, nothing kept" : "far, " + percent(r.kept) + " of the rows kept";
+    auto at = std::find_if(c.groups.begin(), c.groups.end(), [&](bar_group const& g) { return g.name == group; });
+    if (at == c.groups.end()) c.groups.push_back({group, {}}), at = c.groups.end() - 1;
+    double const mb = 2 * r.far_bytes / 1e6;
+    if (timed && r.gather_ms && r.update_ms)
+      at->bars.push_back({r.optimiser, {*r.gather_ms, *r.update_ms}, short_number(*r.gather_ms + *r.update_ms), true});
+    else if (!timed) at->bars.push_back({r.optimiser, {mb}, short_number(mb), true});
+    if (r.kept == 0 && r.of_floor())
+      f.finding += fmt::format("{}{}: {}", f.finding.empty() ? "Of the floor of far rows an update takes by " : "; ", r.optimiser,
+                               percent(*r.of_floor()));
+  }
+  if (!f.finding.empty()) f.finding += ".";
+  f.charts = draw(c);
+  return f;
+}
 // The mean of the epochs behind the first.
 figure course_stages(std::vector<train_course> const& courses) {
   figure f = titled("", "an epoch by stage, and what overlapped");
@@ -321,6 +360,7 @@ std::string train_sections(std::vector<named_trainings> const& runs) {
           fmt::format("{}; {}: {} vertices, {} edges, {} training vertices", setting, g.name, g.vertices, g.edges, g.train);
       for (figure const& f : {p.ways(), p.stages(), p.widths(), p.placement(), p.not_measured()}) add(f, at);
     }
+    if (!r.trainable.empty()) add(learned_rows(r.trainable), fmt::format("{}; rows of {} floats", where, r.trainable.front().width));
     if (!r.courses.empty()) {
       train_course const& k = r.courses.front();
       std::string const at =

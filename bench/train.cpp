@@ -8,6 +8,7 @@
 
 #include "bench/graphs.hpp"
 #include "bench/made_rows.hpp"
+#include "bench/trainable.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/random.hpp"
@@ -165,9 +166,11 @@ class ground {
 void check(train_bench_options const& o) {
   for (std::string const& name : o.figures)
     if (std::find(std::begin(train_figures), std::end(train_figures), name) == std::end(train_figures))
-      fail(errc::usage, "--figures {}: say some of ways, widths, placement, learning", name);
+      fail(errc::usage, "--figures {}: say some of ways, widths, placement, learning, trainable", name);
+  if (o.scale < 4 || o.scale > 31) fail(errc::usage, "scale {}: say 4 to 31", o.scale);
   if (o.epochs < 1) fail(errc::usage, "--epochs 0: say 1 or more");
   if (o.batches < 1) fail(errc::usage, "--batches 0: say 1 or more");
+  if (o.step_rows < 1) fail(errc::usage, "--step-rows 0: say 1 or more");
   if (o.classes < 2) fail(errc::usage, "--classes {}: say 2 or more", o.classes);
   if (std::find(o.widths.begin(), o.widths.end(), 0) != o.widths.end()) fail(errc::usage, "--widths 0: say 1 or more elements");
 }
@@ -271,6 +274,15 @@ train_file measure_trainings(train_bench_options const& o, train_told const& tol
   open_options how;
   how.edges = tier::host, how.in_lists = true;
   each_graph(o, o.seed, how, measure);
+  if (wanted("trainable")) {
+    trainable_options t;
+    t.where = o.where, t.rows = std::uint64_t{1} << o.scale, t.width = o.width, t.seed = o.seed;
+    t.step_rows = o.step_rows, t.steps = std::min<std::uint64_t>(o.batches, on_device ? 16 : 4);
+    measure_trainable(t, [&](trainable_row const& row) {
+      file.trainable.push_back(row);
+      if (told.trainable) told.trainable(file, row);
+    });
+  }
   if (wanted("learning")) {
     community_graph data = make_communities(o.communities);
     course_options c;

@@ -16,7 +16,7 @@
 
 namespace garner::bench {
 
-inline constexpr char const* train_figures[] = {"ways", "widths", "placement", "learning"};
+inline constexpr char const* train_figures[] = {"ways", "widths", "placement", "learning", "trainable"};
 
 struct train_bench_options {
   place where;
@@ -38,15 +38,17 @@ struct train_bench_options {
   std::vector<std::string> figures;                      // empty: all
   community_options communities;
   std::uint64_t course_epochs = 10;
-  std::string share;                                                       // as it was said; for the file
+  std::uint64_t step_rows = 300'000;  // of a table of 2^scale rows that are learned, different ones a step
+  std::string share;                  // as it was said; for the file
   std::function<std::vector<std::int64_t>(graph_handle const&)> training;  // positions
   std::string command;
 };
 
 // `told` hears each row and each epoch of a course when it is measured.
 struct train_told {
-  std::function<void(train_file const&, train_row const&)> row;
-  std::function<void(train_course const&, train_epoch const&)> epoch;
+  std::function<void(train_file const&, train_row const&)> row = {};
+  std::function<void(train_course const&, train_epoch const&)> epoch = {};
+  std::function<void(train_file const&, trainable_row const&)> trainable = {};
 };
 train_file measure_trainings(train_bench_options const& options, train_told const& told = {});
 

@@ -7,6 +7,14 @@ std::optional<double> train_times::stages() const {
   return *sample_ms + *fetch_ms + *gather_ms + *model_ms;
 }
 
+std::optional<double> trainable_row::of_floor() const {
+  return update_ms && update_floor_ms && *update_floor_ms > 0 ? std::optional(*update_ms / *update_floor_ms) : std::nullopt;
+}
+std::optional<double> trainable_row::of_both_floors() const {
+  if (!of_floor() || !gather_ms || !gather_floor_ms) return std::nullopt;
+  return (*gather_ms + *update_ms) / (*gather_floor_ms + *update_floor_ms);
+}
+
 namespace {
 
 void put(json& to, train_times const& t) {
@@ -77,6 +85,7 @@ std::string to_json(train_file const& f) {
               {"link_gbs", or_null(f.link_gbs)},
               {"graphs", json::array()},
               {"rows", json::array()},
+              {"trainable", json::array()},
               {"courses", json::array()}});
   for (bench_graph const& g : f.graphs) all["graphs"].push_back(to_json(g));
   for (train_row const& r : f.rows) {
@@ -88,6 +97,24 @@ std::string to_json(train_file const& f) {
     row["loss"] = r.loss, row["skipped"] = text_or_null(r.skipped);
     all["rows"].push_back(std::move(row));
   }
+  for (trainable_row const& r : f.trainable)
+    all["trainable"].push_back({{"optimiser", r.optimiser},
+                                {"rows", r.rows},
+                                {"width", r.width},
+                                {"step_rows", r.step_rows},
+                                {"record_bytes", r.record_bytes},
+                                {"kept", r.kept},
+                                {"steps", r.steps},
+                                {"gather_ms", or_null(r.gather_ms)},
+                                {"update_ms", or_null(r.update_ms)},
+                                {"update_ms_median", or_null(r.update_ms_median)},
+                                {"far_rows", r.far_rows},
+                                {"far_bytes", r.far_bytes},
+                                {"gather_floor_ms", or_null(r.gather_floor_ms)},
+                                {"update_floor_ms", or_null(r.update_floor_ms)},
+                                {"of_floor", or_null(r.of_floor())},
+                                {"of_both_floors", or_null(r.of_both_floors())},
+                                {"skipped", text_or_null(r.skipped)}});
   for (train_course const& c : f.courses) {
     json epochs = json::array();
     for (train_epoch const& e : c.epochs) {
@@ -135,6 +162,19 @@ train_file parse_trainings(std::string const& text, std::string const& name) {
     row.skipped = r["skipped"].text_or_none();
     file.rows.push_back(std::move(row));
   }
+  if (f.has("trainable"))
+    for (field const& r : f["trainable"].items()) {
+      trainable_row row;
+      row.optimiser = r["optimiser"].text();
+      row.rows = r["rows"].count(), row.width = r["width"].count(), row.step_rows = r["step_rows"].count();
+      row.record_bytes = r["record_bytes"].count(), row.kept = r["kept"].number(), row.steps = r["steps"].count();
+      row.gather_ms = r["gather_ms"].number_or_none(), row.update_ms = r["update_ms"].number_or_none();
+      row.update_ms_median = r["update_ms_median"].number_or_none();
+      row.far_rows = r["far_rows"].number(), row.far_bytes = r["far_bytes"].number();
+      row.gather_floor_ms = r["gather_floor_ms"].number_or_none(), row.update_floor_ms = r["update_floor_ms"].number_or_none();
+      row.skipped = r["skipped"].text_or_none();
+      file.trainable.push_back(std::move(row));
+    }
   for (field const& c : f["courses"].items()) file.courses.push_back({graph_in(c), epochs_in(c["epochs"])});
   return file;
 }

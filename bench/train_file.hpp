@@ -36,6 +36,22 @@ struct train_row {
 
   bool near() const { return kept == 1 && devices == 1; }
 };
+// Rows that a model learns, by one optimiser: numbers are of a step. None where nothing is timed, or there is no link.
+struct trainable_row {
+  std::string optimiser;
+  std::uint64_t rows = 0, width = 0, step_rows = 0, record_bytes = 0;  // of the table; different ones a step; a row with its state
+  double kept = 0;                                                     // share of the rows near
+  std::uint64_t steps = 0;                                             // that were timed
+  std::optional<double> gather_ms, update_ms, update_ms_median;
+  double far_rows = 0, far_bytes = 0;                      // bytes: with their state, read by an update and as many written
+  std::optional<double> gather_floor_ms, update_floor_ms;  // those at the link's rates, each way after the other
+  std::string skipped;
+
+  // Of the update, and of gather and update; the time over the floor.
+  std::optional<double> of_floor() const;
+  std::optional<double> of_both_floors() const;
+};
+
 // A training, epoch by epoch.
 struct train_epoch {
   std::uint64_t epoch = 0;
@@ -56,6 +72,7 @@ struct train_file : file_head {
   std::optional<double> link_gbs;
   std::vector<bench_graph> graphs;
   std::vector<train_row> rows;
+  std::vector<trainable_row> trainable;  // older files have none
   std::vector<train_course> courses;
   bool alone = false;  // one course of garner train --json, and nothing measured
 };

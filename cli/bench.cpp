@@ -226,9 +226,24 @@ void say_training(bench::train_file const& f, bench::train_row const& r) {
   cli::flush_out();
 }
 
+void say_trainable(bench::train_file const& f, bench::trainable_row const& r) {
+  if (f.trainable.size() == 1)
+    cli::say("{:<9} {:>12} {:>6} {:>9} {:>7} {:>10} {:>10} {:>10} {:>8}\n", "learned", "of rows", "width", "a step", "kept", "gather ms",
+             "update ms", "MB far", "of floor");
+  std::string const head =
+      fmt::format("{:<9} {:>12} {:>6} {:>9} {:>5.0f} %", r.optimiser, grouped(r.rows), r.width, grouped(r.step_rows), 100 * r.kept);
+  auto const ms = [](std::optional<double> t) { return t ? fmt::format("{:.3f}", *t) : std::string("-"); };
+  if (!r.skipped.empty()) cli::say("{}  not measured: {}\n", head, cli::with_flags(r.skipped));
+  else
+    cli::say("{} {:>10} {:>10} {:>10.2f} {:>8}\n", head, ms(r.gather_ms), ms(r.update_ms), r.far_bytes / 1e6,
+             r.of_floor() ? fmt::format("{:.0f} %", 100 * *r.of_floor()) : "-");
+  cli::flush_out();
+}
+
 void measure_trainings(bench_arguments const& a, place where) {
   auto o = of_graphs<bench::train_bench_options>(a, where);
   o.hidden = a.train.hidden, o.classes = a.train.classes, o.widths = a.train.widths;
+  o.step_rows = a.train.step_rows;
   sample_options const s = a.tiering.training.sampling();
   o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
   o.batch = s.batch, o.seed = a.how.seed;
@@ -247,6 +262,7 @@ void measure_trainings(bench_arguments const& a, place where) {
   cli::flush_out();
   bench::train_told told;
   told.row = say_training;
+  told.trainable = say_trainable;
   told.epoch = [](bench::train_course const& c, bench::train_epoch const& e) {
     auto const share = [](std::optional<double> x) { return x ? fmt::format("{:.2f} %", 100 * *x) : std::string("-"); };
     cli::say("{}: epoch {}, loss {:.4f}, validation {}, test {}\n", c.name, e.epoch, e.loss, share(e.validation_accuracy),
@@ -337,6 +353,7 @@ void add_bench(cli::program& p) {
   v.add("--hidden", a->train.hidden, "train: elements of a row between layers");
   v.add("--classes", a->train.classes, "train: that are told apart").in(cli::option_group::basic);
   v.add("--widths", a->train.widths);
+  v.add("--step-rows", a->train.step_rows);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(

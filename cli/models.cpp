@@ -1,5 +1,6 @@
 #include "models.hpp"
 
+#include "comm/rank_group.hpp"
 #include "core/fail.hpp"
 
 namespace garner::cli {
@@ -7,6 +8,16 @@ namespace garner::cli {
 bool layer_norm_of(std::string const& said, model_kind model) {
   if (said != "automatic" && said != "none" && said != "layer") fail(errc::usage, "--norm {}: say none, layer or automatic", said);
   return said == "layer" || (said == "automatic" && model == model_kind::gin);
+}
+
+std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, place where, bool full) {
+  std::vector<place> all;
+  for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
+  if (all.empty()) all.assign(ranks.value_or(1), where);
+  if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
+  if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", all.size(), rank_group::most_ranks);
+  if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+  return all;
 }
 
 open_options types_options(place where, std::string const& tier) {

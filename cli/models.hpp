@@ -12,6 +12,9 @@ namespace garner::cli {
 // --norm: none, layer or automatic, which is what suits the model.
 bool layer_norm_of(std::string const& said, model_kind model);
 
+// Where each of the ranks that learn together is: on these devices, or so many at a place.
+std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, place where, bool full);
+
 // A graph of several types, with the tables that its manifest names.
 struct opened_types {
   hetero_graph g;

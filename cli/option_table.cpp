@@ -219,8 +219,9 @@ constexpr option_row table[] = {
     {"--ids", "LIST", basic, "gather: ids a gather; the second is what most figures take"},
     {"--figures", "LIST", basic,
      "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept; train: of "
-     "ways,widths,placement,learning"},
+     "ways,widths,placement,learning,trainable"},
     {"--widths", "LIST", basic, "train: floats a row, for figure 3.15"},
+    {"--step-rows", "N", basic, "train: different rows a step, of a table of 2^SCALE that are learned"},
     {"--explain", "", basic,
      "gather: measure nothing, but say which way and order would be taken for --ids of --table, whether what repeats crosses once, and "
      "why"},

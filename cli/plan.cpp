@@ -54,8 +54,14 @@ json gather_load(plan_arguments const& a) {
                                      std::pair{!a.device_cache.empty(), "--device-budget"}})
     if (said) fail(errc::usage, "{} goes with other jobs than {}; leave it out", option, a.job);
   if (a.job == "load") a.train.require_unset(a.job);
-  place const where = parse_place(a.place);
-  bytes_needed const allowed = allowed_by(a.budgets, where);
+  place where = parse_place(a.place);
+  if (!a.train.devices.empty()) {
+    if (a.place != "device") fail(errc::usage, "--devices and --place {}: say one of them", a.place);
+    where = {place_kind::device, static_cast<int>(a.train.devices[0])};
+  }
+  bytes_needed allowed = allowed_by(a.budgets, where);
+  for (std::uint32_t const d : a.train.devices)
+    allowed.device = std::min(allowed.device, allowed_by(a.budgets, {place_kind::device, static_cast<int>(d)}).device);
   return cli::plan_of_load(a.load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 

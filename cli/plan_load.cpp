@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "access/matrix.hpp"
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "gnn/plan.hpp"
@@ -60,12 +64,14 @@ void plan_train_arguments::add(verb& v) {
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
   v.add("--norm", norm, "train: none, layer or automatic: layer for gin (default: automatic)");
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
+  v.add("--devices", devices, "train: GPUs that train together, a share of every mini-batch each, as 0,1").not_with("--ranks");
+  v.add("--ranks", ranks, "train: so many threads train together at one place");
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
   for (auto const& [said, option] :
        {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{full, "--full"},
         std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"}, std::pair{norm.has_value(), "--norm"},
-        std::pair{residual, "--residual"}})
+        std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"}, std::pair{ranks.has_value(), "--ranks"}})
     if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
@@ -94,10 +100,22 @@ std::uint64_t near_bytes(load_question const& q) {
 }
 
 namespace {
-training_question question_of(plan_train_arguments const& t, load_question const& q, std::uint64_t inputs, double training,
-                              std::uint64_t near_free) {
+// How the gradients of ranks at these places reach each other. Devices that are not here are taken for such as read each other.
+training_question::exchange gradients_of(std::vector<place> const& places) {
+  bool apart = false;
+  for (place const a : places)
+    for (place const b : places) {
+      if (a == b) continue;
+      apart = true;
+      if (std::max(a.index, b.index) < device::count() && !device::peer_of(a.index, b.index).can) return training_question::exchange::host;
+    }
+  return apart ? training_question::exchange::peers : training_question::exchange::near;
+}
+training_question question_of(plan_train_arguments const& t, std::vector<place> const& places, load_question const& q, tier lists,
+                              std::uint64_t inputs, double training, std::uint64_t near_free) {
   training_question all;
   all.load = q;
+  all.ranks = static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places), all.lists_on_peer = lists == tier::peer;
   if (t.full) all.load.fanouts.clear();
   if (!t.classes) fail(errc::usage, "how many classes? Say --classes N");
   model_options& m = all.model;
@@ -164,6 +182,11 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   load_plan plan = plan_load(q);
   std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
   std::optional<training_plan> learns;
+  std::vector<place> const places = train ? places_of(train->devices, train->ranks, where, train->full) : std::vector<place>{where};
+  std::uint64_t const ranks = places.size();
+  bool const through_host = gradients_of(places) == training_question::exchange::host;
+  std::uint64_t together = 1;  // ranks on a place
+  for (place const p : places) together = std::max(together, static_cast<std::uint64_t>(std::count(places.begin(), places.end(), p)));
   if (train) {
     std::uint64_t inputs = rows.row_bytes / 4;
     if (!a.features.empty()) {
@@ -172,28 +195,34 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     }
     std::uint64_t const allowed = on_device ? device_allowed : host_allowed;
     std::uint64_t const lists_there = on_device && in_device_memory(edges) ? lists + offsets : offsets;
-    training_question const asked = question_of(*train, q, inputs, static_cast<double>(share), allowed);
-    learns = plan_training(asked);
+    auto const planned = [&](std::uint64_t free) {
+      return plan_training(question_of(*train, places, q, edges, inputs, static_cast<double>(share), free));
+    };
+    learns = planned(allowed);
     if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
-      std::uint64_t const others = learns->bytes() + lists_there + q.rows_kept * rows.row_bytes + (host ? rows.rows * rows.row_bytes : 0);
-      if (others < allowed) learns = plan_training(question_of(*train, q, inputs, static_cast<double>(share), allowed - others));
+      std::uint64_t const others =
+          together * (learns->bytes() + q.rows_kept * rows.row_bytes) + lists_there + (host ? rows.rows * rows.row_bytes : 0);
+      if (others < allowed) learns = planned(allowed - others);
     }
     if (train->full) plan = {}, plan.training = static_cast<double>(share);
     else plan = learns->load;
   }
 
   tier const near = on_device ? tier::device : tier::host;
-  std::vector<plan_row> memory{{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"lists", on_device ? edges : tier::host, lists}};
-  if (on_device) memory.push_back({"offsets, near", near, offsets});
+  // Each rank has its own of what lies near; lists in host memory and the table are of all.
+  std::vector<plan_row> memory{{"offsets", tier::host, offsets * (both ? 2 : 1)},
+                               {"lists", on_device ? edges : tier::host, lists * (on_device && edges == tier::device ? together : 1)}};
+  if (on_device) memory.push_back({"offsets, near", near, offsets * together});
   if (from.makes_in_lists()) memory.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
   memory.push_back({"table of rows", tier::host, rows.rows * rows.row_bytes});
   if (q.rows_kept) {
-    memory.push_back({"rows kept", near, q.rows_kept * rows.row_bytes});
-    memory.push_back({"ranks of rows", near, rows.rows * 4});
+    memory.push_back({"rows kept", near, q.rows_kept * rows.row_bytes * together});
+    memory.push_back({"ranks of rows", near, rows.rows * 4 * together});
   }
-  for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes});
+  for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
-    for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes});
+    for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});
+    if (through_host) memory.push_back({"gradients of ranks", tier::host, learns->parameters * 4 * ranks});
     if (learns->evaluation.near_bytes) memory.push_back({"exact evaluation, at the most", near, learns->evaluation.near_bytes});
   }
   bytes_needed needed;
@@ -221,7 +250,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"window", a.window},
            {"from_offsets", !q.degrees.empty()},
            {"training_vertices", share},
-           {"batches_an_epoch", (share + a.batch - 1) / a.batch},
+           {"batches_an_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
            {"vertices_each", plan.vertices},
            {"edges_each", plan.edges},
            {"near_rows", plan.near_rows},
@@ -242,21 +271,32 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   };
   traffic both_stages = plan.sample;
   both_stages += plan.rows;
+  if (learns && through_host) both_stages.requests[3] += learns->parameters * 8 / 128;
   all["sample"] = stage(plan.sample);
   all["fetch"] = stage(plan.rows);
   all["together"] = stage(both_stages);
   if (!host && !here) all["not_here"] = why_no_link(where);
   if (learns) {
     // What a device of a known kind would take; here nothing of it is measured.
-    double const steps = static_cast<double>(learns->steps), of_products = learns->flops / assumed_flops * 1e3,
-                 of_rows = learns->near_bytes / assumed_near_bytes * 1e3;
-    json const together = all["together"]["ms"];
+    auto const steps = static_cast<double>(learns->steps),
+               on_it = static_cast<double>(together);  // ranks on one device wait for each other
+    double const of_products = on_it * learns->flops / assumed_flops * 1e3, of_rows = on_it * learns->near_bytes / assumed_near_bytes * 1e3;
+    json const crosses = all["together"]["ms"];
     json epochs = json::object(), bounds = json::object();
-    for (auto const& [link, ms] : together.items()) {
+    for (auto const& [link, ms] : crosses.items()) {
       bool const known = on_device && !ms.is_null();
-      double const crossing = known ? ms.get<double>() * steps : 0;
+      double const crossing = known ? ms.get<double>() * steps * on_it : 0;
       epochs[link] = known ? json(std::max(crossing, of_products + of_rows)) : json();
       bounds[link] = known ? json(crossing > of_products + of_rows ? "link" : of_products > of_rows ? "products" : "aggregation") : json();
+    }
+    json reads = json::array();
+    for (read_by_tier const& r : learns->reads) {
+      auto const tiers = [&](double times) {
+        return json{{"near_bytes", std::llround(r.near * times)},
+                    {"peer_bytes", std::llround(r.peer * times)},
+                    {"far_bytes", std::llround(r.far * times)}};
+      };
+      reads.push_back({{"what", r.what}, {"batch", tiers(1)}, {"epoch", tiers(steps)}});
     }
     all["training"] = {{"model", to_string(parse_model_kind(train->model.value_or("sage")))},
                        {"full", train->full},
@@ -266,6 +306,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                        {"near_bytes_moved", learns->near_bytes},
                        {"link_bytes", learns->link_bytes},
                        {"evaluation_link_bytes", train->full || host ? 0 : learns->evaluation.bytes()},
+                       {"ranks", ranks},
+                       {"reads", reads},
                        {"assumed_flops", assumed_flops},
                        {"assumed_near_bytes", assumed_near_bytes},
                        {"products_ms", on_device ? json(of_products) : json()},
@@ -315,6 +357,19 @@ void print_plan_of_load(json const& all) {
     json const& t = all["training"];
     say("\nan epoch of {}: steps {}, parameters {}\n", text(t["model"]), grouped(t["steps"].get<std::uint64_t>()),
         grouped(t["parameters"].get<std::uint64_t>()));
+    if (t["ranks"] != 1)
+      say("  of each of {} ranks: {} training vertices, {} a step of all\n", t["ranks"].get<std::uint64_t>(),
+          grouped((all["training_vertices"].get<std::uint64_t>() + t["ranks"].get<std::uint64_t>() - 1) / t["ranks"].get<std::uint64_t>()),
+          grouped(all["batch"].get<std::uint64_t>() * t["ranks"].get<std::uint64_t>()));
+    say("  {:<18}  {:^32}  {:>20}\n", "bytes read", full ? "a step" : "a mini-batch", "an epoch");
+    std::string const tiers = fmt::format("{:>10} {:>10} {:>10}", "near", "on peers", "far");
+    say("  {:<18}  {}  {}\n", "", tiers, tiers);
+    for (json const& r : t["reads"]) {
+      std::string line = fmt::format("  {:<18}", text(r["what"]));
+      for (char const* of : {"batch", "epoch"})
+        line += fmt::format("  {:>10} {:>10} {:>10}", bytes(r[of]["near_bytes"]), bytes(r[of]["peer_bytes"]), bytes(r[of]["far_bytes"]));
+      say("{}\n", line);
+    }
     say("  {:.3g} GFLOP of products, {} of rows aggregated near, {} over the link ({} more for an evaluation)\n",
         t["flops"].get<double>() / 1e9, format_bytes(static_cast<std::uint64_t>(t["near_bytes_moved"].get<double>())),
         format_bytes(static_cast<std::uint64_t>(t["link_bytes"].get<double>())), bytes(t["evaluation_link_bytes"]));

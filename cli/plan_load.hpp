@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common.hpp"
 #include "load/plan.hpp"
@@ -23,6 +24,8 @@ struct plan_load_arguments {
 struct plan_train_arguments {
   std::optional<std::string> model, norm;
   std::optional<std::uint64_t> classes, layers, hidden;
+  std::vector<std::uint32_t> devices;
+  std::optional<std::uint32_t> ranks;
   bool full = false, residual = false;
 
   void add(verb& v);
@@ -31,7 +34,7 @@ struct plan_train_arguments {
 // What a loader of these arguments is asked to do, by the offsets of `from` where they are known; `device_allowed`: bytes of the device.
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
 std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
-// `allowed`: host and device memory, in bytes. `train`: of a training, null: of mini-batches alone.
+// `allowed`: host and device memory, in bytes, of each device. `train`: of a training, null: of mini-batches alone.
 nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where,
                                     std::string const& tier, std::string const& access, std::uint64_t host_allowed,
                                     std::uint64_t device_allowed);

@@ -47,12 +47,8 @@ struct train_arguments : cli::load_arguments {
   }
   // The ranks of this process, and where each of them learns.
   std::vector<garner::place> places() const {
-    std::vector<garner::place> all;
-    for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
     if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
-    if (all.empty()) all.assign(ranks.value_or(1), where());
-    if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
-    if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+    std::vector<garner::place> all = cli::places_of(devices, ranks, where(), full);
     if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
@@ -291,6 +287,7 @@ void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) fail(errc::usage, "--full: {} may have several types, which are trained by mini-batches; say --fanout", a.file);
+  if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
   if (a.side != "in") fail(errc::usage, "--side {}: each relation of a manifest has its side; leave it out", a.side);
   a.features = "of the manifest";  // for check()
   a.check();
@@ -379,6 +376,8 @@ void train_file(train_arguments& a) {
                                          std::tuple("--split", a.split, "parts of the split")})
     if (said.empty()) fail(errc::usage, "{} is required: which {}? Name an .npy file (a manifest names its own)", name, what);
   if (!a.target.empty()) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", a.target, a.file);
+  if (a.full && !a.keep_lists.empty())
+    fail(errc::usage, "--keep-lists {} and --full: all lists are read at once; leave it out", a.keep_lists);
   if (a.full) a.fanout = "1";  // nothing is drawn
   a.check();
   auto options = options_of(a);
@@ -413,8 +412,23 @@ void train_file(train_arguments& a) {
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
   tiers.where = where;
-  if (where.kind != place_kind::host) tiers.device_budget = kept;
+  std::vector<float> scored;
+  auto const kept_lists = a.full ? 0 : a.kept_list_bytes(cli::drawn_list_bytes(from, a));
+  bool const far = where.kind != place_kind::host;
   a.set_file_budgets(tiers, table);
+  if (far) tiers.device_budget = kept;
+  if (far || table.file) {
+    bool const some_rows = (far && kept && *kept > 0 && *kept < table.rows * table.row_bytes()) || table.file;
+    if ((some_rows || kept_lists) && !a.full) {
+      cli::training_vertices train;
+      for (std::uint64_t v = 0; v < std::min<std::uint64_t>(n, split.size()); ++v)
+        if (split[v] == static_cast<std::uint8_t>(split_part::train)) train.positions.push_back(static_cast<std::int64_t>(v));
+      scored = a.scores_of(g, train, edges);
+      scored.resize(table.rows, 0);  // a table may have more rows than there are vertices
+    }
+    if (some_rows && !scored.empty()) tiers.scores = scored;
+    if (kept_lists) t.list_budget = kept_lists, t.list_scores = std::span<float const>(scored).first(n);
+  }
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
@@ -507,6 +521,11 @@ void add_train(cli::program& p) {
   v.add("--group", a->group);
   v.add("--budget", a->budget);
   a->add_file_rows(v);
+  v.add("--keep-lists", a->keep_lists);
+  v.add(
+      "--score", a->score,
+      "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget or "
+      "--keep-lists");
   v.add("--math", a->math);
   a->add_loader(v);
   a->add_place(v);

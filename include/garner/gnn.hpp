@@ -137,6 +137,9 @@ struct training_options {
   std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
   list_side side = list_side::in;
   bool weighted = false;  // edges count by their weights
+  // Of mini-batches, lists that lie far: block_options::device_budget and scores.
+  std::optional<std::uint64_t> list_budget = {};
+  std::span<float const> list_scores = {};
   std::uint64_t batch = 1024;
   double rate = 0.01;  // of Adam
   // Of all parameters, added to the gradient. Unset: 5e-4, or a half over the number of training vertices where that is less, as what is

@@ -465,6 +465,21 @@ class Loader(unittest.TestCase):
                     got = self.epoch(data, place=place, device_budget=budget, **how)
                     self.assertEqual([content(b) for b in got], want)
 
+    def test_lists_kept_by_score(self):
+        for data, how, scores in ((homogeneous(), {}, torch.rand(100)),
+                                  (bibliography(), dict(input_nodes="paper"), {"paper": np.random.default_rng(1).random(100), "author": None})):
+            want = [content(b) for b in self.epoch(data, **how)]
+            loader = NeighborLoader(data, [5, 5], place="simulated", device_budget=2000, scores=scores, **how)
+            self.assertRegex(loader.node_sampler._engine()[0].about(), r"near: the lists of \d+ vertices by score")
+            self.assertRegex(pickle.loads(pickle.dumps(loader.node_sampler))._engine()[0].about(), "by score")
+            self.assertEqual([content(b) for b in self.epoch(data, place="simulated", device_budget=2000, scores=scores, **how)], want)
+        for data, scores, words in ((homogeneous(), torch.rand(99), r"scores: of shape \(99,\) for 100 nodes; give each one"),
+                                    (bibliography(), torch.rand(100), "give a dict"),
+                                    (bibliography(), {"author": torch.rand(100)}, "for 200 nodes of type 'author'"),
+                                    (bibliography(), {"venue": torch.rand(100)}, "no nodes of type 'venue'")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                NeighborLoader(data, [5], scores=scores, input_nodes=None if "x" in data else "paper")
+
     def test_where_the_data_lie(self):
         if not (garner.info()["devices"] and torch.cuda.is_available()):
             self.skipTest("needs a GPU (none here)")

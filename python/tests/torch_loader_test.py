@@ -42,6 +42,7 @@ class Loader(unittest.TestCase):
                 seen += batch.input_id.tolist()
             self.assertEqual(sorted(seen), list(range(300)))
             self.assertNotEqual(seen, sorted(seen))
+            del loader, batch  # they hold the graph, which the next one may bring elsewhere
 
     def test_seeds(self):
         mask = torch.arange(300) % 3 == 0

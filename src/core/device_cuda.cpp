@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "core/device.hpp"
@@ -35,11 +36,31 @@ void check(cudaError_t status, char const* call, errc code = errc::device) {
 }
 #define GARNER_CALL(call) check((call), #call)
 
-void use(int index) {
-  require_own_state();
-  begun = true;
-  GARNER_CALL(cudaSetDevice(index));
-}
+// The thread's device while this lives, and then again what it was: others of the process (torch) go by it.
+class current {
+ public:
+  explicit current(int index) {
+    require_own_state();
+    begun = true;
+    GARNER_CALL(change(index));
+  }
+  current(int index, std::nothrow_t) noexcept {
+    if (change(index) != cudaSuccess) cudaGetLastError();
+  }
+  ~current() {
+    if (before_ >= 0) cudaSetDevice(before_);
+  }
+  current(current const&) = delete;
+  current& operator=(current const&) = delete;
+
+ private:
+  cudaError_t change(int index) noexcept {
+    int now = -1;
+    if (cudaGetDevice(&now) == cudaSuccess && now != index) before_ = now;
+    return cudaSetDevice(index);
+  }
+  int before_ = -1;
+};
 cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }
 
@@ -103,7 +124,9 @@ void require(int index) {
 
 void make_current(int index) {
   require(index);
-  use(index);
+  require_own_state();
+  begun = true;
+  GARNER_CALL(cudaSetDevice(index));
 }
 
 properties describe(int index) {
@@ -127,7 +150,7 @@ properties describe(int index) {
 
 memory_now memory(int index) {
   require(index);
-  use(index);
+  current const here(index);
   std::size_t free_bytes = 0, total = 0;
   GARNER_CALL(cudaMemGetInfo(&free_bytes, &total));
   return {free_bytes, total};
@@ -177,7 +200,7 @@ namespace {
 
 void* allocate(int index, std::size_t bytes) {
   require(index);
-  use(index);
+  current const here(index);
   watch_first(index);
   void* p = nullptr;
   cudaError_t const status = cudaMalloc(&p, bytes);
@@ -187,7 +210,7 @@ void* allocate(int index, std::size_t bytes) {
 }
 void release(int index, void* pointer) noexcept {
   if (begun_by_parent) return;
-  cudaSetDevice(index);
+  current const here(index, std::nothrow);
   cudaFree(pointer);
 }
 
@@ -206,7 +229,7 @@ cudaMemPool_t pool_of(int index) {
 
 void* allocate_ordered(int index, void* stream, std::size_t bytes) {
   require(index);
-  use(index);
+  current const here(index);
   watch_first(index);
   cudaMemPool_t const pool = pool_of(index);
   void* p = nullptr;
@@ -223,7 +246,7 @@ void* allocate_ordered(int index, void* stream, std::size_t bytes) {
 }
 void release_ordered(int index, void* stream, void* pointer) noexcept {
   if (begun_by_parent) return;
-  cudaSetDevice(index);
+  current const here(index, std::nothrow);
   cudaFreeAsync(pointer, as_stream(stream));
 }
 void trim(int index) noexcept {
@@ -234,7 +257,7 @@ void trim(int index) noexcept {
 
 void* allocate_managed(int index, std::size_t bytes) {
   require(index);
-  use(index);
+  current const here(index);
   void* p = nullptr;
   check(cudaMallocManaged(&p, bytes), "cudaMallocManaged", errc::memory);
   return p;
@@ -256,7 +279,7 @@ void advise_read_mostly(int index, void* managed, std::size_t bytes) {
 }
 
 void evict_managed(int index, void* managed, std::size_t bytes) {
-  use(index);
+  current const here(index);
   // A read-mostly page on both sides would not move: the advice is taken back for the way home, and given again.
   GARNER_CALL(cudaMemAdvise(managed, bytes, cudaMemAdviseUnsetReadMostly, on_device(index)));
 #if CUDART_VERSION >= 13000
@@ -325,7 +348,7 @@ std::size_t pinned_from(void const* at) noexcept {
 }
 
 void const* seen_by(int index, void const* host) {
-  use(index);
+  current const here(index);
   cudaPointerAttributes a{};
   GARNER_CALL(cudaPointerGetAttributes(&a, host));
   if (!a.devicePointer) fail(errc::device, "device {}: it cannot read the host memory at {}; pin it first", index, host);
@@ -345,7 +368,7 @@ char* beginning_of(void* pointer) noexcept {
 
 memory_handle export_memory(int index, void* pointer) {
   require(index);
-  use(index);
+  current const here(index);
   memory_handle handle;
   static_assert(sizeof(handle.bytes) == sizeof(cudaIpcMemHandle_t));
   cudaIpcMemHandle_t ipc{};
@@ -357,7 +380,7 @@ memory_handle export_memory(int index, void* pointer) {
 }
 void* open_memory(memory_handle const& handle, int index) {
   require(index);
-  use(index);
+  current const here(index);
   cudaIpcMemHandle_t ipc{};
   std::memcpy(&ipc, handle.bytes, sizeof ipc);
   void* opened = nullptr;
@@ -370,7 +393,7 @@ void* open_memory(memory_handle const& handle, int index) {
        index, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 void close_memory(int index, void* opened) noexcept {
-  cudaSetDevice(index);
+  current const here(index, std::nothrow);
   if (cudaIpcCloseMemHandle(beginning_of(opened)) != cudaSuccess) cudaGetLastError();
 }
 
@@ -389,7 +412,7 @@ void enable_peer(int reader, int owner) {
   if (!peer_of(reader, owner).can)
     fail(errc::device, "device {} cannot read the memory of device {}; keep these rows in host memory, or on each device", reader, owner);
   if (reader == owner) return;
-  use(reader);
+  current const here(reader);
   cudaError_t const status = cudaDeviceEnablePeerAccess(owner, 0);
   if (status == cudaSuccess) return;
   cudaGetLastError();
@@ -398,7 +421,7 @@ void enable_peer(int reader, int owner) {
 
 void* make_stream(int index, bool urgent) {
   require(index);
-  use(index);
+  current const here(index);
   cudaStream_t s;
   int least = 0, most = 0;
   GARNER_CALL(cudaDeviceGetStreamPriorityRange(&least, &most));
@@ -407,22 +430,22 @@ void* make_stream(int index, bool urgent) {
 }
 void free_stream(int index, void* stream) noexcept {
   if (begun_by_parent) return;
-  cudaSetDevice(index);
+  current const here(index, std::nothrow);
   cudaStreamDestroy(as_stream(stream));
 }
 void* make_event(int index) {
-  use(index);
+  current const here(index);
   cudaEvent_t e;
   GARNER_CALL(cudaEventCreate(&e));
   return e;
 }
 void free_event(int index, void* event) noexcept {
   if (begun_by_parent) return;
-  cudaSetDevice(index);
+  current const here(index, std::nothrow);
   cudaEventDestroy(as_event(event));
 }
 void record(int index, void* stream, void* event) {
-  use(index);
+  current const here(index);
   GARNER_CALL(cudaEventRecord(as_event(event), as_stream(stream)));
 }
 void wait_event(void* event) {
@@ -430,7 +453,7 @@ void wait_event(void* event) {
   GARNER_CALL(cudaEventSynchronize(as_event(event)));
 }
 void order_after(int index, void* stream, void* event) {
-  use(index);
+  current const here(index);
   GARNER_CALL(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
 }
 double elapsed_ms(void* first, void* last) {
@@ -439,7 +462,7 @@ double elapsed_ms(void* first, void* last) {
   return ms;
 }
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes) {
-  use(index);
+  current const here(index);
   auto const start = [&](std::size_t at, std::size_t n) {
     return cudaMemcpyAsync(static_cast<char*>(to) + at, static_cast<char const*>(from) + at, n, cudaMemcpyDefault, as_stream(stream));
   };
@@ -463,11 +486,11 @@ void copy(int index, void* stream, void* to, void const* from, std::size_t bytes
   if (chunk != cudaSuccess) check(whole, "cudaMemcpyAsync");
 }
 void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
-  use(index);
+  current const here(index);
   GARNER_CALL(cudaMemsetAsync(at, byte, bytes, as_stream(stream)));
 }
 void wait(int index, void* stream) {
-  use(index);
+  current const here(index);
   GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
 }
 
@@ -489,7 +512,7 @@ void register_kernel(void const* kernel) {
 kernel_loader::kernel_loader(int index, std::function<void()> first)
     : thread_([index, first = std::move(first)](std::stop_token const& stop) {
         try {
-          use(index);
+          current const here(index);
           if (first) first();
         } catch (error const&) {  // who needs it will be told
         }
@@ -503,7 +526,8 @@ kernel_loader::~kernel_loader() = default;
 
 void wait_all(int index) noexcept {
   if (begun_by_parent) return;
-  if (cudaSetDevice(index) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
+  current const here(index, std::nothrow);
+  if (cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
 }
 
 void push_range(char const* name) noexcept { nvtxRangePushA(name); }

@@ -15,4 +15,5 @@
 #pragma once
 #include "core/exec/atomics.hpp"  // atomics; arithmetic under one name
 #include "core/exec/launch.hpp"   // for_each_item
+#include "core/exec/system.hpp"   // words between threads, and across the link
 #include "core/exec/team.hpp"     // team: what a body may ask for

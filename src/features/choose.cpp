@@ -11,7 +11,8 @@ namespace garner {
 namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10, engine_granule = 128u << 10;
 constexpr std::uint64_t most_sorted = (std::uint64_t{1} << 32) - 1;
-constexpr double clearly = 0.97, worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
+constexpr double clearly = 0.97, clearly_mixed = 0.8,
+                 worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
 
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
@@ -105,8 +106,8 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
 
   // What the model says of the rows in host memory: of ids that ask for every row alike, so many are for these.
   std::uint64_t const table = q.far_rows * q.row_bytes, near = q.rows - q.far_rows;
-  auto const far =
-      q.rows ? static_cast<std::uint64_t>(static_cast<double>(q.ids) * static_cast<double>(q.far_rows) / static_cast<double>(q.rows)) : 0;
+  double const share = q.far_share.value_or(q.rows ? static_cast<double>(q.far_rows) / static_cast<double>(q.rows) : 0);
+  auto const far = static_cast<std::uint64_t>(static_cast<double>(q.ids) * share);
   bool const asked_once = options.duplicates == gather_duplicates::once, repeat = options.duplicates == gather_duplicates::repeat;
   // Of more ids than far rows some ask for a row again, whoever draws them.
   bool const repeats = !repeat && q.row_bytes > 0 && far > q.far_rows;
@@ -140,8 +141,9 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
-    bool const pays = sortable && in_order < clearly * as_given,
-               insures = sortable && !repeat && in_order <= worth * (asked_once ? found : as_given);
+    // Near rows are sorted too, and gain nothing; what repeats most is what scores keep near.
+    bool const pays = sortable && in_order < (near ? clearly_mixed : clearly) * as_given,
+               insures = sortable && !repeat && !near && in_order <= worth * (asked_once ? found : as_given);
     run.order = pays || insures ? gather_order::sorted : gather_order::none;
     std::string const rates = far ? fmt::format("sorted {:.0f} GB/s with the sort, unsorted {:.0f} ({})", gbs(by_all + sort), gbs(as_given),
                                                 figures.measured ? "measured here" : "shipped figures")
@@ -158,7 +160,8 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
   if (run.duplicates = options.duplicates; staged) {
     run.duplicates = gather_duplicates::repeat;
   } else if (run.duplicates == gather_duplicates::automatic) {
-    bool const looks = crosses && sortable && !q.far_places && (options.order != gather_order::automatic || found <= worth * as_given);
+    bool const looks =
+        crosses && sortable && !q.far_places && (options.order != gather_order::automatic || (!near && found <= worth * as_given));
     run.duplicates = run.order == gather_order::sorted || looks ? gather_duplicates::once : gather_duplicates::repeat;
   }
   bool const host = q.where.kind == place_kind::host;

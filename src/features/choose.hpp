@@ -11,6 +11,7 @@
 // is there again.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct gather_question {
   place where;
   std::uint64_t ids = 0, row_bytes = 0;
   std::uint64_t rows = 0, far_rows = 0;  // of the table, of these in host memory
+  std::optional<double> far_share = {};  // of the ids: so many ask for a row in host memory; unset: as of any rows
   bool bulk_ready = false;               // there is a copy engine, and table and places for rows begin on 16 bytes
   bool batched = false;                  // ids of several mini-batches, which share rows
   bool converted = false;                // rows are written as another element

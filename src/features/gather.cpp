@@ -243,7 +243,7 @@ struct copy_row {
 };
 
 struct count_rows {
-  static constexpr std::uint64_t ids_an_item = 1024;
+  static constexpr std::uint64_t ids_an_item = 256, bits_a_count = 64 / tier_count;
   row_view from;
   batch_list batches;
   std::uint64_t n;
@@ -251,13 +251,16 @@ struct count_rows {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t item) const {
     indices const mine{item * ids_an_item, smaller((item + 1) * ids_an_item, n)};
-    for (std::size_t k = 0; k < tier_count; ++k) {
-      std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
-        std::uint64_t const id = batches.id(batches.batch_of(i), i);
-        return static_cast<std::uint64_t>(id < from.rows && from[id].where == static_cast<tier>(k));
-      });
-      if (hits) t.once([&] { atomic_add(counts + k, hits); });
-    }
+    // The counts of all tiers side by side: a row is looked up once.
+    static_assert(ids_an_item < 1u << bits_a_count);
+    std::uint64_t const hits = t.sum(mine, [&](std::uint64_t i) {
+      std::uint64_t const id = batches.id(batches.batch_of(i), i);
+      return id < from.rows ? std::uint64_t{1} << static_cast<unsigned>(from[id].where) * bits_a_count : 0;
+    });
+    t.once([&] {
+      for (std::size_t k = 0; k < tier_count; ++k)
+        if (std::uint64_t const n = hits >> k * bits_a_count & ((1u << bits_a_count) - 1)) atomic_add(counts + k, n);
+    });
   }
 };
 

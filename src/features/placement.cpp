@@ -147,7 +147,13 @@ void row_placement::place(tiered_options const& o) {
   if (source_.file) file_ = share_file_rows({source_.rows - kept, row_bytes, o.host_budget, o.file_cache, host_memory_now().free()});
   bool const mapped_ids = !o.scores.empty() && kept + file_.host > 0 && shares.near < source_.rows;
   buffer<std::uint64_t> hot;
-  if (mapped_ids) hot = hottest(o.scores, kept + file_.host);
+  if (mapped_ids) {
+    hot = hottest(o.scores, kept + file_.host);
+    double all = 0, of_kept = 0;
+    for (float const s : o.scores) all += s;
+    for (std::uint64_t const id : hot.span().first(std::min<std::uint64_t>(kept, hot.size()))) of_kept += o.scores[id];
+    if (all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
+  }
   if (file_.cache_bytes) scores_.assign(o.scores.begin(), o.scores.end());
   // The rows of the tiers: rank first + k * step for k in [0, n) to one block.
   auto const ids_of = [&](std::uint64_t first, std::uint64_t step) {

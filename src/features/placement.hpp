@@ -27,6 +27,7 @@ class row_placement {
   std::string const& about() const { return about_; }
   std::uint64_t file_cache_bytes() const { return file_.cache_bytes; }  // for rows that come from the file
   std::vector<float> const& file_scores() const { return scores_; }     // of all rows, where some stay in the file and scores were given
+  std::optional<double> far_share() const { return far_share_; }        // of the ids of a gather, as scores say it
   void require_peers() const;                                           // errc::device where a process that holds rows has ended
 
  private:
@@ -47,6 +48,7 @@ class row_placement {
   std::vector<float> scores_;
   std::shared_ptr<rows_on_peers const> peers_;  // of all tensors that lie beside each other
   std::string about_;
+  std::optional<double> far_share_;
 };
 
 }  // namespace garner

@@ -74,8 +74,7 @@ struct take_places {
 }  // namespace
 
 row_window::row_window(place where, row_view const& table, element kind, std::uint64_t most_bytes, unsigned multiprocessors)
-    : x_(where), kind_(kind), most_bytes_(most_bytes), view_(table) {
-  if (multiprocessors) x_.limit_share(multiprocessors, 1024);
+    : x_(executor(where), executor::urgent{}), kind_(kind), most_bytes_(most_bytes), multiprocessors_(multiprocessors), view_(table) {
   window_of_ = {x_.near(), view_.rows, x_.device(), "the prefetch window"};
   x_.fill(window_of_.data(), 0xff, window_of_.bytes());
   x_.wait();
@@ -162,7 +161,9 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   rows.add({sorted.data(), run.fetched, 8, true}, rows_.data());
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
+  if (multiprocessors_) x_.limit_share(multiprocessors_, 1024);  // few in order bring as much as all
   gather_rows(x_, far, rows, order, how);
+  x_.limit_share(0);
   view_.window_rows = has_places;
   return run;
 }

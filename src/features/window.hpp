@@ -56,6 +56,7 @@ class row_window {
   executor x_;
   element kind_;
   std::uint64_t most_bytes_;
+  unsigned multiprocessors_;
   row_view view_;
   memory_block rows_;
   buffer<std::uint32_t> window_of_, used_, numbers_, free_, far_;

@@ -57,9 +57,17 @@ struct lay_out_turned {
   Real* turned_weights;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t k) const {
-    std::uint64_t const from = k ? keys[k - 1] + 1 : 0, to = k < edges ? keys[k] : sources;
-    for (std::uint64_t u = from; u <= to; ++u) offsets[u] = k;
-    if (k == edges) return;
+    // Most sources come behind those that have edges here, so nobody fills in a gap: each looks for where its edges begin.
+    if (k <= sources) {
+      std::uint64_t low = 0, high = edges;
+      while (low < high) {
+        std::uint64_t const middle = (low + high) / 2;
+        if (keys[middle] < k) low = middle + 1;
+        else high = middle;
+      }
+      offsets[k] = low;
+    }
+    if (k >= edges) return;
     ends[k] = static_cast<std::uint32_t>(cols[order[k]]);
     if (weights) turned_weights[k] = weights[order[k]];
   }
@@ -281,7 +289,7 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   auto const sorted = sort_by_key(x, keys, spare, order, spare_order, bits);
   turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), room(x, turned_ends_, backward, "edges of a mini-batch"),
              w ? room(x, turned_weights_, backward, "weights of a mini-batch") : nullptr};
-  for_each_item<1>(x, backward + 1,
+  for_each_item<1>(x, std::max(backward, sources + 1),
                    lay_out_turned<Real>{sorted.data(), order.data(), edges.col, w, backward, sources, turned_offsets_.data(),
                                         turned_ends_.data(), w ? turned_weights_.data() : nullptr});
   find_long_lists(x, long_turned_, turned_offsets_.data(), sources, backward, false);

@@ -18,7 +18,7 @@
 
 namespace garner {
 
-constexpr std::uint64_t slice_edges = 4096;  // of a longer list
+constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team adds while others wait for it
 
 // Memory that grows and is used anew; what it held is gone when it has grown.
 template <class T>

@@ -46,7 +46,7 @@ struct planner {
     a_row += 3 * std::uint64_t{m().hidden} * (m().residual ? 1 : 0) + m().classes;
     a_row += 9 * widest;  // aggregated, brought twice, laid out and sent twice, of its own
     std::uint64_t const row_bytes = grown(a_row * sizeof(float)) + 16;
-    std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{1} << 30);
+    std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);  // a chunk ends with its longest list
     plan.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(n, 32), std::max<std::uint64_t>(n, 1));
     fixed = plan.chunk * row_bytes +
             grown(n * sizeof(float) *

@@ -19,15 +19,16 @@ training_plan plan_training(training_question const& q) {
   auto const n = static_cast<double>(q.load.info.vertices), arcs = static_cast<double>(q.load.info.edges);
   std::uint32_t const layers = m.layers;
   double seeds = n;
+  double const mine = std::ceil(q.training / q.ranks);
   if (full) {
     p.rows.assign(layers + 1, n), p.edges.assign(layers, arcs), p.steps = 1;
   } else {
     load_question of = q.load;
-    of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(q.training, 1.0)));
+    of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(mine, 1.0)));
     p.load = plan_load(of);
     auto const batch = static_cast<double>(of.loader.batch);
-    seeds = std::min(batch, q.training);
-    p.steps = static_cast<std::uint64_t>(std::ceil(q.training / batch));
+    seeds = std::min(batch, mine);
+    p.steps = static_cast<std::uint64_t>(std::ceil(mine / batch));
     double drawn = 0;
     p.rows.assign(layers + 1, seeds), p.edges.assign(layers, 0);
     for (std::uint32_t h = 0; h < layers; ++h) {
@@ -107,9 +108,27 @@ training_plan plan_training(training_question const& q) {
          room * ((p.rows[1] + 1) * 8 + all * (4 + weights) + back * (24 + 4 + weights) + (p.rows[0] + 1) * 8 + factors));
     if (gcn) take("degrees", n * number * (q.load.weighted ? 2 : 1));
   }
-  p.flops = flops * static_cast<double>(p.steps), p.near_bytes = moved * static_cast<double>(p.steps);
-  if (!full && !host)
-    p.link_bytes = static_cast<double>(p.load.sample.bytes_link() + p.load.rows.bytes_link()) * static_cast<double>(p.steps);
+  auto const steps = static_cast<double>(p.steps);
+  p.flops = flops * steps, p.near_bytes = moved * steps;
+  if (!full) {
+    std::uint64_t const far_lists = std::min(p.load.list_bytes, p.load.sample.bytes_link());
+    read_by_tier lists{"lists", 0, 0, static_cast<double>(far_lists)};
+    (q.lists_on_peer ? lists.peer : lists.near) = static_cast<double>(p.load.list_bytes - far_lists);
+    p.reads.push_back(lists);
+    p.reads.push_back({"rows", (p.load.near_rows + p.load.window_rows) * static_cast<double>(q.load.row_bytes), 0,
+                       static_cast<double>(p.load.rows.bytes_link())});
+  }
+  p.reads.push_back({"aggregation", moved, 0, 0});
+  if (q.ranks > 1) {
+    // A share of all others' gradients, then the means of all others; through host memory all is written there and read again.
+    double const others = 2 * parameters * 4 * (q.ranks - 1) / q.ranks;
+    read_by_tier g{"gradients of ranks", 2 * parameters * 4 / q.ranks, 0, 0};
+    if (q.gradients == training_question::exchange::near) g.near += others;
+    else if (q.gradients == training_question::exchange::peers) g.peer = others;
+    else g.near = 0, g.far = 2 * parameters * 4;
+    p.reads.push_back(g);
+  }
+  for (read_by_tier const& r : p.reads) p.link_bytes += r.far * steps;
   if (!full) {  // else a step's own arrays do
     inference_sizes s;
     s.model = m, s.vertices = q.load.info.vertices, s.edges = q.load.info.edges, s.weighted = q.load.weighted;

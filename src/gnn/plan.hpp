@@ -15,10 +15,21 @@ struct training_question {
   model_options model;
   double input_dropout = 0;
   bool dropout = true;
-  double training = 0;                // vertices to train with
+  double training = 0;         // vertices to train with, of all ranks
+  std::uint32_t ranks = 1;     // mini-batches are of `batch` seeds a rank
+  bool lists_on_peer = false;  // else near or, where load says so, far
+  // How the gradients of other ranks are read: where they lie all on one place, from peers, or through host memory.
+  enum class exchange : std::uint8_t { near, peers, host } gradients = exchange::near;
   std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
 };
 
+// Bytes that a rank reads for a step, by where they are. At the host all is near.
+struct read_by_tier {
+  char const* what;
+  double near = 0, peer = 0, far = 0;
+};
+
+// Of one rank.
 struct training_plan {
   load_plan load;                   // of mini-batches
   std::vector<double> rows, edges;  // a step: before each layer, the last those that come out; of each layer
@@ -27,7 +38,8 @@ struct training_plan {
   std::uint64_t parameters = 0, steps = 0;  // an epoch
   // An epoch: of dense products, of rows that aggregation reads and writes near, over the link.
   double flops = 0, near_bytes = 0, link_bytes = 0;
-  std::uint64_t bytes() const;  // near, without the evaluation
+  std::vector<read_by_tier> reads;  // for a step: lists, rows, what aggregation reads and writes, gradients of ranks
+  std::uint64_t bytes() const;      // near, without the evaluation
 };
 training_plan plan_training(training_question const& q);
 

@@ -11,7 +11,7 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t slice_rows = 256;
+constexpr std::uint64_t slice_rows = 64, block_columns = 32;
 
 // A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
@@ -188,32 +188,26 @@ struct normalise_row_back {
   }
 };
 
+// A slice of 32 columns a team, so that few rows keep a device busy too.
 template <class Real>
 struct sum_slice {
   row_block<Real const> rows;
-  std::uint64_t count, columns;
+  std::uint64_t count, columns, blocks;
+  bool add;  // of the last, where there is one slice
   Real* sums;
   template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t slice) const {
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    std::uint64_t const slice = item / blocks, first = item % blocks * block_columns;
     std::uint64_t const from = slice * slice_rows, to = smaller(count, from + slice_rows);
-    t.each(indices{0, columns}, [&](std::uint64_t c) {
+    t.each(indices{first, smaller(columns, first + block_columns)}, [&](std::uint64_t c) {
       Real sum = 0;
+#if defined(__CUDACC__)
+#pragma unroll 16
+#endif
       for (std::uint64_t i = from; i < to; ++i) sum += rows.row(i)[c];
-      sums[slice * columns + c] = sum;
+      Real* const out = sums + slice * columns + c;
+      *out = add ? *out + sum : sum;
     });
-  }
-};
-template <class Real>
-struct sum_slices {
-  Real const* slices;
-  std::uint64_t count, columns;
-  bool add;
-  Real* sums;
-  template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t c) const {
-    Real sum = 0;
-    for (std::uint64_t s = 0; s < count; ++s) sum += slices[s * columns + c];
-    sums[c] = add ? sums[c] + sum : sum;
   }
 };
 
@@ -456,10 +450,20 @@ void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real
 }
 template <class Real>
 void column_sums<Real>::run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add) {
-  std::uint64_t const slices = (count + slice_rows - 1) / slice_rows;
-  Real* const partial = room(x, slices_, slices * columns, "sums over rows");
-  for_each_item<32>(x, slices, sum_slice<Real>{rows, count, columns, partial});
-  for_each_item<1>(x, columns, sum_slices<Real>{partial, slices, columns, add, sums});
+  std::uint64_t const blocks = (columns + block_columns - 1) / block_columns;
+  auto const slices_of = [](std::uint64_t n) { return (n + slice_rows - 1) / slice_rows; };
+  if (count == 0) {
+    if (!add) x.fill(sums, 0, columns * sizeof(Real));
+    return;
+  }
+  // Slices of slices, until there is one.
+  for (bool turn = false; count > slice_rows; turn = !turn) {
+    std::uint64_t const n = slices_of(count);
+    Real* const partial = room(x, slices_[turn], n * columns, "sums over rows");
+    for_each_item<32>(x, n * blocks, sum_slice<Real>{rows, count, columns, blocks, false, partial});
+    rows = {partial, columns}, count = n;
+  }
+  for_each_item<32>(x, blocks, sum_slice<Real>{rows, count, columns, blocks, add, sums});
 }
 
 template <class Real>

@@ -1,5 +1,5 @@
 // What a model does to each row, number or parameter by itself: activation, dropout, layer norm, losses, Adam; and sums over rows.
-// Invariant: sums go over slices of 256 rows in their order, then over the slices, so that they are the same bits for any number of
+// Invariant: sums go over slices of 64 rows in their order, then over slices of those, so that they are the same bits for any number of
 // threads; what dropout leaves out is a function of (seed, step, layer, position). A NaN stays one through every function here. Cost: each
 // array read and written once. Sources: Srivastava et al., JMLR 2014 (dropout); Ba et al., 2016 (layer norm); Kingma and Ba, ICLR 2015
 // (Adam); Loshchilov and Hutter, ICLR 2019 (decay apart from the gradient).
@@ -53,7 +53,7 @@ class column_sums {
   void run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add = false);
 
  private:
-  buffer<Real> slices_;
+  buffer<Real> slices_[2];
 };
 
 // Of the seeds of a mini-batch.

@@ -152,6 +152,7 @@ struct training::impl {
       block_options b;
       b.seed = o.seed;
       b.edge_ids = o.weighted;
+      b.device_budget = o.list_budget, b.scores = o.list_scores;
       make_sampler(b);
       loader_options l = o.load;
       l.seed_type = ground.target;
@@ -231,6 +232,7 @@ struct training::impl {
     if (o.fanouts.empty())
       fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(),
            ground.tables.size());
+    if (o.list_budget) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
     if (o.weighted) fail(errc::usage, "{}: edges of several types count alike; say nothing of weights", ground.name());
   }
   buffer<float> zeros(std::uint64_t n) {

@@ -161,7 +161,7 @@ struct loader::impl {
 
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
-      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(s.where()) {
+      : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.where()), executor::urgent{}) {
     check(from);
     seed_count = from.size();
     count_epoch();
@@ -536,8 +536,8 @@ struct loader::impl {
     r.file_waited_ms = 0;
     if (r.counts.empty()) {
       std::uint64_t const n = tier_count * tables.size();
-      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};
       r.counts_here = {tier::host, n, x.device(), "hits of a mini-batch"};
+      r.counts = {x.near(), n, x.device(), "hits of a mini-batch"};  // the last: an interrupt may come between
     }
     for (auto const& f : j.comes_after)
       if (f) f->done.before(x);

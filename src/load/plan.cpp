@@ -101,6 +101,7 @@ load_plan plan_load(load_question const& q) {
     p.vertices_by_hop.push_back(q.disjoint ? batch + draws : reached), p.edges_by_hop.push_back(edges);
   }
   p.edges = draws;
+  p.list_bytes = 32 * whole(draws) + (q.weighted ? 128 * whole(looked_at * 4 / 128) : 0);
   double kept = static_cast<double>(q.rows_kept), far_of_window = 0;
   auto const window = static_cast<double>(q.loader.window);
   for (degree_class const& d : degrees) {

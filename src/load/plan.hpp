@@ -45,7 +45,9 @@ struct load_plan {
   double near_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0;  // far: had by the window, come for it
   std::vector<double> vertices_by_hop, edges_by_hop;                      // of a mini-batch: reached by then; drawn at this hop
   std::vector<load_array> near;                                           // what sampler and loader take there, rows kept aside
-  traffic sample, rows;                                                   // over the link a mini-batch; nothing at the host
+  std::uint64_t list_bytes =
+      0;                 // that sampling reads for a mini-batch, wherever lists lie: a sector an edge; by weights, whole lists of these too
+  traffic sample, rows;  // over the link a mini-batch; nothing at the host
 };
 load_plan plan_load(load_question const& q);
 // Of where lists are that are kept by score.

@@ -72,7 +72,7 @@ struct block_sampler::parts::impl {
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
       : model(options.access),
-        x(where, &model),
+        x(executor(where, &model), executor::urgent{}),  // beside a model: few blocks, which wait for the link
         o(options),
         hash_beyond(places_beyond(x.on_device(),
                                   x.on_device() ? std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) : 0)) {

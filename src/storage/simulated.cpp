@@ -285,7 +285,7 @@ class simulated_engine final : public read_engine {
 
   std::size_t take(std::span<engine_answer> out) {
     std::size_t n = 0;
-    if (again_.id) out[n++] = std::exchange(again_, {});
+    for (; !again_.empty() && n < out.size(); again_.pop_back()) out[n++] = again_.back();
     if (under_way_.empty()) return n;
     std::int64_t const now = all_.now();
     while (n < out.size() && !under_way_.empty() && under_way_.front().end <= now) {
@@ -294,8 +294,7 @@ class simulated_engine final : public read_engine {
       free_.push_back(under_way_.back().slot);
       under_way_.pop_back();
       out[n++] = {r.asked.id, answer(r)};
-      if (r.fate.twice) again_ = out[n - 1];
-      if (r.fate.twice && n < out.size()) out[n++] = std::exchange(again_, {});
+      if (r.fate.twice) again_.push_back(out[n - 1]);  // with the next ones, when its place may be another read's
     }
     return n;
   }
@@ -343,7 +342,7 @@ class simulated_engine final : public read_engine {
   std::vector<turn> under_way_;  // a heap, what ends first in front
   std::int64_t started_at_ = -1;
   std::uint64_t order_ = 0;
-  engine_answer again_;
+  std::vector<engine_answer> again_;
 };
 
 std::unique_ptr<read_engine> drives_in_memory::engine(engine_options const&) { return std::make_unique<simulated_engine>(*this); }

@@ -30,6 +30,7 @@ train_bench_options small_options(place where) {
   o.kept = {0, 0.1, 0.5};
   o.communities = small_communities();
   o.course_epochs = 3;
+  o.step_rows = 100;
   o.share = "100%";
   o.training = [](graph_handle const& g) {
     std::vector<std::int64_t> all(g.info().vertices);
@@ -188,6 +189,43 @@ TEST(train_bench, measures_what_it_says) {
   }
 }
 
+TEST(train_bench, steps_rows_that_are_learned) {
+  train_bench_options o = small_options({place_kind::simulated, 0});
+  o.figures = {"trainable"};
+  std::uint64_t told = 0;
+  train_file const f = measure_trainings(o, {{}, {}, [&](train_file const&, trainable_row const&) { ++told; }});
+  EXPECT_TRUE(f.rows.empty());
+  ASSERT_EQ(f.trainable.size(), 6u);
+  EXPECT_EQ(told, 6u);
+  for (std::size_t k = 0; k < 6; ++k) {
+    trainable_row const& r = f.trainable[k];
+    EXPECT_EQ(r.optimiser, k < 2 ? "sgd" : k < 4 ? "adagrad" : "adam");
+    EXPECT_EQ(r.record_bytes, 32u * (k / 2 + 1));
+    EXPECT_EQ(r.rows, 512u);
+    EXPECT_EQ(r.step_rows, 100u);
+    EXPECT_EQ(r.steps, 4u);
+    EXPECT_EQ(r.kept, k % 2 ? 0.1 : 0);
+    EXPECT_FALSE(r.update_ms);
+    if (k % 2) EXPECT_NEAR(r.far_rows, 90, 8);
+    else EXPECT_EQ(r.far_rows, 100);
+    EXPECT_EQ(r.far_bytes, r.far_rows * static_cast<double>(r.record_bytes));
+  }
+  o.where = {}, o.step_rows = 10'000;  // more than there are
+  train_file const host = measure_trainings(o);
+  ASSERT_EQ(host.trainable.size(), 3u);
+  for (trainable_row const& r : host.trainable) {
+    EXPECT_GT(*r.gather_ms, 0);
+    EXPECT_GT(*r.update_ms, 0);
+    EXPECT_FALSE(r.of_floor());  // nothing crosses a link
+    EXPECT_EQ(r.step_rows, 512u);
+    EXPECT_EQ(r.far_rows, 0);
+  }
+  o.step_rows = 0;
+  errc code{};
+  error_of([&] { measure_trainings(o); }, &code);
+  EXPECT_EQ(code, errc::usage);
+}
+
 // A table that does not fit is a row that says so; the others are measured.
 TEST(train_bench, what_does_not_fit_is_told) {
   train_bench_options o = small_options({});
@@ -216,9 +254,14 @@ TEST(train_bench, file_comes_back_and_says_what_is_wrong) {
     EXPECT_EQ(message.rfind("t.json: ", 0), 0u) << message;
     return message;
   };
+  ASSERT_FALSE(made.trainable.empty());
   for (auto const& [key, value] : whole.items()) {
     json less = whole;
     less.erase(key);
+    if (key == "trainable") {  // of before it was measured
+      EXPECT_TRUE(parse_trainings(less.dump(), "t.json").trainable.empty());
+      continue;
+    }
     EXPECT_NE(refused(less).find(key), std::string::npos) << key;
   }
   for (char const* list : {"rows", "graphs", "courses"})
@@ -227,6 +270,12 @@ TEST(train_bench, file_comes_back_and_says_what_is_wrong) {
       less[list][0].erase(key);
       EXPECT_NE(refused(less).find(key), std::string::npos) << key;
     }
+  for (char const* key : {"optimiser", "rows", "width", "step_rows", "record_bytes", "kept", "steps", "gather_ms", "update_ms",
+                          "update_ms_median", "far_rows", "far_bytes", "gather_floor_ms", "update_floor_ms", "skipped"}) {
+    json less = whole;
+    less["trainable"][0].erase(key);
+    EXPECT_NE(refused(less).find(key), std::string::npos) << key;
+  }
   for (auto const& [key, value] : whole["courses"][0]["epochs"][0].items()) {
     json less = whole;
     less["courses"][0]["epochs"][0].erase(key);
@@ -307,14 +356,20 @@ TEST(train_bench, page_shows_every_figure) {
     double const ms = r.near() ? 8 : r.way == "staged" ? 48 : r.way == "zero_copy" ? 24 : r.kept == 0 ? 12 : 10;
     r.times = {ms, 1, 2, 3, 6, 0.5, 0.25}, r.ms_median = ms;
   }
+  EXPECT_NE(page.find("rows that are learned: bytes over the link"), std::string::npos);
+  for (trainable_row& r : f.trainable)
+    r.gather_ms = 2, r.update_ms = 6, r.update_ms_median = 6, r.gather_floor_ms = 1, r.update_floor_ms = 5;
+  f.trainable.push_back(f.trainable[0]);
+  f.trainable.back().skipped = "no room for <rows>";
   for (train_course& c : f.courses)
     for (train_epoch& e : c.epochs) e.times = {4, 1, 1, 1, 2, 0.5, 0.25};
   train_row skipped = f.rows[0];
   skipped.times = {}, skipped.skipped = "no room for <it>";
   f.rows.push_back(skipped);
   page = page_of({}, {}, {}, {}, {{"t.json", f}});
-  for (char const* figure : {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "what overlapped", "loss by epoch", "accuracy by epoch",
-                             "no room for &lt;it&gt;", "trainings, measured", "degree, 2 devices", "way tiered"})
+  for (char const* figure :
+       {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "what overlapped", "loss by epoch", "accuracy by epoch", "no room for &lt;it&gt;",
+        "no room for &lt;rows&gt;", "rows that are learned: a step", "trainings, measured", "degree, 2 devices", "way tiered"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
   EXPECT_NE(
       page.find("takes 1.50 times as long as near with none of the rows kept, 1.25 times as long as near with 10.0 % of the rows kept. "
@@ -323,6 +378,8 @@ TEST(train_bench, page_shows_every_figure) {
   EXPECT_NE(page.find("Windows are 4.00 times as fast as staged with rows of 3 floats, 4.00 times with 16."), std::string::npos);
   EXPECT_NE(page.find("Zero_copy is 2.00 times as fast as staged; a tenth kept by degree, way window, is 2.40 times as fast again."),
             std::string::npos);
+  EXPECT_NE(page.find("Of the floor of far rows an update takes by sgd: 120 %; adagrad: 120 %; adam: 120 %."), std::string::npos);
+  EXPECT_NE(page.find("<td>120 %</td><td>133 %</td>"), std::string::npos);  // 6 of 5, 8 of 6
   // 1 + 2 + 3 + 6 ms of stages in 12: nothing overlaps where nothing is kept; in 8 a third where all is near.
   EXPECT_NE(
       page.find(

@@ -381,6 +381,8 @@ TEST(golden, training) {
        "garner train g.gnr --features x.npy --labels y.npy --split y.npy",
        "garner plan kron:10 --job train --width 16 --classes 4 "
        "--fanout 5,3 --batch 100 --share 100% --place simulated",
+       "garner plan kron:10 --job train --width 16 --classes 4 "
+       "--fanout 5,3 --batch 100 --share 100% --devices 0,1 --device-memory 1GiB",
        "garner plan kron:10 --job train --width 16 --classes 4 --full "
        "--device-memory 1GiB",
        "garner predict g.gnr --features x.npy --model c.ckpt -o p.npy", "ls"},

@@ -279,7 +279,8 @@ TEST(loading_program, bench_trains_in_every_way_and_report_draws_it) {
       "garner bench train --place simulated --scale 9 --fanout 4,3 --batch 20 --share 100% --row-bytes 20 --hidden 8 --widths 4,8 --epochs "
       "2 "
       "--batches 3 --figures ways,widths,placement --out t.json && "
-      "garner bench train --place host --scale 9 --fanout 4,3 --batch 20 --share 100% --hidden 8 --classes 3 --figures ways,learning --out "
+      "garner bench train --place host --scale 9 --fanout 4,3 --batch 20 --share 100% --hidden 8 --classes 3 --figures "
+      "ways,learning,trainable --step-rows 50 --out "
       "h.json && garner report t.json h.json --out t.html");
   ASSERT_EQ(o.code, 0) << o.err;
   json const all = json::parse(read_text(at / "t.json")), host = json::parse(read_text(at / "h.json"));
@@ -292,14 +293,17 @@ TEST(loading_program, bench_trains_in_every_way_and_report_draws_it) {
   EXPECT_TRUE(all["courses"].empty());
   EXPECT_EQ(host["rows"].size(), 1u);
   EXPECT_EQ(host["courses"].size(), 2u);
+  ASSERT_EQ(host["trainable"].size(), 3u);
+  EXPECT_EQ(host["trainable"][2]["optimiser"], "adam");
+  EXPECT_EQ(host["trainable"][2]["step_rows"], 50);
   EXPECT_GT(host["courses"][0]["epochs"].back()["test_accuracy"], host["courses"][1]["epochs"].back()["test_accuracy"]);
   std::string const page = read_text(at / "t.html");
   for (char const* figure : {"(figure 3.14)", "(figure 3.15)", "(figure 4.9)", "loss by epoch", "accuracy by epoch", "what overlapped"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
   outcome const refused = at.shell("garner bench train --place host --scale 8 --figures size --out r.json");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("ways, widths, placement, learning"), std::string::npos) << refused.err;
-  for (char const* no : {"--row-bytes 6", "--epochs 0", "--batches 0", "--classes 1", "--widths 0"}) {
+  EXPECT_NE(refused.err.find("ways, widths, placement, learning, trainable"), std::string::npos) << refused.err;
+  for (char const* no : {"--row-bytes 6", "--epochs 0", "--batches 0", "--classes 1", "--widths 0", "--step-rows 0"}) {
     outcome const bad = at.shell(std::string("garner bench train --place host --scale 8 --out r.json ") + no);
     EXPECT_EQ(bad.code, 2) << no;
     EXPECT_NE(bad.err.find(std::string(no).substr(0, std::string(no).find(' '))), std::string::npos) << bad.err;

@@ -25,6 +25,20 @@ std::vector<T> numbers_of(folder const& at, std::string const& name, std::size_t
   return values;
 }
 
+TEST(training_program, keeps_rows_and_lists_by_score) {
+  folder const at;
+  write_communities(at);
+  std::string const line = "garner train " + what + drawn + "--epochs 2 --evaluate-every 0 --place simulated ";
+  json const far = ran(at, line + "--budget 0"), kept = ran(at, line + "--budget 25% --keep-lists 25% --score degree");
+  ASSERT_FALSE(far.empty() || kept.empty());
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(far["epochs"][k]["loss"], kept["epochs"][k]["loss"]);
+  auto const far_rows = [](json const& of) { return of["epochs"][1]["far_rows"].get<std::uint64_t>(); };
+  EXPECT_LT(far_rows(kept), 0.75 * static_cast<double>(far_rows(far)));  // more than at random
+  outcome const o = at.shell("garner train " + what + "--full --keep-lists 10%");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("--keep-lists 10% and --full"), std::string::npos) << o.err;
+}
+
 TEST(training_program, trains_each_model_and_predicts_what_it_told) {
   folder const at;
   communities const c = write_communities(at);
@@ -184,6 +198,30 @@ TEST(training_program, is_planned_before_it_loads) {
   EXPECT_EQ(near["training"]["link_bytes"], 0);
   EXPECT_EQ(near["training"]["bound_by"]["24"], "aggregation");
   EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
+  double crosses = 0;
+  for (json const& r : far["training"]["reads"]) crosses += r["epoch"]["far_bytes"].get<double>();
+  EXPECT_NEAR(crosses, far["training"]["link_bytes"].get<double>(), 2);
+  // Ranks: the steps of a training, a share of the seeds each, and of what lies near each its own.
+  auto const bytes_of = [](json const& p, char const* array) {
+    for (json const& r : p["memory"])
+      if (r["array"] == array) return r["bytes"].get<std::uint64_t>();
+    return std::uint64_t{0};
+  };
+  char const* const parameters = "parameters, their gradients, moments of Adam";
+  json const one = plan("--fanout 3,3 --batch 32 --place host"), two = plan("--fanout 3,3 --batch 32 --place host --ranks 2"),
+             devices = plan("--fanout 3,3 --batch 32 --devices 0,1 --device-memory 1GiB");
+  EXPECT_EQ(one["training"]["ranks"], 1);
+  EXPECT_EQ(two["training"]["ranks"], 2);
+  EXPECT_EQ(two["training"]["steps"],
+            ran(at, "garner train " + what + "--fanout 3,3 --batch 32 --ranks 2 --epochs 1")["epochs"][0]["steps"]);
+  EXPECT_EQ(two["batches_an_epoch"], two["training"]["steps"]);
+  EXPECT_EQ(bytes_of(two, parameters), 2 * bytes_of(one, parameters));
+  EXPECT_EQ(bytes_of(two, "table of rows"), bytes_of(one, "table of rows"));
+  EXPECT_EQ(devices["place"], "device 0");
+  EXPECT_EQ(bytes_of(devices, parameters), bytes_of(one, parameters));  // of one of them
+  EXPECT_EQ(devices["training"]["reads"].back()["what"], "gradients of ranks");
+  EXPECT_GT(devices["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
+  EXPECT_EQ(two["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
     outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
     EXPECT_EQ(o.code, code) << line << ": " << o.err;
@@ -196,6 +234,12 @@ TEST(training_program, is_planned_before_it_loads) {
   says("--job train --width 8 --classes 3 --full --fanout 2", 2, "--f");
   says("--job train --width 8 --classes 3 --hidden 0", 2, "--hidden 0");
   says("--job train --width 8 --classes 3 --norm x", 2, "--norm x");
+  says("--job train --width 8 --classes 3 --ranks 0", 2, "--ranks 0");
+  says("--job train --width 8 --classes 3 --ranks 17", 2, "17 ranks");
+  says("--job train --width 8 --classes 3 --ranks 2 --full", 2, "--full and 2 ranks");
+  says("--job train --width 8 --classes 3 --ranks 2 --devices 0,1", 2, "--ranks");
+  says("--job train --width 8 --classes 3 --devices 0,1 --place host", 2, "--devices and --place host");
+  says("--job load --width 8 --ranks 2", 2, "--ranks goes with --job train");
   says("--job train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
   says("--job load --width 8 --classes 3", 2, "--classes goes with --job train");
   says("--job bfs --residual", 2, "--residual goes with --job train");
@@ -284,7 +328,7 @@ TEST(training_program, refuses) {
   says(predict + "empty", 1, "empty");
   says(predict + "missing", 1, "missing");
   says(predict + "c.ckpt", 1, "c.ckpt");
-  says("garner predict g.gnr --features narrow.npy -o p.npy --model m.safetensors", 1, "rows of 7 elements");
+  says("garner predict g.gnr --features narrow.npy -o p.npy --model m.safetensors", 1, "rows have 7 elements");
   says("garner predict g.gnr --features few.npy -o p.npy --model m.safetensors", 1, "100 rows");
   says(predict + "m.safetensors --side up", 2, "--side up");
   says("garner predict g.gnr --features x.npy -o g.gnr --model m.safetensors", 2, "the graph itself");

@@ -1,8 +1,11 @@
 // Teams and for_each_item: the same bodies, the same answers, at every place and width.
 #include "core/exec.hpp"
 
+#include <gmock/gmock.h>
+
 #include <numeric>
 
+#include "core/random.hpp"
 #include "support.hpp"
 
 namespace garner {
@@ -255,6 +258,116 @@ TEST_P(exec, no_items_no_visits) {
   executor x(where());
   for_each_item<32>(x, 0, use_atomics{nullptr, nullptr});
   x.wait();
+}
+
+// Item i has up to 40 indices. Each waits for the one before it, and an even one of a wide team for the odd one behind it too.
+template <bool Pairs>
+struct wait_for_others {
+  std::uint32_t *done, *rounds;
+  static constexpr std::uint64_t room = 40;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    std::uint64_t const n = item % room + 1;
+    std::uint32_t* const mine = done + item * room;
+    t.take_turns(
+        indices{0, n}, [](std::uint64_t) { return std::uint32_t{0}; },
+        [&](std::uint32_t& waited, std::uint64_t i) {
+          if (Pairs && i % 2 == 0 && i + 1 < n) {
+            if (!load_acquire(mine + i + 1)) return false;
+          } else if (!Pairs && i > 0 && !load_acquire(mine + i - 1)) {
+            return false;
+          }
+          store_release(mine + i, waited + 1);
+          return true;
+        },
+        [&](std::uint32_t& waited) {
+          ++waited;
+          change_add(rounds, 1);
+        });
+  }
+};
+template <int Width, bool Pairs>
+void check_turns(place where) {
+  executor x(where);
+  constexpr std::uint64_t items = 200, room = wait_for_others<Pairs>::room;
+  auto const done = near_copy(x, std::vector<std::uint32_t>(items * room, 0));
+  auto const rounds = near_copy(x, std::vector<std::uint32_t>(1, 0));
+  for_each_item<Width>(x, items, wait_for_others<Pairs>{done.data(), rounds.data()});
+  auto const got = host_copy(x, done.data(), items * room);
+  std::uint64_t waited = 0;
+  for (std::uint64_t i = 0; i < items; ++i)
+    for (std::uint64_t k = 0; k < room; ++k) {
+      ASSERT_EQ(got[i * room + k] != 0, k <= i % room) << i << " " << k;
+      if (got[i * room + k]) waited += got[i * room + k] - 1;
+    }
+  EXPECT_EQ(x.read(rounds.data()), waited);  // once a round for each that still waits
+  if (Pairs) {
+    EXPECT_GT(waited, 0u);
+  }
+}
+TEST_P(exec, lanes_that_wait_take_turns) {
+  check_turns<1, false>(where());
+  check_turns<8, false>(where());
+  check_turns<32, false>(where());
+  check_turns<8, true>(where());
+  check_turns<32, true>(where());
+}
+
+struct find_alike {
+  std::uint64_t const* keys;
+  std::uint32_t* first;
+  std::uint64_t n;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
+    indices const mine{item * 40, smaller<std::uint64_t>(n, item * 40 + 40)};
+    t.alike(
+        mine, [&](std::uint64_t i) { return keys[i]; },
+        [&](std::uint64_t i, std::uint64_t at) { first[i] = static_cast<std::uint32_t>(at); });
+  }
+};
+template <int Width>
+void check_alike(place where) {
+  executor x(where);
+  std::vector<std::uint64_t> keys(1003);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = mix(i) % 7 << 40;
+  auto const near = near_copy(x, keys);
+  auto const first = near_copy(x, std::vector<std::uint32_t>(keys.size(), ~0u));
+  for_each_item<Width>(x, (keys.size() + 39) / 40, find_alike{near.data(), first.data(), keys.size()});
+  auto const got = host_copy(x, first.data(), keys.size());
+  std::size_t const together = where.kind == place_kind::device ? Width : 32;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::size_t const within = i % 40 % 32;  // parts of 32, and of as many as the team has lanes
+    std::size_t at = i - within % together;
+    while (keys[at] != keys[i]) ++at;
+    ASSERT_EQ(got[i], at) << i;
+  }
+}
+TEST_P(exec, which_are_alike) {
+  check_alike<1>(where());
+  check_alike<8>(where());
+  check_alike<32>(where());
+}
+
+// Words that many change at once, and a clock.
+struct change_words {
+  std::uint32_t* words;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    change_add(words, static_cast<std::uint32_t>(i));
+    change_or(words + 1, 1u << i % 32);
+    change_and(words + 2, ~(1u << i % 31));
+    std::uint64_t const begin = nanoseconds_now();
+    back_off(static_cast<unsigned>(i % 20));
+    if (nanoseconds_now() < begin) change_add(words + 3, 1);
+    if (i == 0) shared_store(reinterpret_cast<std::uint64_t*>(words + 4), 0x1122334455667788ull);
+    if (i == 0) store_register(words + 6, 77);
+  }
+};
+TEST_P(exec, words_between_threads) {
+  executor x(where());
+  auto const words = near_copy(x, std::vector<std::uint32_t>{0, 0, ~0u, 0, 0, 0, 0, 0});
+  for_each_item<1>(x, 10000, change_words{words.data()});
+  EXPECT_THAT(host_copy(x, words.data(), 7), ::testing::ElementsAre(49995000u, ~0u, 1u << 31, 0u, 0x55667788u, 0x11223344u, 77u));
 }
 
 TEST_P(exec, fill_and_copy) {

@@ -92,5 +92,87 @@ TEST(training_plan, grows_with_what_is_asked) {
   EXPECT_EQ(whole.link_bytes, 0);
 }
 
+read_by_tier const& read_of(training_plan const& p, std::string_view what) {
+  for (read_by_tier const& r : p.reads)
+    if (r.what == what) return r;
+  throw std::runtime_error("nothing is told of " + std::string(what));
+}
+
+// What is read of rows is what a training then counts, by tier; lists are read where they lie.
+TEST(training_plan, tells_by_tier_what_is_read) {
+  generate_options how;
+  how.scale = 13;
+  graph_handle const g = generate_graph(how);
+  graph const& inside = graph_access::of(g);
+  place const where{place_kind::simulated, 0};
+  std::uint64_t const n = g.info().vertices, width = 40;
+  std::vector<float> rows(n * width, 0.5f), scores(n);
+  std::vector<std::int64_t> labels(n);
+  std::vector<std::uint8_t> split(n);
+  double training_vertices = 0;
+  for (std::uint64_t v = 0; v < n; ++v) {
+    scores[v] = static_cast<float>(inside.out.offsets[v + 1] - inside.out.offsets[v]);
+    split[v] = scores[v] > 0 ? 1 : 0;
+    training_vertices += split[v];
+  }
+  tiered_options t;
+  t.where = where, t.scores = scores, t.device_budget = n / 10 * width * 4;
+  tiered_tensor features({rows.data(), n, width, element::f32, {}}, t);
+  training_question q;
+  q.load.info = g.info(), q.load.degrees = degree_classes(inside.out.offsets.data(), n);
+  q.load.where = where, q.load.lists_far = true, q.load.fanouts = {5, 5}, q.load.near_limit = 1u << 30;
+  q.load.row_bytes = width * 4, q.load.rows_kept = n / 10, q.load.loader.batch = 256;
+  q.load.loader.way = load_way::tiered;
+  q.model.inputs = width, q.model.classes = 5, q.training = training_vertices, q.evaluation_near = 1u << 30;
+  training_plan const p = plan_training(q);
+  model_options m = q.model;
+  gnn_model net(where, m);
+  training_options o;
+  o.fanouts = {5, 5}, o.batch = 256, o.evaluate_every = 0;
+  o.load.way = load_way::tiered;
+  training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, o);
+  load_report const seen = run.next().load;
+  auto const steps = static_cast<double>(p.steps), row = static_cast<double>(width * 4);
+  read_by_tier const& of_rows = read_of(p, "rows");
+  double const near = row * static_cast<double>(seen.rows[tier::device]);
+  EXPECT_NEAR(of_rows.near * steps, near, 0.2 * near);
+  EXPECT_NEAR(of_rows.far * steps, static_cast<double>(seen.far_bytes), 0.2 * static_cast<double>(seen.far_bytes));
+  EXPECT_EQ(of_rows.peer, 0);
+  double const sectors = 32 * p.edges[0];
+  EXPECT_NEAR(read_of(p, "lists").far, sectors, 32);
+  EXPECT_EQ(read_of(p, "lists").near, 0);
+  EXPECT_NEAR(p.link_bytes, steps * (of_rows.far + read_of(p, "lists").far), 1);
+  training_question other = q;
+  other.load.lists_far = false;
+  EXPECT_NEAR(read_of(plan_training(other), "lists").near, sectors, 32);
+  other.lists_on_peer = true;
+  EXPECT_NEAR(read_of(plan_training(other), "lists").peer, sectors, 32);
+  EXPECT_EQ(read_of(plan_training(other), "lists").near, 0);
+}
+
+TEST(training_plan, shares_seeds_among_ranks) {
+  training_question q;
+  q.load.info.vertices = 1'000'000, q.load.info.edges = 20'000'000;
+  q.load.where = {place_kind::device, 0}, q.load.lists_far = true;
+  q.load.fanouts = {10, 10}, q.load.row_bytes = 512, q.load.near_limit = 8ull << 30;
+  q.model.inputs = 128, q.model.classes = 10, q.training = 50'001, q.evaluation_near = 8ull << 30;
+  training_plan const one = plan_training(q);
+  EXPECT_THROW(read_of(one, "gradients of ranks"), std::runtime_error);
+  q.ranks = 4, q.gradients = training_question::exchange::peers;
+  training_plan const four = plan_training(q);
+  EXPECT_EQ(four.steps, 13u);  // 12,501 seeds each
+  EXPECT_NEAR(four.flops * 49 / 13, one.flops, 1e-6 * one.flops);
+  EXPECT_NEAR(four.link_bytes * 49 / 13, one.link_bytes, 1e-6 * one.link_bytes);
+  auto const numbers = static_cast<double>(4 * four.parameters);
+  EXPECT_EQ(read_of(four, "gradients of ranks").peer, numbers * 2 * 3 / 4);
+  EXPECT_EQ(read_of(four, "gradients of ranks").far, 0);
+  q.gradients = training_question::exchange::host;
+  training_plan const pinned = plan_training(q);
+  EXPECT_EQ(read_of(pinned, "gradients of ranks").far, 2 * numbers);
+  EXPECT_NEAR(pinned.link_bytes - four.link_bytes, 13 * 2 * numbers, 1);
+  q.gradients = training_question::exchange::near;
+  EXPECT_EQ(read_of(plan_training(q), "gradients of ranks").near, 2 * numbers);
+}
+
 }  // namespace
 }  // namespace garner::testing

@@ -122,6 +122,18 @@ TEST_P(of_kind, has_the_same_bits_at_host_and_simulated) {
   EXPECT_EQ(a.values(), b.values());
 }
 
+TEST(training, learns_the_same_where_some_lists_are_kept_near) {
+  lesson a({}, model_kind::sage, way::drawn);
+  training_options o = options_of(way::drawn);
+  std::vector<float> scores(a.of.vertices);
+  for (std::size_t v = 0; v < scores.size(); ++v) scores[v] = static_cast<float>(v % 7);
+  o.list_budget = 2000, o.list_scores = scores;
+  lesson b({place_kind::simulated, 0}, communities().model(model_kind::sage), o);
+  EXPECT_EQ(a.after(2), b.after(2));
+  o.list_scores = std::span(scores).first(3);
+  EXPECT_THROW(lesson({place_kind::simulated, 0}, communities().model(model_kind::sage), o), error);
+}
+
 TEST_P(of_kind, is_told_by_its_seed) {
   lesson a({}, kind(), by()), b({}, kind(), by());
   std::vector<float> const once = a.after(2);

@@ -128,6 +128,13 @@ def timed(r, fetch):
 for r in rows:
     timed(r, (1 - r["kept"]) * r["width"] * {"window": 4, "tiered": 9, "zero_copy": 12, "staged": 25}[r["way"]])
     r["ms_median"] = r["ms"]
+learned = run["trainable"]
+learned += [{**r, "kept": 1, "far_rows": 0, "far_bytes": 0} for r in learned if r["kept"] == 0]
+for r in learned:
+    r.update(rows=67108864, step_rows=300000, gather_ms=3.25, update_ms=1234.5, update_ms_median=1233.25, far_bytes=r["far_bytes"] * 3e5)
+    if r["far_rows"]:
+        r.update(gather_floor_ms=3.0, update_floor_ms=1100.75)
+learned.append({**learned[0], "gather_ms": None, "update_ms": None, "skipped": "rows that are learned, in host memory: needs 96.0 GiB and 70.0 GiB are free"})
 for c in run["courses"]:
     for e in c["epochs"]:
         timed(e, 12)

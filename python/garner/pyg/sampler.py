@@ -35,14 +35,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     """As torch_geometric.sampler.NeighborSampler, and works without pyg-lib. Edges are held as graphs of garner; edge_permutation says which edge
     of the data an edge of them is.
 
-    place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of lists kept on a device, as "8GiB".
+    place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of far lists kept on a device, as "8GiB": those that
+    are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
     sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
     """
 
     def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
                  temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: str | None = None, is_sorted: bool = False,
                  share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
-                 device_budget: int | str | None = None) -> None:
+                 device_budget: int | str | None = None, scores: Any = None) -> None:
         if not directed:
             subgraph_type = SubgraphType.induced
             warnings.warn("'directed' is deprecated; say subgraph_type='induced' instead", DeprecationWarning, stacklevel=2)
@@ -69,6 +70,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self.keep_orig_edges = False
         self.place = "host" if place is None else place
         self.device_budget = device_budget
+        self._scores = None if scores is None else self._source.scores_of(scores)
         self._made: tuple[Any, BlockSampler | None, list[Any]] | None = None
         self._at: Any = None  # where the lists were brought
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
@@ -196,7 +198,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                 made = BlockSampler.of_relations(
                     [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
                     weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
-                    place=self.place, device_budget=self.device_budget)
+                    place=self.place, device_budget=self.device_budget,
+                    scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
             self._made = key, made, drawn
         return self._made[1], self._made[2]
 

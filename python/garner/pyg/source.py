@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,22 @@ class Source:
         source, target = _ends(edge_type)
         ends = self.node_types.index(source), self.node_types.index(target)
         return (ends[1], ends[0]) if backward else ends
+
+    def scores_of(self, scores: Any) -> dict[Any, Any]:
+        """Of nodes, by type; those without have none."""
+        if self.hetero and not isinstance(scores, Mapping):
+            raise UsageError(f"scores: a {type(scores).__name__} for nodes of several types; give a dict, an array a type")
+        found = {}
+        for t, given in (scores.items() if self.hetero else [(None, scores)]):
+            if t not in self.num_nodes:
+                raise UsageError(f"scores: there are no nodes of type '{t}'")
+            if given is None:
+                continue
+            array = np.ascontiguousarray(given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else given, np.float32)
+            if array.shape != (self.num_nodes[t],):
+                raise UsageError(f"scores: of shape {array.shape} for {self.num_nodes[t]} nodes{'' if t is None else f' of type {t!r}'}; give each one")
+            found[t] = array
+        return found
 
 
 def read(data: Any, time_attr: str | None, weight_attr: str | None, backward: bool) -> Source:

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/exec/atomics.hpp"
+#include "core/exec/system.hpp"
 #include "core/span.hpp"
 
 namespace garner {
@@ -35,6 +36,7 @@ struct smallest_found {
 namespace lanes {
 
 inline constexpr std::uint32_t most_smallest = 32;  // at once: a lane each
+inline constexpr std::uint32_t most_waiting = 32;   // the same of team::take_turns and alike
 
 inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
 inline constexpr std::uint64_t packed_step = 4;    // packed blocks that a warp decodes at once
@@ -141,6 +143,35 @@ GARNER_HD inline smallest_found smallest_in_turn(span<T> const& r, std::uint32_t
   });
   for (std::uint32_t j = 0; j < n; ++j) done(j, best[j].index);
   return {n, n ? best[n - 1] : after};
+}
+
+// team::take_turns and team::alike by one thread.
+template <class Start, class Step, class Between>
+GARNER_HD inline void turns_of_one(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) {
+  decltype(start(begin)) states[most_waiting];
+  for (std::uint64_t i = begin; i < end; ++i) states[i - begin] = start(i);
+  std::uint32_t open = end - begin >= 32 ? ~0u : (1u << (end - begin)) - 1;
+  for (unsigned tries = 0;; ++tries) {
+    std::uint32_t const before = open;
+    for (std::uint32_t left = open; left != 0; left &= left - 1) {
+      int const k = lowest_bit(left);
+      if (step(states[k], begin + static_cast<std::uint64_t>(k))) open &= ~(1u << k);
+    }
+    if (open == 0) return;
+    for (std::uint32_t left = open; left != 0; left &= left - 1) between(states[lowest_bit(left)]);
+    if (open != before) tries = 0;
+    back_off(tries);
+  }
+}
+template <class Key, class F>
+GARNER_HD inline void alike_of_one(std::uint64_t begin, std::uint64_t end, Key key, F f) {
+  decltype(key(begin)) keys[most_waiting];
+  for (std::uint64_t i = begin; i < end; ++i) {
+    keys[i - begin] = key(i);
+    std::uint64_t first = begin;
+    while (!(keys[first - begin] == keys[i - begin])) ++first;
+    f(i, first);
+  }
 }
 
 // The same by a thread of the host, which looks at each element some time before f gets it, so that it need not wait for what f touches: a

@@ -411,6 +411,35 @@ struct device {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
   // `each` columns a lane next to each other, four rows under way.
+  template <class Start, class Step, class Between>
+  __device__ void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
+    for (std::uint64_t first = begin; first < end; first += Width) {
+      std::uint64_t const i = first + lane();
+      bool open = i < end;
+      auto state = start(open ? i : first);
+      for (unsigned tries = 0;; ++tries) {
+        if (open && step(state, i)) open = false, tries = 0;
+        if (!__any_sync(mask(), open)) break;
+        if (open) between(state);
+        __syncwarp(mask());
+        back_off(tries);
+      }
+    }
+    __syncwarp(mask());
+  }
+  template <class Key, class F>
+  __device__ void alike(std::uint64_t begin, std::uint64_t end, Key key, F f) const {
+    for (std::uint64_t first = begin; first < end; first += Width) {
+      std::uint64_t const i = first + lane();
+      auto const mine = key(i < end ? i : first);
+      unsigned const here = __ballot_sync(mask(), i < end);
+      if (i < end) {
+        unsigned const same = __match_any_sync(here, mine);
+        f(i, first + static_cast<unsigned>(__ffs(same) - 1) % Width);
+      }
+      __syncwarp(mask());
+    }
+  }
   template <class V, int Each, class From>
   __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
     struct alignas(Each * sizeof(V)) part {

@@ -106,6 +106,14 @@ struct simulated {
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
   }
+  template <class Start, class Step, class Between>
+  void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
+    turns_of_one(begin, end, start, step, between);
+  }
+  template <class Key, class F>
+  void alike(std::uint64_t begin, std::uint64_t end, Key key, F f) const {
+    alike_of_one(begin, end, key, f);
+  }
   template <class V, class From>
   void add_rows(indices r, std::uint64_t columns, bool, From const& from) const {
     add_rows_in_turn<V>(r, columns, from);

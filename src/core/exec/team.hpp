@@ -123,6 +123,21 @@ class team {
     lanes_.sweep(r, start<lanes::line_bytes>(r), [&](T e, std::uint64_t) { best = smaller(best, static_cast<V>(f(e))); });
     return lanes_.reduce(best, [](V a, V b) { return smaller(a, b); });
   }
+  // For indices of near memory whose lanes wait for something: calls start(i) -> a state, then step(state, i) again and again, until it was
+  // true once for each; between two rounds of steps, between(state) for those that still wait. No call may wait for another lane's: they
+  // take turns. A lane each where there are lanes.
+  template <class Start, class Step, class Between>
+  GARNER_HD void take_turns(indices r, Start start, Step step, Between between) const {
+    for (std::uint64_t i = r.begin; i < r.end; i += lanes::most_waiting)
+      lanes_.take_turns(i, smaller<std::uint64_t>(r.end, i + lanes::most_waiting), start, step, between);
+  }
+  // Which of up to 32 indices [begin, begin + 32) have equal keys: f(i, first index with the key of i). Lanes compare within their team; a
+  // team of fewer lanes than indices finds fewer.
+  template <class Key, class F>
+  GARNER_HD void alike(indices r, Key key, F f) const {
+    for (std::uint64_t i = r.begin; i < r.end; i += lanes::most_waiting)
+      lanes_.alike(i, smaller<std::uint64_t>(r.end, i + lanes::most_waiting), key, f);
+  }
   // f() by one lane.
   template <class F>
   GARNER_HD void once(F f) const {

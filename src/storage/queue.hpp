@@ -1,0 +1,183 @@
+// Reads that bodies ask for themselves: a page of a drive into a frame of memory, without the host.
+//   request_queues queues(x, provider, {});
+//   queues.read(x, pages, frames);                     // from the host: a loop whose teams ask and wait
+//   for_each_item<32>(x, n, body{queues.view(), ...});  // or a body of one's own, which calls view.read(team, ...)
+// Teams ask once for a page that several of their lanes want, wait with growing pauses, and look at each status. What goes wrong is noted
+// in near memory; the host reads it behind the loop: a request that is not answered in time stops its queue, the host ends what is under
+// way (queue_provider::restart) and asks again, as for a status that says so; else the error names drive, page, bytes and status.
+// Invariant: when read() has returned or thrown, nobody writes to the frames, unless a drive could not be stopped: then the error says so,
+// the frames are kept for ever, and the queues take nothing more.
+// Cost: 0.4 KiB and 13 bytes an entry of near memory a queue, 80 bytes an entry of mapped memory; 16 bytes a frame; nothing for a page of
+// the drive.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/exec.hpp"
+#include "core/executor.hpp"
+#include "memory/buffer.hpp"
+#include "storage/queue_provider.hpp"
+#include "storage/queue_view.hpp"
+
+namespace garner {
+
+struct page_frame {  // as a command names it
+  std::uint64_t prp1, prp2;
+};
+
+// The first thing that went wrong in a loop.
+struct queue_failure {
+  std::uint32_t noted = 0, status = 0, queue = 0, unused = 0;
+  std::uint64_t page = 0;
+};
+
+struct queue_target {  // a queue and the drive behind it
+  queue_view<> queue;
+  std::uint32_t name_space = 1, blocks_a_page = 8;
+  std::uint64_t blocks = 0;
+};
+
+struct request_queues_view {
+  queue_target const* queues = nullptr;  // queue k is of drive k % drives
+  page_frame const* frames = nullptr;
+  queue_failure* failure = nullptr;
+  std::uint32_t count = 0, drives = 1;
+  std::uint32_t replicated = 0;  // 1: each drive has all pages; else page p is page p / drives of drive p % drives
+  std::uint64_t pages = 0;
+
+  static constexpr std::uint32_t unread = ~0u, follows = 1u << 31;  // results that are none yet
+
+  struct asked {
+    queue_request request;
+    nvme_command command;
+    std::uint32_t queue = 0;
+  };
+  // Reads pages[i] into frames[i] for i of `mine`, at most 32 of them, where results[i] is not 0 (which is what it is then, or a status).
+  // Of those that want the same page one is asked for, and frames[i] says where it is. `turn` spreads teams over queues.
+  template <class Team>
+  GARNER_HD void read(Team t, indices mine, std::uint64_t turn, std::uint64_t const* wanted, std::uint32_t* into,
+                      std::uint32_t* results) const {
+    t.alike(
+        mine, [&](std::uint64_t i) { return wanted[i]; },
+        [&](std::uint64_t i, std::uint64_t first) {
+          if (results[i] == 0) return;
+          results[i] = first == i ? unread : follows | static_cast<std::uint32_t>(first - mine.begin);
+        });
+    t.take_turns(
+        mine,
+        [&](std::uint64_t i) {
+          asked a;
+          a.request.at = results[i] == unread ? queue_request::asking : queue_request::done;
+          if (results[i] == unread) choose(a, wanted[i], into[i], turn);
+          return a;
+        },
+        [&](asked& a, std::uint64_t i) {
+          if (a.request.at == queue_request::done) return true;
+          queue_view<> const& queue = queues[a.queue].queue;
+          if (wanted[i] >= pages) a.request.status = nvme::out_of_range | nvme::final_bit, a.request.at = queue_request::done;
+          else if (!queue.step(a.request, a.command)) return false;
+          else queue.give_back(a.request);
+          results[i] = a.request.status;
+          if (a.request.status) note(a, wanted[i]);
+          return true;
+        },
+        [&](asked& a) { queues[a.queue].queue.work(); });
+    t.each(mine, [&](std::uint64_t i) {
+      if (results[i] != unread && results[i] & follows) {
+        std::uint64_t const first = mine.begin + (results[i] & ~follows);
+        into[i] = into[first];
+        results[i] = results[first];
+      }
+    });
+  }
+
+ private:
+  GARNER_HD void choose(asked& a, std::uint64_t page, std::uint32_t frame, std::uint64_t turn) const {
+    auto const drive = static_cast<std::uint32_t>(replicated ? turn % drives : page % drives);
+    a.queue = drive + drives * static_cast<std::uint32_t>((replicated ? turn / drives : turn) % (count / drives));
+    queue_target const& target = queues[a.queue];
+    std::uint64_t const first = (replicated ? page : page / drives) * target.blocks_a_page;
+    std::uint64_t const blocks = first < target.blocks ? smaller<std::uint64_t>(target.blocks_a_page, target.blocks - first) : 1;
+    a.command = nvme::transfer(nvme::io::read, target.name_space, first, static_cast<std::uint32_t>(blocks), frames[frame].prp1,
+                               frames[frame].prp2);
+  }
+  GARNER_HD void note(asked const& a, std::uint64_t page) const {
+    if (change_or(&failure->noted, 1)) return;
+    failure->status = a.request.status;
+    failure->queue = a.queue;
+    failure->page = page;
+  }
+};
+
+struct queue_options {
+  std::uint32_t page_bytes = 4096;  // a multiple of the drive's blocks, at most 2 MiB
+  std::uint32_t frames = 1024;      // room for so many pages
+  double time_out_seconds = 10;     // of one request, from when the drive was told
+  unsigned retries = 3;
+  bool replicated = false;  // each drive has all pages
+};
+
+struct queue_report {
+  std::uint64_t commands = 0, doorbells = 0;  // requests that went to the drive, and how often it was told of some
+  std::uint64_t strays = 0;                   // completions that nobody waited for
+  std::uint64_t again = 0, restarts = 0;      // how often a loop was run once more; queues made anew
+};
+
+class request_queues {
+ public:
+  // Makes the provider's rings anew, which are its own from here on. The provider must outlive it.
+  request_queues(executor& x, queue_provider& provider, queue_options const& options);
+  ~request_queues() { release(); }
+  request_queues(request_queues const&) = delete;
+  request_queues& operator=(request_queues const&) = delete;
+
+  std::uint64_t pages() const { return pages_; }
+  std::uint32_t page_bytes() const { return options_.page_bytes; }
+  std::uint32_t frames() const { return options_.frames; }
+  std::byte* frame(std::uint32_t k) const { return frames_ + std::size_t{k} * options_.page_bytes; }  // host and device
+  request_queues_view view() const;
+
+  // Reads pages[i] into frame frames[i] (both near x), and waits. Of a last page that is short, the rest of the frame stays as it was.
+  // frames[i] is where the page is afterwards: lanes that want the same page are given one frame. errc::io names drive, page, bytes and
+  // status.
+  void read(executor& x, std::span<std::uint64_t const> pages, std::span<std::uint32_t> frames);
+  // Behind a loop of one's own that has happened: what went wrong in it, settled. True: the loop is to be run again for what has no
+  // result; `tries`: how often it was already. Throws the error where that is no use.
+  bool settle(executor& x, unsigned tries);
+  queue_report report(executor& x) const;
+  std::size_t near_bytes() const;
+
+ private:
+  void open(executor& x);
+  void release() noexcept;
+  std::vector<std::uint16_t> under_way(executor& x, unsigned queue) const;
+  void make_anew(executor& x, unsigned queue, bool first);
+  error error_of(queue_failure const&, unsigned tries) const;
+
+  queue_provider& provider_;
+  std::shared_ptr<bus_memory> memory_;
+  queue_options options_;
+  std::uint64_t pages_ = 0;
+  std::byte *frames_ = nullptr, *lists_ = nullptr;
+  buffer<page_frame> near_frames_;
+  buffer<queue_target> near_targets_;
+  buffer<queue_failure> failure_;
+  std::vector<queue_target> targets_;
+  std::vector<buffer<std::byte>> words_;
+  queue_report before_;  // of queues that were made anew
+  std::string broken_;
+};
+
+// The near words of a queue in one block, as they are at first; `slots`: of a queue that was before, whose generations go on.
+struct queue_words {
+  explicit queue_words(std::uint32_t depth);
+  std::size_t bytes = 0, marks = 0, slots = 0, used = 0, answers = 0;  // where each begins
+  std::uint32_t depth = 0;
+  void write(std::byte* image, std::uint32_t const* slots_before = nullptr) const;
+  queue_view<> view(std::byte* block, queue_rings const& rings, double time_out_seconds, bool with_answers) const;
+};
+
+}  // namespace garner

@@ -1,0 +1,55 @@
+// Threads of the host that serve request queues from files: they read commands where a drive would, ask a reader (io_uring, or what it has
+// instead), and write completions. No root, no drive of one's own.
+// Each thread serves queues of its own by a read_queue of its own. It pauses between two looks the longer the less there is to do, and
+// sleeps while nobody reads (begin, end).
+// Errors of the system come back as statuses of the vendor's type with the errno, and explain() has the reader's words.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "storage/queue_provider.hpp"
+#include "storage/reader.hpp"
+
+namespace garner {
+
+struct service_options {
+  unsigned threads = 4, queues = 4;  // queues in all, shared among the threads
+  std::uint32_t depth = 256;         // a power of two
+  int device = -1;                   // that asks; -1: the host
+};
+
+class queue_service final : public queue_provider {
+ public:
+  // `files` must outlive it. Pages are of what the reader puts together; it is filled up with zeroes to a multiple of 512 bytes.
+  queue_service(reader& files, service_options const& options);
+  ~queue_service() override;
+
+  std::vector<queue> const& queues() const override { return queues_; }
+  std::vector<queue_drive> const& drives() const override { return drives_; }
+  std::shared_ptr<bus_memory> const& memory() const override { return memory_; }
+  void begin() override;
+  void end() noexcept override;
+  std::vector<unsigned> restart(unsigned queue, std::span<std::uint16_t const> ids) override;
+  std::string explain(unsigned queue, std::uint32_t status) const override;
+
+ private:
+  class worker;
+  void note(std::string words);
+  void leave() noexcept;
+  reader& files_;
+  std::shared_ptr<bus_memory> memory_;
+  std::vector<queue> queues_;
+  std::vector<queue_drive> drives_;
+  std::atomic<std::uint32_t> readers_{0};  // loops that may ask; with `leaving` in the highest bit
+  mutable std::mutex mutex_;               // of the words of errors
+  std::string error_;
+  std::vector<std::byte*> blocks_;
+  std::vector<std::unique_ptr<worker>> workers_;
+};
+
+}  // namespace garner

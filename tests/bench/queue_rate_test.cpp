@@ -1,0 +1,33 @@
+// That both ways are measured, and what came is compared; how fast they are belongs to a machine of its own.
+#include "bench/queue_rate.hpp"
+
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using namespace garner::bench;
+
+class queue_rates : public at_place {};
+TEST_P(queue_rates, are_measured) {
+  queue_rate_options o;
+  o.where = where();
+  o.threads = 2, o.queues = 4, o.depth = 64, o.at_once = 1000, o.pages = 5000, o.trials = 2;
+  queue_rate const r = measure_queues(o);
+  EXPECT_GT(r.by_rings, 100);
+  EXPECT_GT(r.by_host, 100);
+  EXPECT_GE(r.commands_a_doorbell, 1);
+  EXPECT_EQ(r.pages, 5000u);
+  RecordProperty("by_rings", std::to_string(r.by_rings));
+  RecordProperty("by_host", std::to_string(r.by_host));
+}
+GARNER_AT_EVERY_PLACE(queue_rates);
+
+TEST(QueueRates, WhatMakesNoSense) {
+  queue_rate_options o;
+  o.pages = 10;
+  EXPECT_NE(error_of([&] { measure_queues(o); }).find("no more at once than there are"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garner
