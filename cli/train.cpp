@@ -414,20 +414,21 @@ void train_file(train_arguments& a) {
   tiers.where = where;
   std::vector<float> scored;
   auto const kept_lists = a.full ? 0 : a.kept_list_bytes(cli::drawn_list_bytes(from, a));
-  if (where.kind != place_kind::host) {
-    tiers.device_budget = kept;
-    bool const some_rows = kept && *kept > 0 && *kept < table.rows * table.row_bytes();
-    if ((some_rows || kept_lists || table.file) && !a.full) {
+  bool const far = where.kind != place_kind::host;
+  a.set_file_budgets(tiers, table);
+  if (far) tiers.device_budget = kept;
+  if (far || table.file) {
+    bool const some_rows = (far && kept && *kept > 0 && *kept < table.rows * table.row_bytes()) || table.file;
+    if ((some_rows || kept_lists) && !a.full) {
       cli::training_vertices train;
       for (std::uint64_t v = 0; v < std::min<std::uint64_t>(n, split.size()); ++v)
         if (split[v] == static_cast<std::uint8_t>(split_part::train)) train.positions.push_back(static_cast<std::int64_t>(v));
       scored = a.scores_of(g, train, edges);
       scored.resize(table.rows, 0);  // a table may have more rows than there are vertices
     }
-    if ((some_rows || table.file) && !scored.empty()) tiers.scores = scored;
+    if (some_rows && !scored.empty()) tiers.scores = scored;
     if (kept_lists) t.list_budget = kept_lists, t.list_scores = std::span<float const>(scored).first(n);
   }
-  a.set_file_budgets(tiers, table);
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
@@ -519,12 +520,12 @@ void add_train(cli::program& p) {
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->group);
   v.add("--budget", a->budget);
+  a->add_file_rows(v);
   v.add("--keep-lists", a->keep_lists);
   v.add(
       "--score", a->score,
       "of rows and lists kept: degree, rpr, wrpr, expected, sampled (see garner score), or an .npy file by ascending id; with --budget or "
       "--keep-lists");
-  a->add_file_rows(v);
   v.add("--math", a->math);
   a->add_loader(v);
   a->add_place(v);

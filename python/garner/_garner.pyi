@@ -143,7 +143,8 @@ class Graph:
     def to(self, place: object, edges: str | None = None) -> Graph:
         """
         Makes the graph readable for a device (edges 'host', 'device' or 'managed'; None: as garner.open), or for 'host' again.
-        In place, and returns it. Errors: UsageError while a search holds it; where moving fails the graph stays as it was.
+        In place, and returns it. Errors: UsageError while a search or a loader holds it, unless it can be read there as it lies;
+        where moving fails the graph stays as it was.
         """
 
     def reorder(self, by: str = 'degree', seed: int = 1, scores: object = None) -> Graph:

@@ -151,7 +151,7 @@ void row_placement::place(tiered_options const& o) {
     hot = hottest(o.scores, kept + file_.host);
     double all = 0, of_kept = 0;
     for (float const s : o.scores) all += s;
-    for (std::uint64_t const id : hot.span().first(kept)) of_kept += o.scores[id];
+    for (std::uint64_t const id : hot.span().first(std::min<std::uint64_t>(kept, hot.size()))) of_kept += o.scores[id];
     if (kept > 0 && all > 0 && of_kept >= 0 && of_kept <= all) far_share_ = 1 - of_kept / all;
   }
   if (file_.cache_bytes) scores_.assign(o.scores.begin(), o.scores.end());

@@ -25,9 +25,9 @@ class row_placement {
 
   row_view const& view() const { return view_; }
   std::string const& about() const { return about_; }
-  std::optional<double> far_share() const { return far_share_; }        // of the ids of a gather, as scores say it
   std::uint64_t file_cache_bytes() const { return file_.cache_bytes; }  // for rows that come from the file
   std::vector<float> const& file_scores() const { return scores_; }     // of all rows, where some stay in the file and scores were given
+  std::optional<double> far_share() const { return far_share_; }        // of the ids of a gather, as scores say it
   void require_peers() const;                                           // errc::device where a process that holds rows has ended
 
  private:
