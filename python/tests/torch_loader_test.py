@@ -33,9 +33,10 @@ class Loader(unittest.TestCase):
             seen = []
             for batch in loader:
                 self.assertEqual((batch.batch_size, batch.num_sampled_nodes[0]), (batch.input_id.numel(),) * 2)
-                self.assertTrue(torch.equal(batch.x, self.x[batch.n_id]))
-                self.assertTrue(torch.equal(batch.y, batch.n_id[:batch.batch_size]))
-                self.assertTrue({(int(u), int(v)) for u, v in batch.n_id[batch.edge_index].T} <= self.edges)
+                n_id = batch.n_id.cpu()  # on a device where the table lies there
+                self.assertTrue(torch.equal(batch.x.cpu(), self.x[n_id]))
+                self.assertTrue(torch.equal(batch.y.cpu(), n_id[:batch.batch_size]))
+                self.assertTrue({(int(u), int(v)) for u, v in n_id[batch.edge_index.cpu()].T} <= self.edges)
                 self.assertEqual([e.size(1) for e in batch.edges], batch.num_sampled_edges)
                 self.assertTrue(bool((batch.edges[0][1] < batch.batch_size).all()))
                 self.assertEqual((batch.e_id, batch.batch, sum(batch.num_sampled_nodes)), (None, None, batch.n_id.numel()))

@@ -50,11 +50,11 @@ struct gather_question {
   place where;
   std::uint64_t ids = 0, row_bytes = 0;
   std::uint64_t rows = 0, far_rows = 0;  // of the table, of these in host memory
-  std::optional<double> far_share = {};  // of the ids: so many ask for a row in host memory; unset: as of any rows
   bool bulk_ready = false;               // there is a copy engine, and table and places for rows begin on 16 bytes
   bool batched = false;                  // ids of several mini-batches, which share rows
   bool converted = false;                // rows are written as another element
   bool far_places = false;               // a place for rows is host memory: copying from it what repeats crosses the link as well
+  std::optional<double> far_share = {};  // of the ids: so many ask for a row in host memory; unset: as of any rows
 };
 // How many multiprocessors the copy engine gets: those that were asked for; 4 of none and where it was chosen beside 8 or more.
 unsigned engine_share(gather_options const& options);

@@ -142,9 +142,9 @@ struct tiered_tensor::parts {
                         std::all_of(outs.begin(), outs.end(), [&](row_output const& o) { return on_16(o.data()); });
     bool const far_places = x.on_device() && std::any_of(outs.begin(), outs.end(),
                                                          [](row_output const& o) { return o.data() && device::pinned_from(o.data()) > 0; });
-    gather_run run = choose({x.where(), n, row_bytes, source.rows, view().rows_in(tier::host), placed->far_share(), engine, batched,
-                             to != source.kind, far_places},
-                            o, figures);
+    gather_question q{x.where(), n, row_bytes, source.rows, view().rows_in(tier::host), engine, batched, to != source.kind, far_places};
+    q.far_share = placed->far_share();
+    gather_run run = choose(q, o, figures);
     run.row_bytes = source.width * bytes_of(to);
     return run;
   }

@@ -58,6 +58,15 @@ TEST(choice_of_order, follows_the_figures_of_the_machine) {
   EXPECT_EQ(ask(std::uint64_t{1} << 32, 512, 32).order, gather_order::none);  // more than can be sorted
 }
 
+TEST(choice_of_order, knows_from_scores_how_many_ids_are_far) {
+  // A tenth of the rows kept: of ids that ask for all rows alike nine tenths are far, and sorting pays.
+  gather_question q{{place_kind::simulated, 0}, 300000, 512, 64u << 20, 60u << 20, false, false, false};
+  EXPECT_EQ(choose(q, {}, shipped).order, gather_order::sorted);
+  q.far_share = 0.09;  // by degree: 27,000, which share no translations
+  EXPECT_EQ(choose(q, {}, shipped).order, gather_order::none);
+  EXPECT_EQ(choose(q, {}, shipped).duplicates, gather_duplicates::repeat);
+}
+
 TEST(choice_of_duplicates, once_wherever_that_costs_little_and_in_every_order_that_is_named) {
   auto const asking_for = [](gather_duplicates d, gather_order order = gather_order::automatic) {
     gather_options o;
