@@ -13,6 +13,7 @@
 
 #include "access/bulk.hpp"
 #include "core/device.hpp"
+#include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
 
 namespace garner::on_gpu {
@@ -238,7 +239,7 @@ template <class Id, bool Whole>
 void launch(executor& x, bulk_shape const& s, arguments const& a) {
   // More than half of what a multiprocessor has, so that each runs one block.
   std::size_t const shared = std::max<std::size_t>(s.shared_bytes(), 118u << 10);
-  cudaSetDevice(x.device());
+  current_device const here(x.device());
   cudaError_t status =
       cudaFuncSetAttribute(gather_kernel<Id, Whole>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   if (status == cudaSuccess) {

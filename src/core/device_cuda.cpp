@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
 
 namespace garner::device {
@@ -36,30 +37,19 @@ void check(cudaError_t status, char const* call, errc code = errc::device) {
 }
 #define GARNER_CALL(call) check((call), #call)
 
-// The thread's device while this lives, and then again what it was: others of the process (torch) go by it.
-class current {
+class current : public current_device {
  public:
-  explicit current(int index) {
-    require_own_state();
-    begun = true;
-    GARNER_CALL(change(index));
+  explicit current(int index) : current_device(own(index)) { GARNER_CALL(status()); }
+  current(int index, std::nothrow_t) noexcept : current_device(index) {
+    if (status() != cudaSuccess) cudaGetLastError();
   }
-  current(int index, std::nothrow_t) noexcept {
-    if (change(index) != cudaSuccess) cudaGetLastError();
-  }
-  ~current() {
-    if (before_ >= 0) cudaSetDevice(before_);
-  }
-  current(current const&) = delete;
-  current& operator=(current const&) = delete;
 
  private:
-  cudaError_t change(int index) noexcept {
-    int now = -1;
-    if (cudaGetDevice(&now) == cudaSuccess && now != index) before_ = now;
-    return cudaSetDevice(index);
+  static int own(int index) {
+    require_own_state();
+    begun = true;
+    return index;
   }
-  int before_ = -1;
 };
 cudaStream_t as_stream(void* s) { return static_cast<cudaStream_t>(s); }
 cudaEvent_t as_event(void* e) { return static_cast<cudaEvent_t>(e); }

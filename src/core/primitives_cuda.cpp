@@ -5,6 +5,7 @@
 #include <cuda/std/functional>
 
 #include "core/exec.hpp"
+#include "core/exec/current_device.hpp"
 #include "core/primitives.hpp"
 
 namespace garner::on_gpu {
@@ -16,7 +17,7 @@ void with_storage(executor& x, Call call, std::size_t extra = 0) {
   auto const check = [&](cudaError_t status) {
     if (status != cudaSuccess) fail(errc::device, "device {}: a primitive failed: {}", x.device(), cudaGetErrorString(status));
   };
-  cudaSetDevice(x.device());
+  current_device const here(x.device());
   std::size_t bytes = 0;
   check(call(nullptr, bytes, nullptr));
   bytes = (bytes + 255) / 256 * 256;
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(1024) scan_in_one_block(padded<T> in, std::uin
 template <class T>
 void scan_any(executor& x, T const* in, std::uint64_t* out, std::uint64_t n, std::uint64_t const* counted = nullptr) {
   if (n < short_scan) {
-    cudaSetDevice(x.device());
+    current_device const here(x.device());
     scan_in_one_block<<<1, 1024, 0, stream(x)>>>(padded<T>{in, n, counted}, out, n);
     if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
       fail(errc::device, "device {}: a primitive failed: {}", x.device(), cudaGetErrorString(status));

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/device.hpp"
+#include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
 #include "core/share.hpp"
 
@@ -85,7 +86,7 @@ std::string make_partition(int device, unsigned multiprocessors, partition& made
 void free_partition(void* part) noexcept { the_driver().destroy(static_cast<CUgreenCtx>(part)); }
 
 void* partition_stream(int device, void* part) {
-  cudaSetDevice(device);
+  current_device const here(device);
   CUstream s{};
   if (CUresult const status = the_driver().stream(&s, static_cast<CUgreenCtx>(part), CU_STREAM_NON_BLOCKING, 0); status != CUDA_SUCCESS)
     fail(errc::device, "device {}: {}", device, the_driver().words("cuGreenCtxStreamCreate", status));

@@ -8,6 +8,8 @@
 // mini-batches, of the sampler's results those of two groups, and the window.
 #include "garner/load.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -78,6 +80,7 @@ namespace {
 
 // What the thread, the loader and mini-batches that are out share.
 struct load_core {
+  pid_t const process = ::getpid();
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::shared_ptr<mini_batch::parts>> ready;  // null: the end of an epoch
@@ -104,7 +107,8 @@ void mini_batch::give_back() noexcept {
   if (!taken_) return;
   try {
     if (taken_->stream && taken_->device >= 0) taken_->released.record(taken_->device, taken_->stream);
-    if (auto const home = taken_->home.lock()) {
+    // What a fork copied is not the child's to give back: the parent's thread may have held the lock.
+    if (auto const home = taken_->home.lock(); home && home->process == ::getpid()) {
       std::lock_guard const hold(home->mutex);
       home->idle.push_back(taken_);
       home->changed.notify_all();

@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__CUDACC__)
+#include "core/exec/current_device.hpp"
+#endif
 #include "core/device.hpp"
 #include "core/exec/team.hpp"
 #include "core/executor.hpp"
@@ -121,7 +124,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   unsigned const threads = x.threads_a_block();
   auto* const kernel = detail::kernel<Width, Body>();
   (void)&detail::known_kernel<Width, Body>::known;
-  cudaSetDevice(x.device());
+  current_device const here(x.device());
   // As many blocks as run at once and no more: blocks that waited would start a second sweep over the items, out of order.
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
