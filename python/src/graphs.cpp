@@ -246,8 +246,7 @@ std::shared_ptr<graph_handle> py_graph::use() const {
 bool py_graph::in_use() const { return use().use_count() > 2; }  // this one and the graph's own
 
 void py_graph::replace(char const* what, std::function<graph_handle(graph_handle&&)> const& work) {
-  if (in_use())
-    refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
+  if (in_use()) refuse(errc::usage, std::string("the graph is in use by a search or by another thread; let go of them before ") + what);
   graph_handle taken = std::move(*handle_);
   handle_.reset();  // whoever looks at it meanwhile is told
   try {
