@@ -206,7 +206,7 @@ class Blocks(unittest.TestCase):
                 (lambda: garner.BlockSampler(g, [3], place="moon"), garner.UsageError, "moon"),
                 (lambda: garner.BlockSampler.of_relations([5], [g]), TypeError, "garner.Relation"),
                 (lambda: garner.BlockSampler.of_relations([300], [garner.Relation(g, [3], side="out")], times=[None, None]), garner.UsageError, "times"),
-                (lambda: g.to("host"), garner.UsageError, "in use")]:
+                (lambda: g.reorder("degree"), garner.UsageError, "in use")]:
             with self.assertRaisesRegex(kind, words):
                 wrong()
         del s

@@ -91,7 +91,8 @@ class Hetero(unittest.TestCase):
         g = garner.open_hetero(self.folder / "mag.json")
         lists = g.lists(("paper", "cites", "paper"))
         with self.assertRaisesRegex(garner.UsageError, "in use"):
-            lists.to("host")
+            lists.reorder("degree")
+        self.assertIs(lists.to("host"), lists)  # where they lie
         del g
         self.assertEqual(len(lists), 4)
         self.assertEqual(lists.to("host").info.edges, 3)
