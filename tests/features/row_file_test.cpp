@@ -93,8 +93,7 @@ TEST_F(row_files, other_elements_and_shapes) {
   EXPECT_NE(
       error_of([&] { convert_rows(write("x.npy", std::vector<std::byte>(100)), path("t.gnt")); }).find("not a table in NumPy's format"),
       std::string::npos);
-  EXPECT_EQ(error_of([&] { read_rows(path("t.gnt")); }),
-            path("t.gnt") + ": is a row file of Garner's (.gnt), and a table of NumPy's is wanted; garner convert makes an .npy of it");
+  EXPECT_EQ(read_rows(path("t.gnt")).rows, 100u);
   EXPECT_NE(error_of([&] { convert_rows(path("nix.npy"), path("t.gnt")); }).find("cannot be opened"), std::string::npos);
 }
 
