@@ -32,7 +32,7 @@ reasons = {
     "pip": 4,       # fetches packages
     "minutes": 8,   # measures for longer than a test should
     "data": 4,      # needs a file that a clone has not
-    "fragment": 5,  # a part of something: it shows a name in its place
+    "fragment": 8,  # a part of something: it shows a name in its place
 }
 # Headings under which a page lists the keys of a JSON object, and the command that prints such an object (or writes it to out.json).
 objects = {
