@@ -138,6 +138,12 @@ class Loader(unittest.TestCase):
                                 touched |= set(batch[t].edge_index[0].tolist())
                             self.assertEqual(touched, set(range(batch["paper"].num_nodes)))
 
+    def test_a_graph_in_place_of_an_edge_index_is_refused_in_words(self):
+        data = Data(x=torch.zeros(4, 1), edge_index=torch.tensor([[0], [1]]))
+        data.edge_index = garner.build([0], [1], vertices=4)
+        with self.assertRaisesRegex(garner.UsageError, r"a Graph; give a tensor of shape \(2, edges\), or a Graph of Garner to a GraphStore"):
+            NeighborLoader(data, [2], torch.arange(2))
+
     def test_fanouts_by_type(self):
         data = bibliography()
         with self.assertRaisesRegex(ValueError, "hops must be the same across all"):

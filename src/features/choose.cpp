@@ -11,8 +11,8 @@ namespace garner {
 namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30, granule = 64u << 10, engine_granule = 128u << 10;
 constexpr std::uint64_t most_sorted = (std::uint64_t{1} << 32) - 1;
-constexpr double clearly = 0.97, clearly_mixed = 0.8,
-                 worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
+constexpr double clearly = 0.97, worth = 1.05;  // what is won at least, what is given at most so that a row crosses once
+constexpr double clearly_mixed = 0.8;           // won at least where near rows are sorted too
 
 std::string grouped(std::uint64_t n) {
   std::string text = std::to_string(n);
@@ -141,7 +141,7 @@ gather_run choose(gather_question const& q, gather_options const& options, gathe
     run.order = gather_order::sorted;  // whatever the model says of translations: what repeats crosses once
     order = fmt::format("{}: sorted, since mini-batches share rows and each far one is to cross once", rows_text(q));
   } else {
-    // Near rows are sorted too, and gain nothing; what repeats most is what scores keep near.
+    // Near rows gain nothing by an order; what repeats most is what scores keep near.
     bool const pays = sortable && in_order < (near ? clearly_mixed : clearly) * as_given,
                insures = sortable && !repeat && !near && in_order <= worth * (asked_once ? found : as_given);
     run.order = pays || insures ? gather_order::sorted : gather_order::none;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
 #include "gnn/dense_product.hpp"
 #include "memory/buffer.hpp"
@@ -92,7 +93,7 @@ std::vector<std::string> files_of(int major) {
 class by_cublas final : public dense_library {
  public:
   by_cublas(executor& x, dense_math math) : x_(x), math_(math) {
-    device::make_current(x.device());
+    current_device const here(x.device());
     open();
     // 32 MiB are what cuBLAS recommends for a device of compute capability 9 (its own choice there), 4 MiB before it.
     std::size_t const bytes = (device::describe(x.device()).compute_major >= 9 ? 32u : 4u) << 20;
@@ -153,7 +154,7 @@ class by_cublas final : public dense_library {
   }
   template <class T>
   void run(dense_product<T> const& p, int type, int compute) {
-    device::make_current(x_.device());
+    current_device const here(x_.device());
     follow();
     auto const number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
     auto const row = [](std::uint64_t ld) { return std::max<std::int64_t>(1, static_cast<std::int64_t>(ld)); };

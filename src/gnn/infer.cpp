@@ -69,20 +69,24 @@ class rows_out_of_device {
  public:
   rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), to_(to), columns_(columns) {}
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
-    std::uint64_t const bytes = count * columns_ * sizeof(float);
-    if (!x_.on_device()) return x_.copy(to_ + first * columns_, rows, bytes);
-    part& p = parts_[turn_ ^= 1];
-    bring(p);
-    if (p.room.bytes() < bytes) p.room.reset(), p.room = memory_block(tier::host, bytes, x_.device(), "scores on their way");
-    x_.copy(p.room.data(), rows, bytes);
-    p.come.record(x_);
-    p.first = first, p.count = count;
+    std::uint64_t const row_bytes = columns_ * sizeof(float);
+    if (!x_.on_device()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
+    std::uint64_t const each = std::max<std::uint64_t>(1, buffer_bytes / row_bytes);
+    for (std::uint64_t k = 0; k < count; k += each) {
+      part& p = parts_[turn_ ^= 1];
+      bring(p);
+      if (p.room.bytes() == 0) p.room = memory_block(tier::host, each * row_bytes, x_.device(), "scores on their way");
+      p.first = first + k, p.count = std::min(each, count - k);
+      x_.copy(p.room.data(), rows + k * columns_, p.count * row_bytes);
+      p.come.record(x_);
+    }
   }
   void finish() {
     for (part& p : parts_) bring(p);
   }
 
  private:
+  static constexpr std::uint64_t buffer_bytes = 32u << 20;  // whatever a chunk has
   struct part {
     memory_block room;
     event come;

@@ -156,6 +156,11 @@ def read(data: Any, time_attr: str | None, weight_attr: str | None, backward: bo
     return _of_stores(data[0], data[1], time_attr, weight_attr, backward)
 
 
+def _shape_of(found: Any) -> str:
+    shape = getattr(found, "shape", None)
+    return "" if shape is None else f" of shape {tuple(shape)}"
+
+
 def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, torch.Tensor]:
     """(row, col) of an edge_index, or of an adj_t of torch-sparse."""
     for name in ("edge_index", "adj_t", "adj"):
@@ -165,7 +170,8 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
         if name == "edge_index":
             found = found.as_tensor() if hasattr(found, "as_tensor") else found
             if not isinstance(found, torch.Tensor) or found.layout != torch.strided or found.dim() != 2 or found.size(0) != 2:
-                raise UsageError(f"{_who(edge_type)}: a {type(found).__name__} of shape {tuple(found.shape)}; give a tensor of shape (2, edges)")
+                raise UsageError(f"{_who(edge_type)}: a {type(found).__name__}{_shape_of(found)}; give a tensor of shape (2, edges), or a "
+                                 "Graph of Garner to a GraphStore (put_graph)")
             return found[0], found[1]
         if not hasattr(found, "storage") or isinstance(found, torch.Tensor):
             raise UsageError(f"{name}{'' if edge_type is None else f' of {edge_type}'}: a {type(found).__name__} is not read; give an edge_index, or a "
