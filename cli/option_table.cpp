@@ -154,6 +154,9 @@ constexpr option_row table[] = {
      "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come: GIDS' storage access "
      "accumulator; 95%: for as many as its formula says for this share of the measured drive (default: reads never pause)"},
     {"--cache", "POLICY", basic, "which rows of the file stay a while: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
+    {"--reads", "WHO", paper,
+     "who reads rows of the file: ahead, a thread that knows what comes; or kernels, which ask for the pages they miss and wait, as BaM "
+     "does: then --cache is clock (default: ahead)"},
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
     {"--keep-lists", "BYTES", basic,
      "of lists that lie far those that are read most by --score are kept near, as 8GiB, or a share of all, as 10% (default: none)"},

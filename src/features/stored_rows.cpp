@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/fail.hpp"
-#include "features/row_file.hpp"
 #include "storage/measure.hpp"
 
 namespace garner {
@@ -80,6 +79,7 @@ class plain_file final : public stored_rows {
     return std::make_unique<plain_reads>(name_, files_, begin_, row_bytes_, std::move(memory));
   }
   reader& files() const override { return files_; }
+  page_places places() const override { return {row_places(row_bytes_, 0), begin_, 4096}; }
 
  private:
   std::string name_;
@@ -211,6 +211,11 @@ class paged_file final : public stored_rows {
     return std::make_unique<paged_reads>(name_, *file_, std::move(memory));
   }
   reader& files() const override { return file_->pages().files(); }
+  page_places places() const override { return {file_->places(), 0, file_->pages().page_bytes()}; }
+  std::string wrong(std::uint64_t page, void const* data) const override {
+    if (page >= file_->pages().pages() || file_->pages().right(page, data)) return {};
+    return file_->pages().error_of(file_->pages().wrong_page(page)).what();
+  }
 
  private:
   std::string name_;
