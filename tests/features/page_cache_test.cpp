@@ -83,7 +83,7 @@ class page_cache_at : public at_place {
 GARNER_AT_EVERY_PLACE(page_cache_at);
 
 TEST_P(page_cache_at, rows_of_every_length_are_right_whatever_has_room) {
-  for (std::uint64_t const row_bytes : {1u, 20u, 512u, 1000u, 4096u, 5000u, 16384u})
+  for (std::uint64_t const row_bytes : {1u, 20u, 1000u, 4096u, 5000u})
     for (char const* const kind : {"npy", "gnt"}) {
       std::uint64_t const n = row_bytes > 1000 ? 150 : 1000;
       std::string file = table(n, row_bytes);
@@ -95,7 +95,7 @@ TEST_P(page_cache_at, rows_of_every_length_are_right_whatever_has_room) {
         page_cache cache(where(), rows.file, view, with(on_their_way * 4096ull, near_pages * 4096ull));
         EXPECT_LE(cache.metadata_bytes(), 16 * cache.slots());
         file_rows::figures told;
-        for (std::uint64_t g = 0; g < 4; ++g) expect_rows(x, cache, view, some_ids(g / 2, 200, n), told);
+        for (std::uint64_t const g : {1u, 2u, 2u, 1u}) expect_rows(x, cache, view, some_ids(g, 200, n), told);
         expect_rows(x, cache, view, {}, told);
         expect_rows(x, cache, view, {static_cast<std::int64_t>(n) - 1}, told);
         EXPECT_EQ(told.rows, 801u);
