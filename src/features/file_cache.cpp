@@ -191,6 +191,8 @@ void file_cache::send_near(executor& x, std::vector<std::uint64_t>& stages, std:
 
 void file_cache::read_all_of_it() {
   std::unique_ptr<row_reads> const reads = file_->reads(memory_);
+  for (memory_block const& b : {std::cref(memory_->slots), std::cref(memory_->stage)})
+    if (b.bytes()) reads->register_memory(b.data(), b.bytes());
   struct at_end {
     row_reads const& reads;
     bool& lost;

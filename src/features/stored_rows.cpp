@@ -20,6 +20,7 @@ class plain_reads final : public row_reads {
   plain_reads(std::string const& name, reader& files, std::uint64_t begin, std::uint64_t row_bytes, std::shared_ptr<void const> memory)
       : name_(name), files_(files), begin_(begin), row_bytes_(row_bytes), queue_(files, std::move(memory)) {}
 
+  void register_memory(void* begin, std::size_t bytes) override { queue_.register_memory(begin, bytes); }
   std::size_t room() const override { return most_under_way - std::min(most_under_way, queue_.under_way()); }
   std::size_t under_way() const override { return queue_.under_way(); }
   std::size_t lost() const override { return queue_.lost(); }

@@ -35,6 +35,8 @@ class row_reads {
     std::optional<error> problem = {};  // names file, place and row
   };
   virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  // The kernel maps places of rows once instead of at each read, where it lets us; best before anything is submitted.
+  virtual void register_memory(void* begin, std::size_t bytes) { (void)begin, (void)bytes; }
   virtual std::size_t room() const = 0;  // so many more may be submitted now
   virtual std::size_t under_way() const = 0;
   virtual std::size_t lost() const = 0;  // reads that were given up and may still write to the place of their row
