@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/fail.hpp"
+#include "features/row_rings.hpp"
 #include "storage/measure.hpp"
 
 namespace garner {
@@ -77,7 +78,7 @@ class plain_file final : public stored_rows {
   std::uint64_t row_bytes() const override { return row_bytes_; }
   std::uint64_t stored_bytes() const override { return rows_ * row_bytes_; }
   std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const override {
-    return std::make_unique<plain_reads>(name_, files_, begin_, row_bytes_, std::move(memory));
+    return reads_by_threads(files_.rings(), [&] { return std::make_unique<plain_reads>(name_, files_, begin_, row_bytes_, memory); });
   }
   reader& files() const override { return files_; }
   page_places places() const override { return {row_places(row_bytes_, 0), begin_, 4096}; }
@@ -209,7 +210,7 @@ class paged_file final : public stored_rows {
   std::uint64_t row_bytes() const override { return file_->row_bytes(); }
   std::uint64_t stored_bytes() const override { return file_->pages().pages() * file_->pages().page_bytes(); }
   std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const override {
-    return std::make_unique<paged_reads>(name_, *file_, std::move(memory));
+    return reads_by_threads(files().rings(), [&] { return std::make_unique<paged_reads>(name_, *file_, memory); });
   }
   reader& files() const override { return file_->pages().files(); }
   page_places places() const override { return {file_->places(), 0, file_->pages().page_bytes()}; }

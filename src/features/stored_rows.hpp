@@ -34,7 +34,7 @@ class row_reads {
     std::uint32_t tag = 0;
     std::optional<error> problem = {};  // names file, place and row
   };
-  virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  virtual ~row_reads() = default;  // when it has gone nobody writes to any place, but of reads that their drive does not let go of
   // The kernel maps places of rows once instead of at each read, where it lets us; best before anything is submitted.
   virtual void register_memory(void* begin, std::size_t bytes) { (void)begin, (void)bytes; }
   virtual std::size_t room() const = 0;  // so many more may be submitted now

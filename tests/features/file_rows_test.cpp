@@ -345,9 +345,9 @@ struct simulated_table {
     how.counted_time = true;
     drives = simulate(all, how);
   }
-  row_array table(std::uint64_t unit, double deadline = 0) const {
+  row_array table(std::uint64_t unit, double deadline = 0, unsigned rings = 0) const {
     reader_options o;
-    o.unit_bytes = unit, o.size = n * width * 4, o.deadline_seconds = deadline;
+    o.unit_bytes = unit, o.size = n * width * 4, o.deadline_seconds = deadline, o.rings = rings;
     row_array made;
     made.rows = n, made.width = width;
     made.file = plain_stored_rows("table.npy", drives, o, 0, n, width * 4);
@@ -398,6 +398,61 @@ TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_the
   }
   EXPECT_GT(errors, 3u);
   EXPECT_GT(on.drives->faults_met(), 100u);
+}
+
+TEST(file_rows, of_several_rings_are_right_or_an_error) {
+  constexpr std::uint64_t unit = 4096, n = 20000, width = 24;
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(3);
+  faults[0].what = kind::fails, faults[0].every = 1, faults[0].begin = 40960, faults[0].end = 45056;  // a page of each drive
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::twice, faults[2].probability = 1e-2;
+  simulated_table const on(n, width, 3, faults, unit);
+  tiered_options o;
+  o.host_budget = 6000 * width * 4;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(on.table(unit, 0, 3), o);
+  std::uint64_t errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; g < 60; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, g % 2 ? 20 : 2000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t.gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+  }
+  EXPECT_GT(errors, 3u);
+  EXPECT_GT(on.drives->faults_met(), 100u);
+  request_interrupt();
+  std::vector<std::int64_t> const ids = some_ids(1, 2000, n);
+  out.resize(ids.size() * width);
+  errc code{};
+  error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code);
+  EXPECT_EQ(code, errc::interrupted);
+  clear_interrupt();
+}
+
+TEST(file_rows, of_a_row_file_come_by_several_rings) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 20000, width = 100;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(width, n), file);
+  reader_options several;
+  several.rings = 4;
+  row_array table;
+  table.rows = n, table.width = width;
+  table.file = paged_stored_rows(file, std::make_shared<row_file>(file, several));
+  tiered_options o;
+  o.host_budget = 5000 * width * 4;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(table, o);
+  for (std::uint64_t g = 0; g < 20; ++g) expect_rows(t, some_ids(g, 3000, n));
 }
 
 TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
