@@ -718,7 +718,9 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
   }
   EXPECT_TRUE(std::is_sorted(reads.rbegin(), reads.rend())) << ::testing::PrintToString(reads);
   std::uint64_t const pages = (std::uint64_t{vertices} * width * 4 + 128 + 4095) / 4096;
-  if (where().kind != place_kind::host) EXPECT_LE(reads.back(), pages);  // each page once
+  if (where().kind != place_kind::host) {
+    EXPECT_LE(reads.back(), pages);  // each page once
+  }
 }
 
 TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_parts) {
