@@ -137,6 +137,8 @@ class ground {
     slots_ = std::min(slots_, told_.rows);
   }
 
+  // What the loader knows of rows whose next use nobody knows; of several types nothing.
+  std::span<float const> known() { return of_.between ? std::span<float const>() : scores_of(score_kind::degree); }
   std::vector<float> const& scores_of(score_kind by) {
     std::vector<float>& s = by == score_kind::degree ? degree_ : rank_;
     if (!s.empty()) return s;
@@ -151,7 +153,7 @@ class ground {
     return is;
   }
   std::uint64_t possible() {  // hits of Belady's rule
-    if (!possible_) possible_ = simulate_cache(trace_, {slots_, cache_policy::next_use, cache_plan::most_ahead - 1, {}, 0}).hits;
+    if (!possible_) possible_ = possible_hits(trace_, slots_, o_.warm);
     return *possible_;
   }
 
@@ -224,6 +226,15 @@ class table_file {
   int fd_ = -1;
 };
 
+std::uint64_t different(std::vector<std::vector<std::uint64_t>> const& trace, std::uint64_t of) {
+  std::vector<bool> seen(of);
+  std::uint64_t n = 0;
+  for (auto const& batch : trace)
+    for (std::uint64_t const id : batch)
+      if (!seen[id]) seen[id] = true, ++n;
+  return n;
+}
+
 class measuring {
  public:
   measuring(storage_bench_options const& o, std::function<void(storage_file const&, storage_row const&)> const& told) : o_(o), told_(told) {
@@ -294,13 +305,14 @@ class measuring {
     t.rows = g.told().rows, t.row_bytes = g.told().row_bytes;
     if (!t.slots) t.slots = g.slots_;
     std::vector<std::vector<std::uint64_t>> pages;
-    if (faults) {  // the page cache of the system, in the proportion of the paper's
+    if (faults) {  // the page cache of the system, in the proportion of the paper's to what the training reads at all
       pages = pages_of(g.trace_, t.row_bytes, page_bytes);
       t.rows = (t.rows * t.row_bytes + page_bytes - 1) / page_bytes, t.row_bytes = page_bytes;
-      t.slots = static_cast<std::uint64_t>(std::llround(g.told().memory * static_cast<double>(t.rows)));
+      t.slots = static_cast<std::uint64_t>(std::llround(g.told().memory * static_cast<double>(different(pages, t.rows))));
       for (auto const& batch : pages) t.slots = std::max<std::uint64_t>(t.slots, batch.size());
     }
     row.slots = t.slots;
+    if (t.policy == cache_policy::next_use) t.scores = g.known();
     t.drive = drive_named(s.drive, 0);
     drive_rate const rate = rate_of(t.drive, t.row_bytes, 1);
     if (t.order == read_order::ahead) t.depth = std::max<unsigned>(t.depth, static_cast<unsigned>(requests_under_way(rate)));
@@ -312,14 +324,14 @@ class measuring {
       row.batches = r.timed, row.ms = r.ms, row.read_ms = r.read_ms;
       if (faults) row.copy_ms = r.copy_ms;
       if (s.whole) row.sample_ms = t.sample_ms, row.model_ms = t.model_ms;
-      auto const n = static_cast<double>(g.trace_.size());
-      auto const each = [&](std::uint64_t x) { return static_cast<double>(x) / n; };
+      auto const each = [&](std::uint64_t x) { return static_cast<double>(x) / static_cast<double>(r.timed); };
       bool const near = t.resident && !t.resident_at_host;  // what is pinned there is the cache's
       row.rows = each(r.accesses), row.hits = each(r.hits + (near ? r.resident : 0)), row.resident = each(near ? 0 : r.resident);
       row.reads = each(r.reads);
-      row.read_bytes = each(r.read_bytes), row.compared = r.compared;
+      row.read_bytes = each(r.reads * t.row_bytes), row.compared = r.compared;
       row.metadata_bytes = static_cast<double>(r.metadata_bytes) / static_cast<double>(t.slots);
-      if (!faults && t.slots == g.slots_ && !t.resident) row.possible = each(g.possible());
+      if (!faults && t.slots == g.slots_ && !t.resident)
+        row.possible = mean_of(static_cast<double>(g.possible()), g.trace_.size() - o_.warm);
       if (!std::strcmp(s.figure, "cold"))
         for (std::size_t k = 0; k < std::min(most_steps, r.gather_ms.size()); ++k)
           row.gbs.push_back(r.gather_ms[k] > 0 ? static_cast<double>(g.trace_[k].size() * g.told().row_bytes) / r.gather_ms[k] / 1e6 : 0);
@@ -412,16 +424,17 @@ class measuring {
 
   void drives(ground& g) {
     for (char const* const drive : {"optane", "samsung_980_pro"})
-      for (std::uint32_t n = 1; n <= 4; ++n) {
-        setting s{"drives", "GIDS", demand(cache_policy::window, paper_window), drive};
-        s.terms.drives = n;
-        measure(g, s);
-        s = {"drives", "Garner", ours(), drive};
-        s.terms.drives = n;
-        measure(g, s);
-        s.whole = false, s.way = "Garner, rows alone";
-        measure(g, s);
-      }
+      for (std::uint32_t n = 1; n <= 4; ++n)
+        for (bool const whole : {true, false}) {
+          setting gids{"drives", "GIDS", demand(cache_policy::window, paper_window), drive, whole}, merged = gids;
+          merged.way = "GIDS, merged";
+          merged.terms.merge_reads = required_requests(rate_of(drive_named(drive, 0), g.told().row_bytes, n), merge_share);
+          for (setting s : {gids, merged, setting{"drives", "Garner", ours(), drive, whole}}) {
+            s.terms.drives = n;
+            if (!whole) s.way += ", rows alone";
+            measure(g, std::move(s));
+          }
+        }
   }
 
   // All rows in host memory: each crosses the link for each mini-batch, after the sampling and before the model.

@@ -27,7 +27,7 @@ struct storage_row {
   std::uint64_t drives = 0, window = 0, slots = 0;
   std::uint64_t batches = 0;                                           // that were timed
   std::optional<double> ms, sample_ms, read_ms, copy_ms, model_ms;     // none where nothing is timed
-  double rows = 0, hits = 0, resident = 0, reads = 0, read_bytes = 0;  // of the whole trace, from an empty cache on
+  double rows = 0, hits = 0, resident = 0, reads = 0, read_bytes = 0;  // of those that were timed
   std::optional<double> possible;                                      // hits of Belady's rule in as many slots, with the whole trace known
   std::optional<double> metadata_bytes;                                // a slot
   std::uint64_t compared = 0;                                          // rows, with what the table is made of; all right

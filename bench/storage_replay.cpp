@@ -63,7 +63,7 @@ class player {
     reads_ = file_->reads({});
     clock_.emplace(file_->files());
     run_.metadata_bytes = plan_.metadata_bytes();
-    run_.gather_ms.resize(trace.size());
+    run_.gather_ms.resize(trace.size()), seen_.resize(trace.size());
   }
 
   replay_run play() {
@@ -73,12 +73,19 @@ class player {
     }
     if (t_.order == read_order::ahead) ahead();
     else in_turn();
-    std::uint64_t const n = trace_.size(), warm = std::min(t_.warm, n - 1);
-    run_.timed = n - warm;
-    auto const each = [&](double sum) { return sum / static_cast<double>(run_.timed); };
-    run_.ms = each(done_[n - 1] - (warm ? done_[warm - 1] : 0));
-    run_.read_ms = each(run_.read_ms), run_.copy_ms = each(run_.copy_ms);
-    run_.read_bytes = file_->files().counters().bytes_read;
+    // What is timed begins with the first that were merged behind those to get warm.
+    std::uint64_t const n = trace_.size();
+    auto const first = std::find_if(begins_.begin(), begins_.end(), [&](std::uint64_t k) { return k >= t_.warm; });
+    std::uint64_t const from = first == begins_.end() ? 0 : *first;
+    run_.timed = n - from;
+    run_.ms = (done_[n - 1] - (from ? done_[from - 1] : 0)) / static_cast<double>(run_.timed);
+    double read_ms = 0;
+    for (std::uint64_t k = from; k < n; ++k) {
+      seen const& s = seen_[k];
+      run_.accesses += s.accesses, run_.hits += s.hits, run_.resident += s.resident, run_.reads += s.reads;
+      read_ms += s.read_ms, run_.copy_ms += s.copy_ms;
+    }
+    run_.read_ms = read_ms / static_cast<double>(run_.timed), run_.copy_ms /= static_cast<double>(run_.timed);
     return std::move(run_);
   }
 
@@ -90,9 +97,13 @@ class player {
     std::uint64_t sent = 0, left = 0, resident = 0;
   };
 
+  struct seen {  // of a mini-batch
+    std::uint64_t accesses = 0, hits = 0, resident = 0, reads = 0;
+    double read_ms = 0, copy_ms = 0;
+  };
+
   double now() const { return static_cast<double>(clock_->now()) * 1e-6 + idle_; }  // ms
   void pass(double ms) { idle_ += std::max(0.0, ms); }
-  bool timed(std::uint64_t k) const { return k >= std::min<std::uint64_t>(t_.warm, trace_.size() - 1); }
   double link_ms(std::uint64_t rows) const { return t_.link_gbs > 0 ? static_cast<double>(rows * t_.row_bytes) / t_.link_gbs / 1e6 : 0; }
 
   std::vector<std::uint64_t> lacking(std::uint64_t k) const {
@@ -114,7 +125,8 @@ class player {
     std::uint64_t const k = planned_++;
     b.left = b.step.loads.size();
     b.resident = trace_[k].size() - ids_[k - used_].size();
-    run_.accesses += trace_[k].size(), run_.hits += b.step.hits, run_.resident += b.resident, run_.reads += b.left;
+    seen& s = seen_[k];
+    s.accesses = trace_[k].size(), s.hits = b.step.hits, s.resident = b.resident, s.reads = b.left;
     // What can be read at once first, by place; the rest as slots become free: as file_cache does.
     auto& loads = b.step.loads;
     auto const rest = std::partition(loads.begin(), loads.end(), [&](cache_plan::load const& l) { return free(l.after); });
@@ -147,7 +159,7 @@ class player {
       --batches_[d.group - used_].left;
       if (t_.order == read_order::faults) compare(d.row, reinterpret_cast<char const*>(slots_.data()));
     }
-    if (timed(used_)) run_.read_ms += now() - before;
+    seen_[used_].read_ms += now() - before;
   }
   void compare(std::uint64_t id, char const* at) {
     if (auto const wrong = wrong_byte(id, at, t_.row_bytes))
@@ -169,6 +181,7 @@ class player {
     std::uint64_t const n = trace_.size();
     while (used_ < n) {
       std::uint64_t asked = 0, members = 0, resident = 0;
+      begins_.push_back(used_);
       do {
         pass(t_.sample_ms);
         while (entered_ < n && entered_ <= planned_ + t_.window) enter_one();
@@ -187,7 +200,7 @@ class player {
         if (t_.order == read_order::faults) {
           double const copy = link_ms(trace_[used_].size());
           pass(copy);
-          if (timed(used_)) run_.copy_ms += copy;
+          seen_[used_].copy_ms += copy;
         }
         run_.gather_ms[used_] = each + (now() - due);
         use();
@@ -197,23 +210,30 @@ class player {
     }
   }
 
+  // A mini-batch is planned when the window behind it is known. Behind the last one the sampler goes on with nothing, so that the end of
+  // the trace is no faster than its middle.
   void ahead() {
-    std::uint64_t const n = trace_.size(), reach = 2 * std::uint64_t{t_.window} + 1;  // mini-batches that are sampled ahead
+    std::uint64_t const n = trace_.size(), window = t_.window, reach = 2 * window + 1;  // mini-batches that are sampled ahead
     std::vector<double> sampled, gathered;
-    auto const sampled_at = [&](std::uint64_t k) {
+    auto const sampled_at = [&] {
+      std::uint64_t const k = sampled.size();
       return std::max(k ? sampled[k - 1] : 0.0, k > reach ? gathered[k - reach - 1] : 0.0) + t_.sample_ms;
     };
-    auto const samples = [&] { return entered_ < n && entered_ <= used_ + reach; };
+    auto const samples = [&] { return sampled.size() < n + window && sampled.size() <= used_ + reach; };
     auto const room_at = [&] { return used_ >= 2 ? done_[used_ - 2] : 0.0; };  // of the ring: one is learned from, one is ready
     while (used_ < n) {
-      while (samples() && sampled_at(entered_) <= now()) sampled.push_back(sampled_at(entered_)), enter_one();
-      while (planned_ < entered_ && (entered_ - planned_ > t_.window || entered_ == n)) plan_one();
+      while (samples() && sampled_at() <= now()) {
+        sampled.push_back(sampled_at());
+        if (entered_ < n) enter_one();
+      }
+      while (planned_ < n && sampled.size() > planned_ + window) plan_one();
       send();
       bool const loaded = !batches_.empty() && batches_.front().left == 0;
       if (loaded && room_at() <= now()) {
         double const at = now(), before = used_ ? gathered.back() : 0;
         run_.gather_ms[used_] = at - before;
         gathered.push_back(at);
+        begins_.push_back(used_);
         done_.push_back(std::max(at, used_ ? done_.back() : 0.0) + t_.model_ms);
         use();
         continue;
@@ -222,7 +242,7 @@ class player {
         wait();
         continue;
       }
-      double next = samples() ? sampled_at(entered_) : 1e300;
+      double next = samples() ? sampled_at() : 1e300;
       if (loaded) next = std::min(next, room_at());
       if (next > 1e299) fail(errc::internal, "a replay that waits for nothing, at mini-batch {}", used_);
       pass(next - now());
@@ -242,7 +262,9 @@ class player {
   std::uint64_t entered_ = 0, planned_ = 0, used_ = 0;
   std::uint64_t first_number_ = 0;  // of the plan's, when the first mini-batch is planned
   std::vector<row_reads::want> some_;
-  std::vector<double> done_;  // each mini-batch has been learned from, ms
+  std::vector<double> done_;           // each mini-batch has been learned from, ms
+  std::vector<std::uint64_t> begins_;  // mini-batches that were not merged with the one before
+  std::vector<seen> seen_;
   replay_run run_;
 };
 
@@ -251,6 +273,17 @@ class player {
 replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_terms const& terms) {
   if (trace.empty()) fail(errc::usage, "a training without mini-batches");
   return player(trace, terms).play();
+}
+
+std::uint64_t possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t warm) {
+  cache_plan plan(slots, cache_policy::next_use);
+  for (auto const& ids : trace) plan.enter(ids);  // errc::usage where that is more than a plan takes
+  std::uint64_t hits = 0;
+  for (std::uint64_t k = 0; k < trace.size(); ++k) {
+    std::uint64_t const of = plan.next().hits;
+    if (k >= warm) hits += of;
+  }
+  return hits;
 }
 
 std::vector<std::vector<std::uint64_t>> pages_of(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t row_bytes,

@@ -41,8 +41,7 @@ struct replay_run {
   std::uint64_t timed = 0;
   double ms = 0;                    // a mini-batch, all of it
   double read_ms = 0, copy_ms = 0;  // waited for drives (ahead: with reads under way, beside all else); crossed the link besides
-  std::uint64_t accesses = 0, hits = 0, resident = 0, reads = 0;  // rows (faults: pages) of the whole trace
-  std::uint64_t read_bytes = 0;                                   // that the drives gave in the whole trace
+  std::uint64_t accesses = 0, hits = 0, resident = 0, reads = 0;  // rows (faults: pages) of those that are timed
   std::uint64_t compared = 0;                                     // rows
   std::uint64_t metadata_bytes = 0;                               // of the cache
   std::vector<double> gather_ms;                                  // of each mini-batch, from being due to having its rows
@@ -50,6 +49,9 @@ struct replay_run {
 
 // errc::memory where the slots take more than half of the host memory that is free; else as cache_plan.
 replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_terms const& terms);
+
+// Hits of Belady's rule with the whole trace known, from mini-batch `warm` on.
+std::uint64_t possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t warm);
 
 // The pages that rows lie on, each once a mini-batch.
 std::vector<std::vector<std::uint64_t>> pages_of(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t row_bytes,
