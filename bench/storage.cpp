@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "bench/batch_check.hpp"
 #include "bench/made_rows.hpp"
@@ -16,6 +17,7 @@
 #include "bench/storage_replay.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/median.hpp"
 #include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -40,6 +42,7 @@ constexpr double paper_pinned = 0.4;       // of the cache (4.3)
 constexpr double constant_share = 0.1;     // of the rows, in host memory for good: a choice of ours, the paper at hand prints none
 constexpr double merge_share = 0.95;       // of a drive's rate, for the accumulator
 constexpr unsigned gpu_depth = 4096;       // reads under way a drive, of those that a GPU asks for
+constexpr std::uint64_t tail = 16;         // mini-batches behind those that are timed, so that reading ahead goes on to their end
 constexpr std::size_t most_steps = 20;     // mini-batches of figure 9
 
 // The paper's tables 2 and 4. `scale`: against that of IGB-Full, of each type of vertices; edges a vertex of the relation within the first
@@ -93,7 +96,7 @@ class ground {
     return {where, {{n, {}, {}}, {n, {}, {}}}, std::move(relations), how};
   }
 
-  // ms a mini-batch; `keep`: rows of each, too.
+  // Median ms of a mini-batch; `keep`: rows of each, too.
   double sample(place where, bool keep) {
     block_sampler draws = sampler(where);
     executor x(where);
@@ -101,10 +104,12 @@ class ground {
     x.copy(seeds.data(), train_.data(), seeds.bytes());
     x.wait();
     std::uint64_t const a_epoch = (train_.size() + o_.batch - 1) / o_.batch, n = within_->info().vertices;
-    std::uint64_t const count = keep ? o_.batches : std::min<std::uint64_t>(o_.batches, 8), warm = std::min<std::uint64_t>(2, count - 1);
+    std::uint64_t const count = keep ? o_.batches + tail : std::min<std::uint64_t>(o_.batches, 8),
+                        warm = std::min<std::uint64_t>(2, count - 1);
     epoch_order order;
     std::vector<std::int64_t> ids;
-    double ms = 0;
+    std::vector<double> ms;
+    std::uint64_t drawn_rows = 0;
     if (keep) trace_.clear();
     progress told("sampling mini-batches", count);
     for (std::uint64_t k = 0; k < count; ++k) {
@@ -112,8 +117,9 @@ class ground {
       std::uint64_t const first = k % a_epoch * o_.batch, some = std::min(o_.batch, train_.size() - first);
       double const begun = now_ms();
       blocks const drawn = draws.sample(k, {order.ids.data() + first, some});
-      if (k >= warm) ms += now_ms() - begun;
+      if (k >= warm) ms.push_back(now_ms() - begun);
       told.advance(1);
+      for (std::uint64_t t = 0; t < types(); ++t) drawn_rows += drawn.of_type(t).count;
       if (!keep) continue;
       std::vector<std::uint64_t>& rows = trace_.emplace_back();
       for (std::uint64_t t = 0; t < types(); ++t) {
@@ -124,15 +130,15 @@ class ground {
         for (std::int64_t const id : ids) rows.push_back(t * n + static_cast<std::uint64_t>(id));
       }
     }
-    return mean_of(ms, count - warm);
+    told_.rows_a_batch = mean_of(static_cast<double>(drawn_rows), count);
+    return median(ms);
   }
   void draw() {
     if (!trace_.empty()) return;
+    if (o_.where.kind != place_kind::host) host_sample_ms_ = sample({}, false);
     sample_ms_ = sample(o_.where, true);
-    host_sample_ms_ = o_.where.kind == place_kind::host ? sample_ms_ : sample({}, false);
-    std::uint64_t rows = 0;
-    for (auto const& batch : trace_) rows += batch.size(), most_ = std::max<std::uint64_t>(most_, batch.size());
-    told_.rows_a_batch = mean_of(static_cast<double>(rows), trace_.size());
+    if (o_.where.kind == place_kind::host) host_sample_ms_ = sample_ms_;
+    for (auto const& batch : trace_) most_ = std::max<std::uint64_t>(most_, batch.size());
     slots_ = std::max(most_, static_cast<std::uint64_t>(std::llround(o_.cache_batches * told_.rows_a_batch)));
     slots_ = std::min(slots_, told_.rows);
   }
@@ -152,9 +158,10 @@ class ground {
     for (std::uint64_t k = 0; k < std::min<std::uint64_t>(rows, order.size()); ++k) is[order[k]] = true;
     return is;
   }
-  std::uint64_t possible() {  // hits of Belady's rule
-    if (!possible_) possible_ = possible_hits(trace_, slots_, o_.warm);
-    return *possible_;
+  double possible(std::uint64_t from, std::uint64_t count) {  // hits of Belady's rule, a mini-batch
+    if (possible_.empty()) possible_ = possible_hits(trace_, slots_);
+    auto const first = possible_.begin() + static_cast<std::ptrdiff_t>(from);
+    return mean_of(static_cast<double>(std::accumulate(first, first + static_cast<std::ptrdiff_t>(count), std::uint64_t{0})), count);
   }
 
   storage_bench_options const& o_;
@@ -168,7 +175,7 @@ class ground {
 
  private:
   std::vector<float> degree_, rank_;
-  std::optional<std::uint64_t> possible_;
+  std::vector<std::uint64_t> possible_;
 };
 
 struct setting {
@@ -316,7 +323,7 @@ class measuring {
     t.drive = drive_named(s.drive, 0);
     drive_rate const rate = rate_of(t.drive, t.row_bytes, 1);
     if (t.order == read_order::ahead) t.depth = std::max<unsigned>(t.depth, static_cast<unsigned>(requests_under_way(rate)));
-    t.link_gbs = file_.link_gbs, t.warm = o_.warm;
+    t.link_gbs = file_.link_gbs, t.warm = o_.warm, t.tail = tail;
     t.sample_ms = s.whole ? (faults ? g.host_sample_ms_ : g.sample_ms_) : 0;
     t.model_ms = s.whole ? o_.compute_ms : 0;
     try {
@@ -330,10 +337,9 @@ class measuring {
       row.reads = each(r.reads);
       row.read_bytes = each(r.reads * t.row_bytes), row.compared = r.compared;
       row.metadata_bytes = static_cast<double>(r.metadata_bytes) / static_cast<double>(t.slots);
-      if (!faults && t.slots == g.slots_ && !t.resident)
-        row.possible = mean_of(static_cast<double>(g.possible()), g.trace_.size() - o_.warm);
+      if (!faults && !t.resident) row.possible = g.possible(r.from, r.timed);
       if (!std::strcmp(s.figure, "cold"))
-        for (std::size_t k = 0; k < std::min(most_steps, r.gather_ms.size()); ++k)
+        for (std::size_t k = 0; k < std::min<std::size_t>(most_steps, o_.batches); ++k)
           row.gbs.push_back(r.gather_ms[k] > 0 ? static_cast<double>(g.trace_[k].size() * g.told().row_bytes) / r.gather_ms[k] / 1e6 : 0);
     } catch (error const& e) {
       if (e.code() != errc::memory && e.code() != errc::usage) throw;  // usage: a mini-batch has more rows than the cache
@@ -374,12 +380,12 @@ class measuring {
   }
 
   void cold(ground& g) {
-    setting mapped{"cold", "mmap", faults()};
+    setting mapped{"cold", "mmap", faults(), "optane", false};
     mapped.terms.warmed_up = false;
     measure(g, mapped);
-    measure(g, {"cold", "BaM", demand(cache_policy::clock, 0)});
-    measure(g, {"cold", "GIDS", demand(cache_policy::window, paper_window)});
-    measure(g, {"cold", "Garner", ours()});
+    measure(g, {"cold", "BaM", demand(cache_policy::clock, 0), "optane", false});
+    measure(g, {"cold", "GIDS", demand(cache_policy::window, paper_window), "optane", false});
+    measure(g, {"cold", "Garner", ours(), "optane", false});
     for (std::string const& folder : o_.folders) real(g, folder);
   }
 
@@ -442,7 +448,7 @@ class measuring {
     storage_row row;
     row.graph = g.told().name, row.figure = "memory", row.way = "host memory";
     std::uint64_t rows = 0;
-    std::uint64_t const n = g.trace_.size(), warm = std::min(o_.warm, n - 1);
+    std::uint64_t const n = o_.batches, warm = o_.warm;
     for (std::uint64_t k = warm; k < n; ++k) rows += g.trace_[k].size();
     row.batches = n - warm;
     row.rows = row.resident = g.told().rows_a_batch;
@@ -477,7 +483,7 @@ class measuring {
     buffer<char> to(tier::host, g.most_ * row_bytes, -1, "rows of a mini-batch");
     table.forget();
     double sum = 0;
-    std::uint64_t const steps = std::min<std::uint64_t>(most_steps, g.trace_.size());
+    std::uint64_t const steps = std::min<std::uint64_t>(most_steps, o_.batches);
     for (std::uint64_t k = 0; k < steps; ++k) {
       std::vector<std::uint64_t> const& ids = g.trace_[k];
       double const begun = now_ms();
@@ -508,7 +514,7 @@ class measuring {
     l.batch = o_.batch, l.seed = o_.seed, l.window = paper_window, l.cache = policy;
     l.window_bytes = on_device ? cache : 0;
     executor x(o_.where);
-    std::uint64_t const steps = std::min<std::uint64_t>(most_steps, g.trace_.size());
+    std::uint64_t const steps = std::min<std::uint64_t>(most_steps, o_.batches);
     double asked = 0;
     auto const take = [&](loader& load, auto const& each) {
       for (std::uint64_t k = 0; k < steps;) {
@@ -558,8 +564,8 @@ storage_file measure_storage(storage_bench_options const& o, std::function<void(
   for (std::string const& name : o.figures)
     if (std::find(std::begin(storage_figures), std::end(storage_figures), name) == std::end(storage_figures))
       fail(errc::usage, "--figures {}: say some of stages, sampling, cold, window, policies, drives, memory", name);
-  if (o.batches < 2 || o.batches >= cache_plan::most_ahead)
-    fail(errc::usage, "--batches {}: say 2 to {}, so that the best that is possible can be told", o.batches, cache_plan::most_ahead - 1);
+  if (o.batches < 2 || o.batches + tail > cache_plan::most_ahead)
+    fail(errc::usage, "--batches {}: say 2 to {}, so that the best that is possible can be told", o.batches, cache_plan::most_ahead - tail);
   if (!(o.cache_batches >= 1 && o.cache_batches <= 1e6)) fail(errc::usage, "--cache-batches {}: say 1 or more", o.cache_batches);
   return measuring(o, told).all();
 }

@@ -73,11 +73,12 @@ class player {
     }
     if (t_.order == read_order::ahead) ahead();
     else in_turn();
-    // What is timed begins with the first that were merged behind those to get warm.
-    std::uint64_t const n = trace_.size();
-    auto const first = std::find_if(begins_.begin(), begins_.end(), [&](std::uint64_t k) { return k >= t_.warm; });
-    std::uint64_t const from = first == begins_.end() ? 0 : *first;
-    run_.timed = n - from;
+    // What is timed begins and ends with mini-batches that are read together.
+    begins_.push_back(used_);
+    auto first = std::lower_bound(begins_.begin(), begins_.end(), t_.warm), last = std::upper_bound(first, begins_.end(), counted());
+    if (last - first < 2) first = begins_.begin(), last = begins_.end();
+    std::uint64_t const from = *first, n = *std::prev(last);
+    run_.from = from, run_.timed = n - from;
     run_.ms = (done_[n - 1] - (from ? done_[from - 1] : 0)) / static_cast<double>(run_.timed);
     double read_ms = 0;
     for (std::uint64_t k = from; k < n; ++k) {
@@ -96,6 +97,8 @@ class player {
     std::vector<std::uint64_t> after;
     std::uint64_t sent = 0, left = 0, resident = 0;
   };
+
+  std::uint64_t counted() const { return trace_.size() - std::min<std::uint64_t>(t_.tail, trace_.size() - 1); }
 
   struct seen {  // of a mini-batch
     std::uint64_t accesses = 0, hits = 0, resident = 0, reads = 0;
@@ -179,7 +182,7 @@ class player {
 
   void in_turn() {
     std::uint64_t const n = trace_.size();
-    while (used_ < n) {
+    while (used_ < counted()) {
       std::uint64_t asked = 0, members = 0, resident = 0;
       begins_.push_back(used_);
       do {
@@ -221,7 +224,7 @@ class player {
     };
     auto const samples = [&] { return sampled.size() < n + window && sampled.size() <= used_ + reach; };
     auto const room_at = [&] { return used_ >= 2 ? done_[used_ - 2] : 0.0; };  // of the ring: one is learned from, one is ready
-    while (used_ < n) {
+    while (used_ < counted()) {
       while (samples() && sampled_at() <= now()) {
         sampled.push_back(sampled_at());
         if (entered_ < n) enter_one();
@@ -275,14 +278,11 @@ replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_term
   return player(trace, terms).play();
 }
 
-std::uint64_t possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t warm) {
+std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots) {
   cache_plan plan(slots, cache_policy::next_use);
   for (auto const& ids : trace) plan.enter(ids);  // errc::usage where that is more than a plan takes
-  std::uint64_t hits = 0;
-  for (std::uint64_t k = 0; k < trace.size(); ++k) {
-    std::uint64_t const of = plan.next().hits;
-    if (k >= warm) hits += of;
-  }
+  std::vector<std::uint64_t> hits;
+  while (plan.ahead()) hits.push_back(plan.next().hits);
   return hits;
 }
 

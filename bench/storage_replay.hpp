@@ -33,14 +33,14 @@ struct replay_terms {
   unsigned depth = 128;                         // reads under way a drive
   double link_gbs = 0;                          // that all drives share; 0: any
   double sample_ms = 0, model_ms = 0;           // a mini-batch
-  std::uint64_t warm = 0;                       // mini-batches before those that are timed
+  std::uint64_t warm = 0, tail = 0;             // mini-batches before those that are timed, and behind them: known, and read ahead
   bool warmed_up = false;                       // faults: the whole trace has been through the cache before
 };
 
 struct replay_run {
-  std::uint64_t timed = 0;
-  double ms = 0;                    // a mini-batch, all of it
-  double read_ms = 0, copy_ms = 0;  // waited for drives (ahead: with reads under way, beside all else); crossed the link besides
+  std::uint64_t from = 0, timed = 0;  // the first that is timed, and how many are
+  double ms = 0;                      // a mini-batch, all of it
+  double read_ms = 0, copy_ms = 0;    // waited for drives (ahead: with reads under way, beside all else); crossed the link besides
   std::uint64_t accesses = 0, hits = 0, resident = 0, reads = 0;  // rows (faults: pages) of those that are timed
   std::uint64_t compared = 0;                                     // rows
   std::uint64_t metadata_bytes = 0;                               // of the cache
@@ -50,8 +50,8 @@ struct replay_run {
 // errc::memory where the slots take more than half of the host memory that is free; else as cache_plan.
 replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_terms const& terms);
 
-// Hits of Belady's rule with the whole trace known, from mini-batch `warm` on.
-std::uint64_t possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t warm);
+// Hits of Belady's rule with the whole trace known, a mini-batch.
+std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots);
 
 // The pages that rows lie on, each once a mini-batch.
 std::vector<std::vector<std::uint64_t>> pages_of(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t row_bytes,
