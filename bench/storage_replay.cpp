@@ -228,8 +228,8 @@ class player {
       while (samples() && sampled_at() <= now()) {
         sampled.push_back(sampled_at());
         if (entered_ < n) enter_one();
+        if (sampled.size() > planned_ + window) plan_one();
       }
-      while (planned_ < n && sampled.size() > planned_ + window) plan_one();
       send();
       bool const loaded = !batches_.empty() && batches_.front().left == 0;
       if (loaded && room_at() <= now()) {
