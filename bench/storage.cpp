@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -158,9 +159,12 @@ class ground {
     for (std::uint64_t k = 0; k < std::min<std::uint64_t>(rows, order.size()); ++k) is[order[k]] = true;
     return is;
   }
-  double possible(std::uint64_t from, std::uint64_t count) {  // hits of Belady's rule, a mini-batch
-    if (possible_.empty()) possible_ = possible_hits(trace_, slots_);
-    auto const first = possible_.begin() + static_cast<std::ptrdiff_t>(from);
+  // Hits of Belady's rule, a mini-batch; with a window, of what that reaches.
+  double possible(std::uint64_t from, std::uint64_t count, std::optional<std::uint64_t> window = {}) {
+    std::uint64_t const reach = window.value_or(~std::uint64_t{0});
+    std::vector<std::uint64_t>& hits = possible_[reach];
+    if (hits.empty()) hits = possible_hits(trace_, slots_, reach);
+    auto const first = hits.begin() + static_cast<std::ptrdiff_t>(from);
     return mean_of(static_cast<double>(std::accumulate(first, first + static_cast<std::ptrdiff_t>(count), std::uint64_t{0})), count);
   }
 
@@ -175,7 +179,7 @@ class ground {
 
  private:
   std::vector<float> degree_, rank_;
-  std::vector<std::uint64_t> possible_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> possible_;  // by reach
 };
 
 struct setting {
@@ -338,6 +342,7 @@ class measuring {
       row.read_bytes = each(r.reads * t.row_bytes), row.compared = r.compared;
       row.metadata_bytes = static_cast<double>(r.metadata_bytes) / static_cast<double>(t.slots);
       if (!faults && !t.resident) row.possible = g.possible(r.from, r.timed);
+      if (row.possible && t.window) row.possible_in_window = g.possible(r.from, r.timed, t.window);
       if (!std::strcmp(s.figure, "cold"))
         for (std::size_t k = 0; k < std::min<std::size_t>(most_steps, o_.batches); ++k)
           row.gbs.push_back(r.gather_ms[k] > 0 ? static_cast<double>(g.trace_[k].size() * g.told().row_bytes) / r.gather_ms[k] / 1e6 : 0);
@@ -564,8 +569,7 @@ storage_file measure_storage(storage_bench_options const& o, std::function<void(
   for (std::string const& name : o.figures)
     if (std::find(std::begin(storage_figures), std::end(storage_figures), name) == std::end(storage_figures))
       fail(errc::usage, "--figures {}: say some of stages, sampling, cold, window, policies, drives, memory", name);
-  if (o.batches < 2 || o.batches + tail > cache_plan::most_ahead)
-    fail(errc::usage, "--batches {}: say 2 to {}, so that the best that is possible can be told", o.batches, cache_plan::most_ahead - tail);
+  if (o.batches < 2 || o.batches > 1u << 20) fail(errc::usage, "--batches {}: say 2 to 1,048,576", o.batches);
   if (!(o.cache_batches >= 1 && o.cache_batches <= 1e6)) fail(errc::usage, "--cache-batches {}: say 1 or more", o.cache_batches);
   return measuring(o, told).all();
 }

@@ -46,6 +46,7 @@ std::string to_json(storage_file const& f) {
                            {"reads", r.reads},
                            {"read_bytes", r.read_bytes},
                            {"possible", or_null(r.possible)},
+                           {"possible_in_window", or_null(r.possible_in_window)},
                            {"metadata_bytes", or_null(r.metadata_bytes)},
                            {"compared", r.compared},
                            {"gbs", r.gbs},
@@ -102,6 +103,7 @@ storage_file parse_storage(std::string const& text, std::string const& name) {
     row.reads = r["reads"].number();
     row.read_bytes = r["read_bytes"].number();
     row.possible = r["possible"].number_or_none();
+    row.possible_in_window = r["possible_in_window"].number_or_none();
     row.metadata_bytes = r["metadata_bytes"].number_or_none();
     row.compared = r["compared"].count();
     for (field const& k : r["gbs"].items()) row.gbs.push_back(k.number());

@@ -28,11 +28,12 @@ struct storage_row {
   std::uint64_t batches = 0;                                           // that were timed
   std::optional<double> ms, sample_ms, read_ms, copy_ms, model_ms;     // none where nothing is timed
   double rows = 0, hits = 0, resident = 0, reads = 0, read_bytes = 0;  // of those that were timed
-  std::optional<double> possible;                                      // hits of Belady's rule in as many slots, with the whole trace known
-  std::optional<double> metadata_bytes;                                // a slot
-  std::uint64_t compared = 0;                                          // rows, with what the table is made of; all right
-  std::vector<double> gbs;  // cold: rows delivered while they are gathered, mini-batch by mini-batch
-  std::string skipped;      // why it was not measured; empty if it was
+  // Hits of Belady's rule in as many slots with the whole trace known; of rows that come again within the window alone.
+  std::optional<double> possible, possible_in_window;
+  std::optional<double> metadata_bytes;  // a slot
+  std::uint64_t compared = 0;            // rows, with what the table is made of; all right
+  std::vector<double> gbs;               // cold: rows delivered while they are gathered, mini-batch by mini-batch
+  std::string skipped;                   // why it was not measured; empty if it was
 
   double hit_rate() const { return rows > 0 ? hits / rows : 0; }
 };

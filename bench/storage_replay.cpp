@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "bench/made_rows.hpp"
 #include "core/fail.hpp"
@@ -278,11 +279,31 @@ replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_term
   return player(trace, terms).play();
 }
 
-std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots) {
-  cache_plan plan(slots, cache_policy::next_use);
-  for (auto const& ids : trace) plan.enter(ids);  // errc::usage where that is more than a plan takes
-  std::vector<std::uint64_t> hits;
-  while (plan.ahead()) hits.push_back(plan.next().hits);
+// Which row is kept does not matter, only for which mini-batch.
+std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots, std::uint64_t reach) {
+  std::uint64_t const n = trace.size();
+  std::unordered_map<std::uint64_t, std::uint64_t> next_use;  // of those behind, the first mini-batch that has it
+  std::vector<std::vector<std::uint64_t>> for_later(n);       // of each mini-batch, the next uses of its rows within reach
+  for (std::uint64_t b = n; b-- > 0;)
+    for (std::uint64_t const id : trace[b]) {
+      auto const [at, first] = next_use.try_emplace(id, b);
+      if (!first && at->second - b <= reach) for_later[b].push_back(at->second);
+      at->second = b;
+    }
+  std::vector<std::uint64_t> kept(n), hits;  // kept: for each mini-batch
+  std::uint64_t all = 0, last = 0;
+  for (std::uint64_t b = 0; b < n; ++b) {
+    std::uint64_t const rows = trace[b].size();
+    if (rows > slots) fail(errc::usage, "a mini-batch of {} rows, and a cache holds {}", rows, slots);
+    all -= kept[b];
+    for (; all + rows > slots; --last) {
+      std::uint64_t const gone = std::min(kept[last], all + rows - slots);
+      kept[last] -= gone, all -= gone;
+      if (all + rows <= slots) break;
+    }
+    hits.push_back(kept[b]);
+    for (std::uint64_t const use : for_later[b]) ++kept[use], ++all, last = std::max(last, use);
+  }
   return hits;
 }
 

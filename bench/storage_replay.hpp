@@ -50,8 +50,10 @@ struct replay_run {
 // errc::memory where the slots take more than half of the host memory that is free; else as cache_plan.
 replay_run replay(std::span<std::vector<std::uint64_t> const> trace, replay_terms const& terms);
 
-// Hits of Belady's rule with the whole trace known, a mini-batch.
-std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots);
+// Hits of each mini-batch by Belady's rule in so many slots, where all mini-batches are known, and a row is kept for one that is at most
+// `reach` behind the last that had it. errc::usage where a mini-batch has more rows than there are slots.
+std::vector<std::uint64_t> possible_hits(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t slots,
+                                         std::uint64_t reach = ~std::uint64_t{0});
 
 // The pages that rows lie on, each once a mini-batch.
 std::vector<std::vector<std::uint64_t>> pages_of(std::span<std::vector<std::uint64_t> const> trace, std::uint64_t row_bytes,

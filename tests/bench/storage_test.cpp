@@ -3,6 +3,7 @@
 #include "bench/storage.hpp"
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "bench/page.hpp"
@@ -136,11 +137,26 @@ TEST(storage_replay, pages_and_what_is_possible) {
   EXPECT_EQ(pages_of(t, 3072, 4096), (trace{{0, 1, 5, 6}, {2}}));
   EXPECT_EQ(pages_of(t, 8192, 4096), (trace{{0, 1, 2, 3, 14, 15, 16, 17}, {6, 7}}));
   trace const some = made_trace(50, 60, 900);
-  std::vector<std::uint64_t> const hits = possible_hits(some, 200);
-  std::uint64_t sum = 0;
-  for (std::uint64_t const h : hits) sum += h;
-  EXPECT_EQ(hits.size(), 50u);
-  EXPECT_EQ(sum, simulate_cache(some, {200, cache_policy::next_use, 199, {}, 0}).hits);
+  auto const sum = [&](std::uint64_t slots, std::uint64_t reach) {
+    std::vector<std::uint64_t> const hits = possible_hits(some, slots, reach);
+    EXPECT_EQ(hits.size(), 50u);
+    return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
+  };
+  for (std::uint64_t const slots : {60u, 100u, 200u, 5000u}) {
+    auto const next_use = [&](std::uint32_t window) { return simulate_cache(some, {slots, cache_policy::next_use, window, {}, 0}).hits; };
+    EXPECT_EQ(sum(slots, 1000), next_use(199)) << slots;
+    for (std::uint32_t const window : {1u, 3u, 8u}) {
+      EXPECT_LE(sum(slots, window), next_use(window)) << slots << " " << window;
+      EXPECT_LE(sum(slots, window), sum(slots, window + 1));
+    }
+  }
+  std::uint64_t again = 0;  // in the mini-batch before
+  for (std::size_t b = 1; b < some.size(); ++b)
+    for (std::uint64_t const id : some[b]) again += std::binary_search(some[b - 1].begin(), some[b - 1].end(), id);
+  EXPECT_EQ(sum(5000, 1), again);
+  errc code{};
+  error_of([&] { possible_hits(some, 59); }, &code);
+  EXPECT_EQ(code, errc::usage);
 }
 
 TEST(storage_replay, wrong_rows_are_found) {
@@ -191,8 +207,8 @@ TEST(storage_bench, measures_what_it_is_asked_for) {
   errc code{};
   EXPECT_NE(error_of([&] { measure_storage(o, {}); }, &code).find("sampling, cold"), std::string::npos);
   EXPECT_EQ(code, errc::usage);
-  o = small_options(), o.batches = 300;
-  EXPECT_NE(error_of([&] { measure_storage(o, {}); }, &code).find("--batches 300"), std::string::npos);
+  o = small_options(), o.batches = 1;
+  EXPECT_NE(error_of([&] { measure_storage(o, {}); }, &code).find("--batches 1"), std::string::npos);
   o = small_options(), o.cache_batches = 0.5;
   EXPECT_NE(error_of([&] { measure_storage(o, {}); }, &code).find("--cache-batches"), std::string::npos);
 }
