@@ -222,7 +222,9 @@ constexpr option_row table[] = {
     {"--ids", "LIST", basic, "gather: ids a gather; the second is what most figures take"},
     {"--figures", "LIST", basic,
      "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept; train: of "
-     "ways,widths,placement,learning,trainable"},
+     "ways,widths,placement,learning,trainable; storage: of stages,sampling,cold,window,policies,drives,memory"},
+    {"--cache-batches", "X", basic, "storage: the cache has room for the rows of so many mini-batches"},
+    {"--link-gbs", "X", advanced, "storage: GB/s of the link that drives share (default: of a device as measured, else 24, the paper's)"},
     {"--widths", "LIST", basic, "train: floats a row, for figure 3.15"},
     {"--step-rows", "N", basic, "train: different rows a step, of a table of 2^SCALE that are learned"},
     {"--explain", "", basic,
