@@ -59,7 +59,7 @@ garner::loader_options load_arguments::loader() const {
   o.ahead = ahead, o.window = window;
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
-  o.reads = parse_file_reads(reads);
+  o.reads = parse_reads_by(reads);
   if (!merge_reads.empty()) {
     std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
     if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);

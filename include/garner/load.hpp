@@ -50,7 +50,7 @@ struct loader_options {
   // Of a table, at the most, also of the rows of a file that stay on the device a while; unset: a quarter of what is free there.
   std::optional<std::uint64_t> window_bytes = {};
   cache_policy cache = cache_policy::next_use;  // of tables that stay in a file: what of them is kept in their file_cache bytes
-  file_reads reads = file_reads::ahead;         // of them: who asks for what is not there; kernels have a clock of pages for a policy
+  reads_by reads = reads_by::ahead;             // of them: who asks for what is not there; kernels have a clock of pages for a policy
   // 0: what comes from a file is read without a pause. Else GIDS' storage access accumulator: mini-batches are read together until they ask
   // for so many rows, and the next when these have come. merge_share: for so many that the drive, which is measured first, gives this share
   // of its rate (GIDS' formula); more than 0 and less than 1.

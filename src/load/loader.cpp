@@ -196,7 +196,7 @@ struct loader::impl {
         std::uint64_t const host_bytes = tensor_access::file_cache_bytes(*table.table);
         std::uint64_t const device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
         std::span<float const> const factors = tensor_access::host_factors(*table.table);
-        if (o.reads == file_reads::kernels)
+        if (o.reads == reads_by::kernels)
           caches.back() = std::make_unique<page_cache>(x.where(), file, view, page_cache::terms{host_bytes, device_bytes, factors, {}});
         else
           caches.back() = std::make_unique<file_cache>(x.where(), file, view,

@@ -707,7 +707,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
       return l.report();
     };
     if (first.empty()) epochs(first);
-    o.reads = file_reads::kernels;
+    o.reads = reads_by::kernels;
     std::vector<taken_batch> all;
     load_report const r = epochs(all);
     EXPECT_TRUE(all == first) << near;
