@@ -89,8 +89,7 @@ std::unique_ptr<beside_lists> pack_arguments::by_parts(large_options& how) const
 }
 
 void pack_arguments::tell(large_report const& about, graph_info const& info) const {
-  if (about.runs == 0) say("sorted: in memory, by one part\n");
-  else
+  if (about.runs)
     say("sorted: {} run{}{}, at most {} of disk beside the container\n", grouped(about.runs), about.runs == 1 ? "" : "s",
         about.passes ? fmt::format(", {} more pass{} over them", about.passes, about.passes == 1 ? "" : "es") : "",
         format_bytes(about.scratch_bytes));

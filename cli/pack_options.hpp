@@ -20,7 +20,7 @@ struct pack_arguments {
   void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: packed ids are 4 bytes wide
   // And says what it did. `container`: what is written can hold it; cached neighbours are kept there unless that was refused.
   void apply(graph& g, place where, bool container) const;
-  // The same of a graph that is written by parts: what is to be done to it, whose `beside` must live as long, and what was.
+  // The same of a graph that is written by parts: what is to be done to it, of which `beside` must live as long, and what was done.
   std::unique_ptr<beside_lists> by_parts(large_options& how) const;
   void tell(large_report const& about, graph_info const& info) const;
 };

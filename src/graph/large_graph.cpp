@@ -130,7 +130,7 @@ void large_graph::begin(edge_list const& part) {
   begun_ = true;
   undirected_ = build_.undirected.value_or(part.undirected);
   mirror_ = undirected_ && !(part.mirrored && build_.keep_duplicates);  // why: build_graph()
-  weighted_ = part.weights_are != weight_kind::none && !part.arcs.empty() && !build_.draw_weights;
+  weighted_ = part.weights_are != weight_kind::none && !build_.draw_weights;
   real_ = part.weights_are == weight_kind::f32;
   if (part.ids.empty() && build_.numbering != build_options::ids::compact) require_buildable(name_, part.vertices, false);
   sorter_ = std::make_unique<arc_sorter>(x_, folder_, weighted_, std::min(bytes_ / 2, left() / 4 * 3));
@@ -297,11 +297,8 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   info.packed = how_.compress;
   if (how_.compress) info.id_bytes = 4;
   counts_.name = name_;
-  if (maps)
-    for (std::uint64_t& id : user_) id += said.id_base;
-
   report.bytes_needed = bytes_;
-  write_container(report);
+  write_container(said.id_base, report);
   if (undirected_ && !mirror_) report.duplicates_dropped = 0;
   if (mirror_ && said.mirrored) count_listed_twice(report, info.edges, loops_, build_);
   about_.scratch_bytes = folder_.peak();
@@ -452,7 +449,7 @@ void large_graph::write_beside(std::uint64_t at, lists const& in, std::uint64_t&
   checksum = to.finish();
 }
 
-void large_graph::write_container(build_report& report) {
+void large_graph::write_container(std::uint64_t id_base, build_report& report) {
   graph_info& info = counts_.info;
   std::uint64_t const n = info.vertices;
   std::uint64_t const state = (n + 1) * 8 * (info.in_lists ? 2 : 1) + (info.directed && !info.in_lists ? n / 8 : 0);
@@ -509,8 +506,10 @@ void large_graph::write_container(build_report& report) {
     std::uint32_t const kind = static_cast<std::uint32_t>(s.kind);
     if (s.kind == section_kind::out_offsets) whole(counts_.out.offsets);
     else if (s.kind == section_kind::in_offsets) whole(in.offsets);
-    else if (s.kind == section_kind::ids) whole(user_);
-    else if (s.kind == section_kind::out_targets) s.checksum = out.checksum;
+    else if (s.kind == section_kind::ids) {
+      for (std::uint64_t& id : user_) id += id_base;  // nothing looks them up any more
+      whole(user_);
+    } else if (s.kind == section_kind::out_targets) s.checksum = out.checksum;
     else if (s.kind == section_kind::in_targets) s.checksum = in.checksum;
     else if (s.kind == section_kind::out_weights) write([&](section_stream& to) { copy(*out.weights, to); });
     else if (s.kind == section_kind::in_weights) write([&](section_stream& to) { copy(*in.weights, to); });

@@ -79,7 +79,7 @@ class large_graph : public arc_sink {
   lists write_lists(arc_sorter& from, bool thinned, std::uint64_t at, arc_sorter* turned, build_report& report);
   void pack(lists& l);
   void write_beside(std::uint64_t at, lists const& in, std::uint64_t& checksum);
-  void write_container(build_report& report);
+  void write_container(std::uint64_t id_base, build_report& report);
 
   pending_file out_;
   std::string name_;
