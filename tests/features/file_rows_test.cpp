@@ -4,15 +4,18 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "core/npy_head.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "core/thread_pool.hpp"
 #include "features/place_rows.hpp"
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
 #include "garner/features.hpp"
 #include "memory/budget.hpp"
+#include "sanitized.hpp"
 #include "storage/simulated.hpp"
 #include "support.hpp"
 
@@ -398,6 +401,110 @@ TEST(file_rows, a_million_rows_under_faults_are_right_or_an_error_that_names_the
   }
   EXPECT_GT(errors, 3u);
   EXPECT_GT(on.drives->faults_met(), 100u);
+}
+
+// What a process holds, which is to be the same when all is gone again.
+struct held {
+  std::uint64_t host = host_budget().used();
+  std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
+  static std::ptrdiff_t entries(char const* folder) {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{});
+  }
+};
+void expect_same(held const& before) {
+  held now;
+  // A thread that was joined may stand there for a moment.
+  for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    now = held();
+  }
+  EXPECT_EQ(now.host, before.host);
+  EXPECT_EQ(now.threads, before.threads);
+  EXPECT_EQ(now.files, before.files);
+}
+
+TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
+  constexpr std::uint64_t unit = 4096, n = 1 << 18, width = 2, a_gather = 40'000;
+  constexpr std::uint64_t all = sanitized ? 500'000 : 10'000'000;
+  shared_pool();  // which stays
+  held const before;
+  {
+    using kind = drive_fault::kind;
+    std::vector<drive_fault> faults(6);
+    faults[0].what = kind::fails, faults[0].probability = 1e-4;
+    faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+    faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 10;
+    faults[3].what = kind::twice, faults[3].probability = 1e-2;
+    faults[4].what = kind::never, faults[4].probability = 2e-5;
+    faults[5].what = kind::fails, faults[5].probability = 1e-3, faults[5].problem = EAGAIN;
+    simulated_table const on(n, width, 4, faults, unit);
+    tiered_options o;
+    o.host_budget = n / 8 * width * 4;
+    o.file_cache = n / 8 * width * 2;
+    std::optional<tiered_tensor> t;
+    for (int tries = 0; !t && tries < 100; ++tries) {  // what is kept is read first
+      try {
+        t.emplace(on.table(unit, 20), o);
+      } catch (error const& e) {
+        ASSERT_THAT(e.what(), HasSubstr("table.npy: row "));
+      }
+    }
+    ASSERT_TRUE(t);
+    std::uint64_t compared = 0, wrong = 0, errors = 0;
+    std::vector<std::int64_t> ids(a_gather);
+    std::vector<float> out(a_gather * width);
+    for (std::uint64_t g = 0; compared < all; ++g) {
+      // Of all, so that each page is wanted, or of a few, so that pages are not joined.
+      std::uint64_t const stride = g % 3 == 0 ? 1 : 1024, some = g % 3 == 0 ? a_gather : a_gather / 2;
+      for (std::uint64_t i = 0; i < some; ++i) ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
+      try {
+        t->gather(std::span<std::int64_t const>(ids).first(some), std::span<float>(out).first(some * width));
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::io) << e.what();
+        EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
+        ++errors;
+        continue;
+      }
+      for (std::uint64_t k = 0; k < some * width; ++k)
+        wrong += out[k] != simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width);
+      compared += some;
+    }
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_GT(errors, 0u);
+    EXPECT_GT(on.drives->faults_met(), sanitized ? 10u : 200u);
+  }
+  expect_same(before);
+}
+
+// The same of files and the threads and rings that read them, stopped in the middle.
+TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
+  std::string const file = folder.numbered(width, n), pages = (folder.at / "x.gnt").string();
+  convert_rows(file, pages, {});
+  shared_pool();
+  held const before;
+  std::uint64_t stopped = 0;
+  for (std::string const& name : {file, pages}) {
+    tiered_options o;
+    o.host_budget = 4096 * width * 4;
+    tiered_tensor t(open_rows(name), o);
+    for (std::uint64_t checks = 1; checks < 4000; checks = checks * 3 / 2 + 1) {
+      std::vector<std::int64_t> const ids = some_ids(checks, 6000, n);
+      std::vector<float> out(ids.size() * width);
+      request_interrupt_after(checks);
+      try {
+        t.gather(std::span<std::int64_t const>(ids), out);
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::interrupted) << e.what();
+        ++stopped;
+      }
+      clear_interrupt();
+    }
+    expect_rows(t, some_ids(1, 3000, n));
+  }
+  EXPECT_GT(stopped, 2u);
+  expect_same(before);
 }
 
 TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {

@@ -20,6 +20,7 @@
 #include "graph/generate.hpp"
 #include "graph/pack.hpp"
 #include "memory/budget.hpp"
+#include "sanitized.hpp"
 #include "traverse/cached_neighbours.hpp"
 #include "zipped.hpp"
 
@@ -27,7 +28,7 @@ namespace garner {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using numbering = build_options::ids;
 
 std::string bytes_of(fs::path const& file) {
@@ -37,7 +38,7 @@ std::string bytes_of(fs::path const& file) {
   return all.str();
 }
 
-class large : public testing::Test {
+class large : public ::testing::Test {
  protected:
   void SetUp() override {
     // Each of a thousand files waits for its disk; in memory there is none to wait for.
@@ -326,12 +327,13 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   std::string const said = refusal(errc::io, [&] { convert(at("g.el"), at("g.gnr"), o); });
   ::setrlimit(RLIMIT_FSIZE, &was);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(said, testing::AllOf(HasSubstr("a file to sort in cannot be written: File too large; sorting needs about "),
+  EXPECT_THAT(said, ::testing::AllOf(HasSubstr("a file to sort in cannot be written: File too large; sorting needs about "),
                                    HasSubstr("ulimit -f")));
-  EXPECT_THAT(names(), testing::UnorderedElementsAre("g.el"));
+  EXPECT_THAT(names(), ::testing::UnorderedElementsAre("g.el"));
 }
 
 TEST_F(large, no_file_handle_left_is_told) {
+  if (testing::sanitized) GTEST_SKIP() << "a sanitizer wants file handles of its own";
   file("g.el", text(edges(), false));
   ::rlimit was{};
   ::getrlimit(RLIMIT_NOFILE, &was);
@@ -365,7 +367,7 @@ TEST_F(large, an_interrupt_leaves_nothing) {
       done = true;
     } catch (error const& e) {
       EXPECT_EQ(e.code(), errc::interrupted);
-      EXPECT_THAT(names(), testing::UnorderedElementsAre("g.el"));
+      EXPECT_THAT(names(), ::testing::UnorderedElementsAre("g.el"));
     }
     clear_interrupt();
   }
