@@ -46,6 +46,8 @@ constexpr option_row table[] = {
      "a "
      "tenth of the edge list, where there is room)"},
     {"--host-budget", "BYTES", basic, "host memory that may be taken, as 8GiB (default: what the machine has)"},
+    {"--scratch", "FOLDER", basic,
+     "folder on a disk with room, for what is sorted by parts where a graph is larger than --host-budget (default: that of OUT)"},
     {"--device-memory", "BYTES", basic, "device memory that may be taken in all, as 8GiB (default: what is free)"},
 
     // --- how it searches ---

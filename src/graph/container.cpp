@@ -320,9 +320,8 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     if (s.bytes && in_device_memory(from.where))
       fail(errc::usage, "{}: '{}' lies on a device; load the graph into host memory to save it", file.string(), s.name);
   }
-  std::uint64_t const end = end_of(sections);
   pending_file out(file);
-  progress bar("writing", end - page);
+  progress bar("writing", end_of(sections) - page);
   static constexpr std::array<std::byte, page> zeros{};
   for (auto& s : sections) {
     auto const* const data = static_cast<std::byte const*>(sources[static_cast<std::size_t>(s.kind)].data);
@@ -339,28 +338,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     std::uint64_t const tail = s.offset + s.bytes;
     out.write_at(tail, zeros.data(), on_page(tail) - tail);
   }
-  raw_header raw{};
-  raw.magic = magic_bytes;
-  raw.version = version_now;
-  raw.header_bytes = page;
-  raw.file_bytes = end;
-  raw.vertices = g.info.vertices;
-  raw.edges = g.info.edges;
-  raw.id_bytes = g.info.id_bytes;
-  raw.weights = static_cast<std::uint32_t>(g.info.weights);
-  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0) |
-              (g.info.order != vertex_order::natural ? flag_reordered : 0) | (g.info.packed ? flag_packed : 0) |
-              (g.cached_per_vertex ? flag_cached_neighbours : 0);
-  raw.order = static_cast<std::uint32_t>(g.info.order);
-  raw.words = words;
-  raw.cached_neighbours = g.cached_per_vertex;
-  raw.sections = static_cast<std::uint32_t>(sections.size());
-  raw.id_base = g.info.id_map ? 0 : g.info.id_base;
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    auto const& s = sections[i];
-    raw.table[i] = {static_cast<std::uint32_t>(s.kind), static_cast<std::uint32_t>(s.element_bytes), s.offset, s.bytes, s.checksum, {}};
-  }
-  raw.checksum = header_checksum(raw);
+  raw_header const raw = header_of(g.info, words, g.cached_per_vertex, sections);
   out.write_at(0, &raw, sizeof raw);
   out.commit();
 }

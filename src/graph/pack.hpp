@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "graph/graph.hpp"
 
@@ -16,6 +17,32 @@ void unpack(graph& g);  // the reverse; ids of info.id_bytes
 // One array: `offsets` are where lists begin (values rise within a list); null: no lists, every value is a start (weights).
 packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices, tier where,
                          int device);
+
+// An array of `count` values, and where lists begin in it, or null, as above.
+struct array_of_lists {
+  std::uint64_t count = 0;
+  std::uint64_t const* offsets = nullptr;
+  std::uint64_t vertices = 0;
+};
+
+// The same codes of an array that comes by parts: after each add() and finish() the next of them stand in `words`, and the next entries of
+// the directory in `blocks` and `begins`. Every part but the last is a whole number of groups. Memory: some four times a part.
+class packed_parts {
+ public:
+  static constexpr std::uint64_t values_a_group = packed_directory::values_a_block * packed_directory::blocks_a_group;
+  explicit packed_parts(array_of_lists const& of) : of_(of) {}
+  std::uint64_t add(std::uint32_t const* values, std::uint64_t n);
+  void finish();
+  std::uint64_t all_words() const { return words_; }
+
+  std::vector<std::uint32_t> words, blocks;
+  std::vector<std::uint64_t> begins, sizes;  // sizes: words of the groups of the last part
+
+ private:
+  array_of_lists of_;
+  std::uint64_t values_ = 0, words_ = 0;
+};
+
 // The inverse: `count` values into `to`.
 void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to);
 
