@@ -19,6 +19,7 @@ inline void require_in_place(access_mode how) {
 // errc::usage where the edges cannot be read at this place in this way.
 inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges) {
   require_in_place(how);
+  g.require_in_memory();
   bool const on_device = where.kind == place_kind::device;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));

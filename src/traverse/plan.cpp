@@ -7,6 +7,7 @@
 #include "access/traffic.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/cached_neighbours.hpp"
@@ -351,6 +352,12 @@ std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
   if (!info.packed) return info.edges * info.id_bytes;
   return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
 }
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted) {
+  std::uint64_t const ways = in_lists ? 2 : 1, arrays = ways * (weighted ? 2 : 1);
+  std::uint64_t const lists =
+      target_bytes(info, s) + (in_lists ? target_bytes(info, s, true) : 0) + (weighted ? ways * weight_bytes(info, s) : 0);
+  return list_file::memory_bytes(lists, info.edges) + list_windows::least_bytes(info) + (info.packed ? arrays * directory_bytes(info) : 0);
+}
 std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
   return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
 }
@@ -436,7 +443,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   job_kind const kind = kind_of(o);
   bool const on_device = s.where.kind == place_kind::device, weighted = kind == job_kind::sssp, in = reads_in_lists(info, o);
   // Elsewhere every tier is host memory, whatever it is called.
-  tier const far = on_device ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
+  tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
   if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
@@ -444,6 +451,8 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
+  if (far == tier::file)
+    p.rows.push_back({"of lists in the file: checksums, directories, windows", tier::host, file_tier_bytes(info, s_, in, weighted)});
   if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});

@@ -63,6 +63,9 @@ std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);
+// Host memory that lists in a file take beside the windows, which take what is left: directories of packed ones, checksums, and the least
+// that two windows are.
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted);
 
 // Something that crosses the link, in requests of the job's access.
 struct crossing {
