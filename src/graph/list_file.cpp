@@ -25,8 +25,10 @@ std::uint64_t list_file::compare(std::uint64_t at, void const* data, std::uint64
   for (std::uint64_t k = 0; k < bytes; k += unit) {
     std::uint64_t const n = std::min(unit, bytes - k);
     auto const sum = static_cast<std::uint32_t>(XXH3_64bits_withSeed(static_cast<std::byte const*>(data) + k, n, at + k)) | 1;
-    std::uint32_t& known = sums_[(at + k) / unit];
-    if (known == 0) known = sum;
+    // Several may read the same file.
+    std::uint32_t* const place = sums_.data() + (at + k) / unit;
+    std::uint32_t const known = atomic_load(place);
+    if (known == 0) atomic_store(place, sum);
     else if (known != sum) return at + k;
   }
   return none;
