@@ -134,10 +134,10 @@ void job_ground::say_file(file_reads const& f, double ms) const {
 }
 void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) const {
   if (edges != garner::tier::file) {
-    to["file_reads"] = nullptr;
+    to["list_reads"] = nullptr;
     return;
   }
-  to["file_reads"] = {{"requests", f.requests},
+  to["list_reads"] = {{"requests", f.requests},
                       {"bytes", f.bytes_read},
                       {"bytes_wanted", f.bytes_asked},
                       {"overfetch", f.overfetch()},

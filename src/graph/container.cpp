@@ -337,6 +337,7 @@ void check_container(std::filesystem::path const& file) {
 }
 
 void save_graph(graph const& g, std::filesystem::path const& file) {
+  g.require_in_memory();
   phase const timed{"container.save"};
   auto const words_of = [](packed_array const& a) { return a.words.bytes() / 4; };
   packed_words const words{words_of(g.out.packed_targets), words_of(g.out.packed_weights), words_of(g.in.packed_targets),

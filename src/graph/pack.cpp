@@ -223,6 +223,7 @@ void unpack_lists(graph_info const& info, edge_lists& lists) {
 }  // namespace
 
 void pack(graph& g) {
+  g.require_in_memory();
   if (g.info.packed) return;
   if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
     fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
@@ -234,6 +235,7 @@ void pack(graph& g) {
 }
 
 void unpack(graph& g) {
+  g.require_in_memory();
   if (!g.info.packed) return;
   unpack_lists(g.info, g.out);
   if (g.info.in_lists) unpack_lists(g.info, g.in);

@@ -192,7 +192,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   }
   p.per = "a run";
   p.iterations_known = true;
-  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied) {
+  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied || o.edges == tier::file) {
     bool const joined = o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
     return;
@@ -228,6 +228,16 @@ void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
   std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
   if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(true), times});
   else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
+}
+
+// What is read of the file: windows of lists, each list whole. `bytes`: of all that the job reads.
+void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::uint64_t bytes) {
+  bool const rounds = variant_of(o) == "emogi" && kind_of(o) != job_kind::bfs;
+  p.file_bytes = bytes;
+  p.file_bound = rounds || kind_of(o) == job_kind::bfs ? bound::at_most : kind_of(o) == job_kind::sssp ? bound::at_least : bound::exactly;
+  // A search reads each list once at the most, but lists of different levels share units of the file.
+  if (kind_of(o) == job_kind::bfs) p.file_bound = bound::about;
+  if (info.edges == 0) p.file_bytes = 0;
 }
 
 }  // namespace
@@ -370,6 +380,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   std::string_view const variant = variant_of(o);
   bool const far = now.edges == tier::host;
   if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
+  bool const in_file = now.edges == tier::file;  // then directories alone
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
              in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
@@ -386,10 +397,10 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
              cached_neighbour_bytes(info, a_vertex), 0))
       all.back().cached_neighbours = a_vertex, all.back().to_make = a_vertex != s.cached_neighbours;
   };
-  if (far && info.packed && now.where.kind == place_kind::device)
+  if ((far || in_file) && info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
-  if (kind_of(o) == job_kind::bfs && variant == "direction")
+  if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
     take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
                            std::get<bfs_options>(o).cached_neighbours.has_value());
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
@@ -481,6 +492,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, std::get<pagerank_options>(o), all);
   }
+  if (far == tier::file) plan_file(p, info, o, all.bytes());
   if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link
   return p;
 }

@@ -91,6 +91,10 @@ struct job_plan {
   std::uint64_t iterations = 1;   // how often `per` was asked for
   bool iterations_known = false;  // false: the totals are those of one
 
+  // Tier file: what is read of it a run, an iteration, or a round (`per`).
+  std::optional<std::uint64_t> file_bytes;
+  crossing::bound file_bound = crossing::bound::exactly;
+
   std::uint64_t bytes(tier where) const;
   std::uint64_t host_bytes() const;  // what the host budget pays: the tiers host and managed
   std::uint64_t device_bytes() const { return bytes(tier::device); }
