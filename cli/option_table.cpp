@@ -37,7 +37,8 @@ constexpr option_row table[] = {
     // --- where it runs, where its data lie ---
     {"--place", "PLACE", basic, "host, device, device:N, or simulated: a GPU simulated, to count its requests"},
     {"--tier", "TIER", basic,
-     "where the edges lie: automatic, host, device, peer (another device), managed (default: automatic: device where all of it fits there, "
+     "where the edges lie: automatic, host, device, peer (another device), managed, file: they stay there and are read as they are wanted "
+     "(default: automatic: device where all of it fits there, "
      "else host; managed for paged; host where the paper's program runs)"},
     {"--access", "ACCESS", advanced, "how a team reads a list: strided, merged, aligned, paged, copied"},
     {"--l2-bytes", "BYTES", advanced, "of a simulated run: the L2 before the link, as 50MiB (default: none)"},
