@@ -456,7 +456,8 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
     for (std::uint64_t g = 0; compared < all; ++g) {
       // Of all, so that each page is wanted, or of a few, so that pages are not joined.
       std::uint64_t const stride = g % 3 == 0 ? 1 : 1024, some = g % 3 == 0 ? a_gather : a_gather / 2;
-      for (std::uint64_t i = 0; i < some; ++i) ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
+      for (std::uint64_t i = 0; i < some; ++i)
+        ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
       try {
         t->gather(std::span<std::int64_t const>(ids).first(some), std::span<float>(out).first(some * width));
       } catch (error const& e) {
