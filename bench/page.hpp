@@ -8,6 +8,7 @@
 #include "bench/gather_file.hpp"
 #include "bench/load_file.hpp"
 #include "bench/run_file.hpp"
+#include "bench/storage_file.hpp"
 #include "bench/tiering_file.hpp"
 #include "bench/train_file.hpp"
 
@@ -39,12 +40,18 @@ struct named_trainings {
   std::string name;
   train_file run;
 };
+// And runs of `garner bench storage`, each with the figures of the GIDS paper.
+struct named_storage {
+  std::string name;
+  storage_file run;
+};
 std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
                     std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {},
-                    std::vector<named_trainings> const& trainings = {});
+                    std::vector<named_trainings> const& trainings = {}, std::vector<named_storage> const& storages = {});
 std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
 std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
 std::string load_sections(std::vector<named_loads> const& runs);       // page_load.cpp
 std::string train_sections(std::vector<named_trainings> const& runs);  // page_train.cpp
+std::string storage_sections(std::vector<named_storage> const& runs);  // page_storage.cpp
 
 }  // namespace garner::bench

@@ -1,11 +1,12 @@
-// garner bench traversal, gather, tiering, load, train: the figures of the papers on this machine, measured in one run, into a file that
-// `garner report` draws.
+// garner bench traversal, gather, tiering, load, train, storage: the figures of the papers on this machine, measured in one run, into a
+// file that `garner report` draws.
 #include <memory>
 
 #include "bench/gather.hpp"
 #include "bench/load.hpp"
 #include "bench/train.hpp"
 #include "bench/traversal.hpp"
+#include "bench_storage.hpp"
 #include "bench_tiering.hpp"
 #include "common.hpp"
 #include "core/device.hpp"
@@ -43,6 +44,7 @@ struct bench_arguments {
   double compute_ms = 0;
   // Of train.
   bench::train_bench_options train;
+  cli::storage_arguments storage;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -168,6 +170,17 @@ std::vector<std::string> figures_of(bench_arguments const& a) {
   return a.rows.figures != bench::gather_bench_options{}.figures ? a.rows.figures : std::vector<std::string>();
 }
 
+std::function<std::vector<std::int64_t>(graph_handle const&)> drawn_training(bench_arguments const& a) {
+  cli::share_of(a.share, 1);
+  cli::loading_arguments train;
+  train.share = a.share, train.seed = a.how.seed;
+  return [train](graph_handle const& g) {
+    cli::loading_arguments of = train;
+    of.file = g.name();
+    return cli::training_of(g, of).positions;
+  };
+}
+
 // Which vertices train, which rows are kept and on which devices, which figures.
 template <class Options>
 void set_training(bench_arguments const& a, Options& o) {
@@ -175,14 +188,7 @@ void set_training(bench_arguments const& a, Options& o) {
   for (std::uint64_t const k : a.peers) o.peers.push_back(static_cast<int>(std::min<std::uint64_t>(k, 1u << 16)));
   o.figures = figures_of(a);
   o.share = a.share;
-  cli::share_of(a.share, 1);
-  cli::loading_arguments train;
-  train.share = a.share, train.seed = a.how.seed;
-  o.training = [train](graph_handle const& g) {
-    cli::loading_arguments of = train;
-    of.file = g.name();
-    return cli::training_of(g, of).positions;
-  };
+  o.training = drawn_training(a);
 }
 
 void measure_loads(bench_arguments const& a, place where) {
@@ -276,18 +282,42 @@ void measure_trainings(bench_arguments const& a, place where) {
   cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
 }
 
+void measure_storage(bench_arguments const& a, place where) {
+  bench::storage_bench_options o;
+  o.where = where;
+  if (a.kinds.size() > 1) fail(errc::usage, "--kinds: storage measures one kind of graph; say kron, uniform or web");
+  if (!a.kinds.empty()) o.kind = parse_generator(a.kinds.front());
+  if (!a.files.empty()) fail(errc::usage, "--graph {}: storage makes graphs like the paper's; leave it out", a.files.front());
+  o.scale = a.how.scale;
+  sample_options const s = a.tiering.training.sampling();
+  o.fanouts.assign(s.fanouts.begin(), s.fanouts.end());
+  o.batch = s.batch, o.seed = a.how.seed;
+  if (a.batches) o.batches = *a.batches;
+  o.warm = std::min(o.warm, o.batches / 4);
+  if (!(a.compute_ms >= 0 && a.compute_ms <= 1e6)) fail(errc::usage, "--compute-ms {}: say 0 to 1,000,000", a.compute_ms);
+  o.compute_ms = a.compute_ms;
+  o.figures = figures_of(a);
+  o.share = a.share;
+  o.training = drawn_training(a);
+  o.command = cli::command_line();
+  check_target(a.out);
+  a.budgets.apply(where);
+  a.storage.measure(std::move(o), a.out);
+}
+
 void measure(bench_arguments& a) {
   if (a.explain && a.what != "gather") fail(errc::usage, "--explain goes with gather; leave it out");
   if (a.explain) return explain_gathers(a);
   if (a.out.empty()) fail(errc::usage, "--out is required; see garner bench --help");
   if (a.what == "gather") return measure_gathers(a);
-  if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train")
-    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load or train", a.what);
+  if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train" && a.what != "storage")
+    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load, train or storage", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
   if (a.what == "load") return measure_loads(a, o.where);
   if (a.what == "train") return measure_trainings(a, o.where);
+  if (a.what == "storage") return measure_storage(a, o.where);
   if (a.protocol != "paper" && a.protocol != "short") fail(errc::usage, "--protocol {}: say paper or short", a.protocol);
   o.paper_protocol = a.protocol == "paper";
   o.sources = a.sources.value_or(o.paper_protocol ? 64 : 8);
@@ -322,7 +352,7 @@ void add_bench(cli::program& p) {
        "WHAT", a->what,
        "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
        "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
-       "whole trainings")
+       "whole trainings; storage: trainings whose rows lie on drives, simulated and real")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
   v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
@@ -344,9 +374,10 @@ void add_bench(cli::program& p) {
   v.add("--table", a->table, "gather: bytes of the table (default: 256MiB, on a device 32GiB, at most half of what is free)");
   v.add("--ids", a->rows.ids);
   v.add("--figures", a->rows.figures);
-  v.add("--share", a->share, "load, train: training vertices, drawn of those that have neighbours");
+  v.add("--share", a->share, "load, train, storage: training vertices, drawn of those that have neighbours");
   v.add("--batches", a->batches,
-        "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64)");
+        "load: mini-batches a setting, the first of them to get warm (default: 96); train: an epoch, at the most (default: 64); storage: a "
+        "setting, the first quarter, at most 10, to get warm (default: 40)");
   v.add("--score", a->load_score, "load, train: which rows are kept: degree, rpr, wrpr, expected, sampled");
   v.add("--compute-ms", a->compute_ms);
   v.add("--peers", a->peers);
@@ -354,13 +385,15 @@ void add_bench(cli::program& p) {
   v.add("--classes", a->train.classes, "train: that are told apart").in(cli::option_group::basic);
   v.add("--widths", a->train.widths);
   v.add("--step-rows", a->train.step_rows);
+  a->storage.add(v);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(
       "Examples: garner bench traversal --scale 26 --protocol paper --out run.json\n"
       "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json\n"
       "          garner bench load --scale 26 --fanout 15,10,5 --rule last --batch 1024 --compute-ms 1.7 --out load.json\n"
-      "          garner bench train --scale 24 --fanout 15,10,5 --batch 1024 --share 1% --out train.json");
+      "          garner bench train --scale 24 --fanout 15,10,5 --batch 1024 --share 1% --out train.json\n"
+      "          garner bench storage --scale 18 --fanout 10,5,5 --batch 256 --share 10% --compute-ms 5 --out storage.json");
   v.runs([a] { measure(*a); });
 }
 

@@ -22,15 +22,17 @@ void draw(report_arguments const& a) {
   std::vector<bench::named_gathers> gathers;
   std::vector<bench::named_loads> loads;
   std::vector<bench::named_trainings> trainings;
+  std::vector<bench::named_storage> storages;
   for (std::string const& file : a.files) {
     std::string const text = bench::read_bench(file);
     if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
     else if (bench::is_gathers(text)) gathers.push_back({file, bench::parse_gathers(text, file)});
     else if (bench::is_loads(text)) loads.push_back({file, bench::parse_loads(text, file)});
     else if (bench::is_trainings(text)) trainings.push_back({file, bench::parse_trainings(text, file)});
+    else if (bench::is_storage(text)) storages.push_back({file, bench::parse_storage(text, file)});
     else runs.push_back({file, bench::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings);
+  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages);
   pending_file out(a.out);
   out.write(page);
   out.commit();

@@ -9,10 +9,11 @@ namespace garner {
 
 namespace {
 constexpr std::uint64_t most_age = 128, sweep = 64;  // ages stay below 256, which is what a byte tells apart
-}
+constexpr std::uint64_t most_recent = 3;             // mini-batches whose rows go last where score decides
+}  // namespace
 
 cache_plan::cache_plan(std::uint64_t slots, cache_policy policy, std::span<float const> scores)
-    : policy_(policy), scores_(scores), owner_(slots, nobody), slot_of_(slots + slots / 2 + 1), next_(slots, unknown), last_(slots) {
+    : policy_(policy), scores_(scores), owner_(slots, nobody), slot_of_(slots + std::max<std::uint64_t>(1, slots / 2)), next_(slots, unknown), last_(slots) {
   if (slots == 0 || slots >= number_table<std::uint32_t>::none)
     fail(errc::usage, "a cache of {} rows of a file: say 1 to 4,294,967,294", slots);
 }
@@ -167,12 +168,15 @@ std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
   std::vector<std::uint32_t> found;
   if (wanted == 0) return found;
   // Who goes first has the highest rank: of next_use the mini-batches until the next use. Where nobody knows of one, behind all others: the
-  // colder by score, or the longer unused.
+  // colder by score, or the longer unused. By score those that mini-batches not gathered yet may still read go last: who overwrites them
+  // waits, and the drive with it. A cache of one mini-batch has none to spare for that.
   constexpr std::uint64_t behind = 256;
   bool const knows = policy_ == cache_policy::next_use, ages = knows && scores_.empty();
+  std::uint64_t const fits = owner_.size() / std::max<std::size_t>(1, ahead_.front().ids.size());
+  std::uint64_t const recent = std::min(most_recent, fits - std::min<std::uint64_t>(fits, 1));
   auto const rank = [&](std::uint64_t slot) {
     if (knows && next_[slot] != unknown) return distance(next_[slot]);
-    return behind + (ages ? age(slot) : 0);
+    return behind + (ages ? age(slot) : knows && age(slot) > recent);
   };
   std::uint64_t bins[2 * behind] = {};
   for (std::uint64_t s = 0; s < used_; ++s)
@@ -189,7 +193,7 @@ std::vector<std::uint32_t> cache_plan::victims(std::uint64_t wanted) const {
       return owner_[a] > owner_[b];
     };
     auto const last = equals.begin() + static_cast<std::ptrdiff_t>(of_least);
-    if (least == behind && !ages) std::nth_element(equals.begin(), last, equals.end(), colder);
+    if (least >= behind && !ages) std::nth_element(equals.begin(), last, equals.end(), colder);
     equals.erase(last, equals.end());
   }
   found.insert(found.end(), equals.begin(), equals.end());

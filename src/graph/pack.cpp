@@ -193,8 +193,18 @@ std::uint64_t most_packed_bytes(std::uint64_t count) {
   return blocks_of(count) * (per_block + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
 }
 
-void check_directory(packed_array const& a, std::uint64_t count, std::string const& where) {
-  std::uint64_t const blocks = blocks_of(count), words = a.words.bytes() / 4;
+bool block_is_right(packed_directory const& at, std::uint32_t const* words, std::uint64_t b) {
+  packed_directory::entry const e = at[b];
+  std::uint64_t const has = at.word_of(b + 1) - e.word;
+  if (e.mixed && has < 2) return false;
+  block_plan p;
+  p.mixed = e.mixed, p.gap_bits = e.gap_bits, p.start_bits = e.start_bits;
+  p.starts = e.mixed ? words[e.word + 1] | 1 : e.gap_bits == directory::all_start ? ~0u : 1u;
+  return p.words() == has;
+}
+
+void check_directory(packed_array const& a, std::uint64_t count, std::string const& where, std::uint64_t stored_words) {
+  std::uint64_t const blocks = blocks_of(count), words = stored_words ? stored_words : a.words.bytes() / 4;
   auto const bad = [&](std::uint64_t b, std::string const& what) {
     fail(errc::input, "{}: block {} (edges {} to {}) {}; convert the graph again", where, b, b * per_block,
          std::min(count, (b + 1) * per_block), what);
@@ -215,11 +225,7 @@ void check_directory(packed_array const& a, std::uint64_t count, std::string con
     if (e.start_bits > 32 || (e.gap_bits > 32 && e.gap_bits != directory::all_start) || a.blocks[b] >> 31 || next <= e.word ||
         next >= words)
       bad(b, "is damaged");
-    block_plan p;
-    p.mixed = e.mixed, p.gap_bits = e.gap_bits, p.start_bits = e.start_bits;
-    if (e.mixed && next - e.word < 2) bad(b, "is damaged");
-    p.starts = e.mixed ? codes[e.word + 1] | 1 : e.gap_bits == directory::all_start ? ~0u : 1u;
-    if (p.words() != next - e.word) bad(b, fmt::format("has {} words where its widths ask for {}", next - e.word, p.words()));
+    if (codes && !block_is_right(at, codes, b)) bad(b, fmt::format("has {} words where its widths ask for others", next - e.word));
   }
 }
 
@@ -259,6 +265,7 @@ void unpack_lists(graph_info const& info, edge_lists& lists) {
 }  // namespace
 
 void pack(graph& g) {
+  g.require_in_memory();
   if (g.info.packed) return;
   if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
     fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
@@ -270,6 +277,7 @@ void pack(graph& g) {
 }
 
 void unpack(graph& g) {
+  g.require_in_memory();
   if (!g.info.packed) return;
   unpack_lists(g.info, g.out);
   if (g.info.in_lists) unpack_lists(g.info, g.in);

@@ -49,6 +49,9 @@ void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t*
 // Bytes a packed array of so many values takes at the most, before it is known.
 std::uint64_t most_packed_bytes(std::uint64_t count);
 // Throws errc::input with what is wrong where a read of a block could leave `words`. `where` names file and section.
-void check_directory(packed_array const& a, std::uint64_t count, std::string const& where);
+// `stored_words`: of codes that stay in a file; what stands in them is held against the directory block by block as they are read.
+void check_directory(packed_array const& a, std::uint64_t count, std::string const& where, std::uint64_t stored_words = 0);
+// Whether block b has as many words as its widths and its mask ask for.
+bool block_is_right(packed_directory const& at, std::uint32_t const* words, std::uint64_t b);
 
 }  // namespace garner

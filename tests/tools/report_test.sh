@@ -155,9 +155,32 @@ for r in rows:
     r["score"] = r["score"] if r["score"] != "wrpr" else "MW@" * 9
 json.dump(run, open("trainings-names.json", "w"))
 PY
-"$garner" report device.json simulated.json host.json tiering.json rows.json loads.json trainings.json --out page.html >> said
+"$garner" bench storage --place host --scale 11 --fanout 4,3 --batch 16 --batches 24 --share 100% --compute-ms 1 --drives . --out storages.json >> said
+# As a GPU would have written it.
+python3 - <<'PY'
+import json
+run = json.load(open("storages.json"))
+run.update(place="device 0", device="A GPU <with> & a \"name\"", link_gbs=51.1, link_measured=True)
+for r in run["rows"]:
+    if r["way"] == "device":
+        r.update(sample_ms=0.0123, skipped=None)
+json.dump(run, open("storages.json", "w"))
+run["device"] = "W" * 90
+name = "W" * 60 + "-\u00e4\u4e16\u754c "
+for x in run["graphs"]: x["name"] = name + x["name"]
+for r in run["rows"]:
+    r["graph"] = name + r["graph"]
+    for key in ("ms", "sample_ms", "read_ms", "copy_ms", "model_ms"):
+        r[key] = r[key] and r[key] * 54321
+    r["read_bytes"] *= 54321
+    if r["figure"] in ("cold", "policies"):
+        r["way"] = r["way"] + " " + "MW@" * 9
+run["rows"].append({**run["rows"][0], "skipped": "no room " + "MW@" * 25})
+json.dump(run, open("storages-names.json", "w"))
+PY
+"$garner" report device.json simulated.json host.json tiering.json rows.json loads.json trainings.json storages.json --out page.html >> said
 "$garner" report names.json tiering-names.json rows-names.json gathers.json loads-names.json loads-simulated.json trainings-names.json trainings-simulated.json \
-  mine.json --out names.html >> said
+  mine.json storages-names.json --out names.html >> said
 
 status=0
 "$root/tools/check_page" page.html names.html || status=$?
