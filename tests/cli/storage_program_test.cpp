@@ -60,8 +60,8 @@ TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
   stopped.interrupt_after = std::chrono::milliseconds(150);
   int heard = 0;
   for (int tries = 0; tries < 6; ++tries, *stopped.interrupt_after += std::chrono::milliseconds(150)) {
-    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%", "--share",
-                                 "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
+    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%",
+                                 "--share", "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
                                 stopped);
     EXPECT_EQ(at.names(), (std::vector<std::string>{"k.gnr", "x.gnt", "x.npy"}));
     if (o.code == -SIGINT) continue;  // it did not listen yet
