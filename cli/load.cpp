@@ -132,7 +132,7 @@ void load_file(run_arguments& a) {
     made = bench::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
     table = {made.data(), n, *a.width, element::f32, {}};
   } else {
-    table = a.open_table(a.features, on_device);
+    table = a.open_table(a.features, where);
   }
   tiered_options t;
   t.where = where;

@@ -3,6 +3,7 @@
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "features/row_file.hpp"
+#include "garner/gnn.hpp"
 #include "memory/budget.hpp"
 
 namespace garner::cli {
@@ -26,9 +27,10 @@ bool row_arguments::in_file(std::string const& table) const {
   if (table.empty()) return false;
   return rows.empty() ? is_row_file(table) : rows == "file";
 }
-row_array row_arguments::open_table(std::string const& table, bool read) const {
+row_array row_arguments::open_table(std::string const& table, place where, rank_group* together) const {
   if (in_file(table)) return open_rows(table);
-  return read ? read_rows(table) : map_rows(table);
+  bool const read = where.kind == place_kind::device || is_row_file(table);
+  return !read ? map_rows(table) : together ? read_rows(table, *together, where) : read_rows(table);
 }
 std::uint64_t row_arguments::host_bytes(std::string const& table, std::uint64_t table_bytes) const {
   if (!in_file(table)) return table_bytes;

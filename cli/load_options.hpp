@@ -14,8 +14,8 @@ struct row_arguments {
   void add_file_rows(verb& v);
   void check_rows() const;
   bool in_file(std::string const& table) const;  // its rows stay there
-  // A table as --rows has it. `read`: into memory of Garner's own, where it does not stay in its file.
-  row_array open_table(std::string const& table, bool read) const;
+  // A table as --rows has it; what does not stay in its file is read into memory for a device, by processes `together` once.
+  row_array open_table(std::string const& table, place where, rank_group* together = nullptr) const;
   // Of host memory, for its rows; all of them, where they do not stay in the file.
   std::uint64_t host_bytes(std::string const& table, std::uint64_t table_bytes) const;
   void set_file_budgets(tiered_options& o, row_array const& table) const;

@@ -27,8 +27,9 @@ struct opened_types {
   }
 };
 open_options types_options(place where, std::string const& tier);
-// `budget`: bytes of each table that are kept near. errc::input names a type without features.
+// `budget`: bytes of each table that are kept near. `together`: processes that have lists and rows in host memory once. errc::input names
+// a type without features.
 opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
-                        row_arguments const& rows);
+                        row_arguments const& rows, rank_group* together = nullptr);
 
 }  // namespace garner::cli

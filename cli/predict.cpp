@@ -137,7 +137,7 @@ void predict_file(predict_arguments& a) {
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = a.open_table(a.features, on_device);
+  row_array const table = a.open_table(a.features, where);
   tiered_options tiers;
   tiers.where = where;
   if (on_device) tiers.device_budget = 0;

@@ -90,11 +90,11 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
 // Of how many ranks this process has those at `places`, or with --group one.
-std::uint32_t join_ranks(train_arguments const& a, std::vector<place> const& places, training_options& t) {
+std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
   if (!a.group.empty()) {
     t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
-    t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
+    a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
   } else if (places.size() > 1) {
     t.ranks = ranks_of_threads(all_ranks, 3600);
   }
@@ -301,7 +301,7 @@ void train_types(train_arguments& a) {
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
   if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget, a);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget, a, a.together.get());
   std::size_t const target = target_of(on.g, a.target);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
@@ -407,7 +407,7 @@ void train_file(train_arguments& a) {
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
-  row_array const table = a.open_table(a.features, on_device);
+  row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;

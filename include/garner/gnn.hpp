@@ -130,6 +130,11 @@ class rank_group;
 std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
 // Processes that say the same name; `wait_seconds`: for all to come.
 std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
+// What ranks that are processes all read, in host memory once: rank 0 reads the file, and the others have rows and lists where they lie, as
+// long as any of them does. All make these calls, in one order; errc::io names a rank that has ended. Rows are for tables at any place.
+// Lists that rank 0 has on its device each loads itself, as do ranks that are threads.
+row_array read_rows(std::filesystem::path const& file, rank_group& ranks, place where);
+graph_handle open_graph(std::filesystem::path const& file, open_options const& options, rank_group& ranks);
 // For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
 

@@ -295,12 +295,15 @@ hetero_graph::hetero_graph(hetero_graph&&) noexcept = default;
 hetero_graph& hetero_graph::operator=(hetero_graph&&) noexcept = default;
 
 hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& options) {
+  return open(manifest, [&](fs::path const& lists) { return open_graph(lists, options); });
+}
+hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_handle(fs::path const&)> const& each) {
   return as_error([&] {
     hetero_manifest says = read_manifest(manifest);
     std::vector<graph_handle> lists;
     for (edge_type const& e : says.edges) {
       about(manifest.string(), "edges '" + name_of(e) + "'", "lists", [&] {
-        lists.push_back(open_graph(e.lists, options));
+        lists.push_back(each(e.lists));
         check_lists(graph_access::of(lists.back()), e, count_of(says, e.from), count_of(says, e.to));
       });
     }
