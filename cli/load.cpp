@@ -178,7 +178,7 @@ void load_file(run_arguments& a) {
   out["labels"] = labels ? json(labels->about()) : json(nullptr);
   out["lists"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
-  out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["way"] = a.way, out["window"] = nullptr, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
   out["cache"] = table.file ? json(a.cache) : json(nullptr);
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
@@ -188,7 +188,8 @@ void load_file(run_arguments& a) {
     if (kept_lists) cli::say("lists   {}\n", sampler.about());
     cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window, a.ahead, table.file ? fmt::format(", cache {}", a.cache) : "",
+    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
+             table.file ? fmt::format(", cache {}", a.cache) : "",
              a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");
@@ -205,7 +206,7 @@ void load_file(run_arguments& a) {
   bench::dry_options o;
   o.epochs = a.epochs;
   o.batches = a.batches;
-  o.stretch = a.window;
+  o.stretch = a.window.value_or(first_window);
   o.compute_ms = a.compute_ms;
   if (check)
     o.each = [&](mini_batch const& b, executor& x) { check->batch(x, b, train.positions, std::span(sources).first(labels ? 2 : 1)); };
@@ -235,6 +236,7 @@ void load_file(run_arguments& a) {
   out["ms_mean"] = simulated ? json(nullptr) : json(r.mean_ms);
   out["ms_median"] = simulated ? json(nullptr) : json(r.median_ms);
   out["all"] = figures(r.all, link, !simulated);
+  out["window"] = l.report().window;
   out["near_bytes"] = l.bytes();
   out["state"] = l.state().text();
   out["verified"] = a.verify ? json(r.batches) : json(nullptr);
@@ -243,9 +245,9 @@ void load_file(run_arguments& a) {
     return;
   }
   if (!simulated)
-    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, a.window,
+    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, o.stretch,
              grouped(r.timed), r.warm ? ", without the warm-up" : "; too few for a warm-up of two windows");
-  cli::say("near    {} of sampler, ring and window\n", format_bytes(l.bytes()));
+  cli::say("near    {} of sampler, ring and window, of {} mini-batches\n", format_bytes(l.bytes()), l.report().window);
   if (a.verify) cli::say("verified {} mini-batches: vertices, edges, counts and rows\n", grouped(r.batches));
   if (!a.state.empty()) cli::say("{}: {}; go on with --resume {}\n", a.state, l.state().text(), a.state);
 }

@@ -38,6 +38,13 @@ std::uint64_t row_arguments::host_bytes(std::string const& table, std::uint64_t 
       host_rows.empty() ? host_memory_now().free() / 2 : bytes_or_share("--host-rows", "rows", host_rows, table_bytes);
   return std::min(table_bytes, said);
 }
+file_shares row_arguments::file_shares_of(table_size const& table) const {
+  file_budget b;
+  b.rows = table.rows, b.row_bytes = table.row_bytes, b.free_host = host_memory_now().free();
+  if (!host_rows.empty()) b.host_budget = bytes_or_share("--host-rows", "rows", host_rows, table.rows * table.row_bytes);
+  if (!file_cache.empty()) b.file_cache = parse_bytes(file_cache);
+  return share_file_rows(b);
+}
 void row_arguments::set_file_budgets(tiered_options& o, row_array const& table) const {
   if (!table.file) return;
   if (!host_rows.empty()) o.host_budget = bytes_or_share("--host-rows", "rows", host_rows, table.rows * table.row_bytes());
@@ -57,7 +64,7 @@ garner::loader_options load_arguments::loader() const {
   garner::loader_options o;
   o.batch = batch;
   o.seed = seed;
-  o.ahead = ahead, o.window = window;
+  o.ahead = ahead, o.window = window.value_or(0);
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
   if (!merge_reads.empty()) {
@@ -79,7 +86,7 @@ std::optional<std::uint64_t> load_arguments::budget_bytes(std::uint64_t table_by
 void load_arguments::check() const {
   loading_arguments::check();
   loader();
-  if (window < 1 || window > 64) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", window);
+  if (window && (*window < 1 || *window > 64)) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", *window);
   if (ahead < 1 || ahead > 64) fail(errc::usage, "--ahead {}: say 1 to 64 mini-batches", ahead);
   if (features.empty() && !width) fail(errc::usage, "which rows? Name a table with --features FILE.npy, or make one with --width N");
   check_rows();

@@ -76,8 +76,9 @@ struct model_types {
   std::uint32_t target = 0;           // the type that is told apart
   bool operator==(model_types const&) const = default;
 };
-// A table a type, in their order. errc::input names a type without one.
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features);
+// A table a type, in their order. errc::input names a type without one. `side` out: every relation is pulled the other way round, so that
+// vertices of its `from` take up those of its `to`; it keeps its name.
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side = list_side::in);
 
 // Rows of vertices in, scores of classes out. Its parameters lie near its place.
 class gnn_model {
@@ -190,8 +191,8 @@ class training {
   // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
   // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
-  // Of several types: a table each, labels and split of the model's target. By mini-batches alone; `fanouts` are of every relation, side
-  // and weights are not looked at. All must outlive it.
+  // Of several types: a table each, labels and split of the model's target. `fanouts` are of every relation, `side` is that of the model's
+  // types. Whole-graph steps and side out want in-lists (open_options::in_lists), weights those of every relation. All must outlive it.
   training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
            training_options const& options);
   ~training();
@@ -244,9 +245,10 @@ struct inference_report {
 };
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options = {});
-// Of the target's vertices, of a graph of several types: all of it in one piece, near.
-void infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
-           inference_options const& options = {});
+// Of the target's vertices, of a graph of several types; `side` is that of the model's types. In one piece (then no layers are told) where
+// all lists and rows fit near; else a relation after the other, as many columns of its rows near as fit.
+inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
+                       inference_options const& options = {});
 // The same without doing it. errc::memory where too little is allowed.
 inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 

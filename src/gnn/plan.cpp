@@ -116,7 +116,7 @@ training_plan plan_training(training_question const& q) {
     (q.lists_on_peer ? lists.peer : lists.near) = static_cast<double>(p.load.list_bytes - far_lists);
     p.reads.push_back(lists);
     p.reads.push_back({"rows", (p.load.near_rows + p.load.window_rows) * static_cast<double>(q.load.row_bytes), 0,
-                       static_cast<double>(p.load.rows.bytes_link())});
+                       static_cast<double>(p.load.rows.bytes_link()), p.load.file_reads * static_cast<double>(q.load.row_bytes)});
   }
   p.reads.push_back({"aggregation", moved, 0, 0});
   if (q.ranks > 1) {

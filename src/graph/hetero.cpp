@@ -174,6 +174,9 @@ void check_lists(graph const& g, edge_type const& e, std::uint64_t from, std::ui
     fail(errc::input, "{}: {} arcs stand in lists beyond the {} of '{}'", g.name, g.info.edges - g.out.offsets[to], to, e.to);
   std::uint64_t const bad = first_beyond(g, from);
   if (bad != g.info.edges) fail(errc::input, "{}: arc {} leads beyond the {} of '{}'", g.name, bad, from, e.from);
+  if (!g.info.directed || g.in.offsets.empty()) return;
+  if (g.in.offsets[from] != g.info.edges || first_beyond(g, to, true) != g.info.edges)
+    fail(errc::input, "{}: its in-lists hold other arcs than its lists; convert its data set again", g.name);
 }
 
 template <class T, class Name>
