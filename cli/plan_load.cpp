@@ -197,6 +197,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   q.lists_far = !host && !in_device_memory(edges);
   load_plan plan = plan_load(q);
   std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
+  if (!train) plan = plan_load(q);
   std::optional<training_plan> learns;
   std::vector<place> const places = train ? places_of(train->devices, train->ranks, where, train->full) : std::vector<place>{where};
   std::uint64_t const ranks = places.size();

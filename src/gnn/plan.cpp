@@ -25,10 +25,10 @@ training_plan plan_training(training_question const& q) {
   } else {
     load_question of = q.load;
     of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(mine, 1.0)));
-    p.load = plan_load(of);
     auto const batch = static_cast<double>(of.loader.batch);
     seeds = std::min(batch, mine);
-    p.steps = static_cast<std::uint64_t>(std::ceil(mine / batch));
+    p.steps = of.batches = static_cast<std::uint64_t>(std::ceil(mine / batch));
+    p.load = plan_load(of);
     double drawn = 0;
     p.rows.assign(layers + 1, seeds), p.edges.assign(layers, 0);
     for (std::uint32_t h = 0; h < layers; ++h) {

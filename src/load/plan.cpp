@@ -125,7 +125,7 @@ load_plan plan_load(load_question const& q) {
     double const most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));
     p.window = choose_window(need_of_window(sampler, all, room * draws, all, static_cast<double>(q.row_bytes), most), free);
   }
-  auto const window = static_cast<double>(p.window);
+  auto const window = static_cast<double>(q.batches ? std::min<std::uint64_t>(p.window, q.batches) : p.window);
   double at_home = from_file ? static_cast<double>(*q.rows_at_home) : n;
   for (degree_class const& d : degrees) {
     double const here = std::min(kept, d.vertices), there = d.vertices - here;
@@ -158,8 +158,10 @@ load_plan plan_load(load_question const& q) {
   auto const beyond = static_cast<double>(places_beyond(q.where.kind == place_kind::device, q.near_limit));
   take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > beyond) ? slots : entries);
   take("sampler: work of a window", items * (36 + (q.lists_far && q.where.kind == place_kind::device ? 16 : 0)) + all_vertices * 24);
+  // Of an epoch no more than it has; a device draws the first of the next one too.
+  double const ever = q.batches ? static_cast<double>(q.batches) * (q.where.kind == place_kind::device ? 2 : 1) : 3 * group;
   take("mini-batches drawn, of three windows and ahead",
-       (3 * group + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));
+       (std::min(3 * group, ever) + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));
   take("ring of rows", (q.loader.ahead + 2) * 1.125 * p.vertices * static_cast<double>(q.row_bytes));
   if (windows) {
     double const ids = room * p.vertices * window, most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));
