@@ -96,8 +96,7 @@ fs::path weighted_manifest() {
         continue;
       }
       build_options o;
-      o.draw_weights.emplace();
-      o.draw_weights->low = 1, o.draw_weights->high = 9;
+      o.draw_weights = build_options::random_weights{weight_kind::u32, 1, 9, 1};
       convert_graph(e.path(), to / e.path().filename(), o);
     }
     std::ifstream in(all().manifest);
