@@ -1,6 +1,7 @@
 // Tables that stay in a file: the same rows as the plain table whatever lies where, errors that name file and row, and never a wrong row.
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -304,15 +305,45 @@ TEST(file_rows, budgets) {
   EXPECT_THAT(error_of([&] { share({100, 10, 400, 9, 0}); }), HasSubstr("9 B of host memory for rows"));
 }
 
-TEST(file_rows, have_no_place_beside_and_are_not_pinned) {
+TEST(file_rows, of_tables_beside_each_other_lie_in_host_memory_once) {
   a_folder const folder;
   std::string const file = folder.numbered(5);
-  tiered_options o;
-  o.host_budget = 100 * 20;
-  tiered_tensor const t(open_rows(file), o);
+  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+    row_array const rows = open_rows(file);
+    std::vector<float> scores(rows.rows);
+    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(mix(i) % 1000);
+    std::uint64_t const before = host_budget().used();
+    {
+      tiered_options o;
+      o.where = where, o.scores = scores;
+      o.host_budget = 400 * 20, o.file_cache = 100 * 20;
+      if (where.kind != place_kind::host) o.device_budget = 50 * 20;
+      std::optional<tiered_tensor> first(std::in_place, rows, o);
+      std::uint64_t const made = host_budget().used();
+      tiered_tensor second = first->beside(where);
+      EXPECT_TRUE(second.tiers() == first->tiers());
+      EXPECT_GT(second.tiers()[tier::file], 0u);
+      EXPECT_LT(host_budget().used() - made, made - before - 300 * 20 + 1) << "its 300 rows of host memory are those of the first";
+      std::vector<std::int64_t> ids(300);
+      for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(mix(i) % rows.rows);
+      std::vector<float> one(ids.size() * 5), other(one.size());
+      first->gather(std::span<std::int64_t const>(ids), one);
+      first.reset();  // what both read stays with the second
+      gather_run const run = second.gather(std::span<std::int64_t const>(ids), other);
+      EXPECT_TRUE(one == other);
+      EXPECT_GT(run.file_reads, 0u);
+      row_array const all = read_rows(file);
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        EXPECT_EQ(0, std::memcmp(&other[i * 5], static_cast<char const*>(all.data) + static_cast<std::size_t>(ids[i]) * 20, 20));
+    }
+    EXPECT_EQ(host_budget().used(), before);
+  }
+}
+
+TEST(file_rows, are_not_pinned) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
   errc code{};
-  EXPECT_THAT(error_of([&] { t.beside({}); }, &code), HasSubstr("made for each place of its own"));
-  EXPECT_EQ(code, errc::usage);
   EXPECT_THAT(error_of([&] { unified_tensor(open_rows(file), -1); }, &code), HasSubstr("cannot be pinned"));
   EXPECT_EQ(code, errc::usage);
 }
