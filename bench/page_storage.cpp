@@ -401,8 +401,9 @@ std::string storage_sections(std::vector<named_storage> const& runs) {
     facts.add("link", fmt::format("{} GB/s, {}", short_number(r.link_gbs), r.link_measured ? "as measured here" : "said, not measured"));
     for (storage_graph const& g : r.graphs)
       facts.add("graph",
-                fmt::format("{}: {} vertices, {} edges, {} train; rows of {} B, {} a mini-batch; the mapped file's memory holds {}", g.name,
-                            g.vertices, g.edges, g.train, g.row_bytes, short_number(g.rows_a_batch), percent(g.memory)));
+                fmt::format("{}: {} vertices, {} edges, {} train; rows of {} B{}; the mapped file's memory holds {}", g.name, g.vertices,
+                            g.edges, g.train, g.row_bytes,
+                            g.rows_a_batch > 0 ? fmt::format(", {} a mini-batch", short_number(g.rows_a_batch)) : "", percent(g.memory)));
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
     storage_pages const p(r);
     for (figure const& f : {p.asked(), p.baseline(), p.sampling(), p.cold(), p.windows(), p.policies(), p.breakdown("12", false),

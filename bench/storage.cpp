@@ -42,7 +42,6 @@ constexpr std::uint32_t paper_window = 8;  // 4.3
 constexpr double paper_pinned = 0.4;       // of the cache (4.3)
 constexpr double constant_share = 0.1;     // of the rows, in host memory for good: a choice of ours, the paper at hand prints none
 constexpr double merge_share = 0.95;       // of a drive's rate, for the accumulator
-constexpr unsigned gpu_depth = 4096;       // reads under way a drive, of those that a GPU asks for
 constexpr std::uint64_t tail = 16;         // mini-batches behind those that are timed, so that reading ahead goes on to their end
 constexpr std::size_t most_steps = 20;     // mini-batches of figure 9
 
@@ -298,7 +297,7 @@ class measuring {
   }
   static replay_terms demand(cache_policy policy, std::uint32_t window) {
     replay_terms t;
-    t.order = read_order::on_demand, t.policy = policy, t.window = window, t.depth = gpu_depth;
+    t.order = read_order::on_demand, t.policy = policy, t.window = window;
     return t;
   }
   static replay_terms ours(std::uint32_t window = paper_window) {
@@ -326,7 +325,7 @@ class measuring {
     if (t.policy == cache_policy::next_use) t.scores = g.known();
     t.drive = drive_named(s.drive, 0);
     drive_rate const rate = rate_of(t.drive, t.row_bytes, 1);
-    if (t.order == read_order::ahead) t.depth = std::max<unsigned>(t.depth, static_cast<unsigned>(requests_under_way(rate)));
+    if (!faults) t.depth = std::max<unsigned>(t.depth, static_cast<unsigned>(requests_under_way(rate)));
     t.link_gbs = file_.link_gbs, t.warm = o_.warm, t.tail = tail;
     t.sample_ms = s.whole ? (faults ? g.host_sample_ms_ : g.sample_ms_) : 0;
     t.model_ms = s.whole ? o_.compute_ms : 0;
@@ -369,6 +368,7 @@ class measuring {
         {"IGB-tiny", -6, 1024, 6, 0, 1}, {"IGB-small", -3, 1024, 12, 0, 1}, {"IGB-medium", 0, 1024, 12, 0, 1}};
     for (data_set const& of : sizes) {
       ground g(o_, of, o_.scale + of.scale);
+      double const by_host = g.sample({}, false);
       file_.graphs.push_back(g.told());
       for (bool const device : {false, true}) {
         storage_row row;
@@ -376,7 +376,7 @@ class measuring {
         if (device && o_.where.kind != place_kind::device) {
           row.skipped = "place " + std::string(to_string(o_.where)) + " is no device";
         } else {
-          row.sample_ms = g.sample(device ? o_.where : place{}, false);
+          row.sample_ms = device ? g.sample(o_.where, false) : by_host;
           row.batches = std::min<std::uint64_t>(o_.batches, 8);
         }
         add(std::move(row));
