@@ -48,7 +48,7 @@ struct large_report {
   std::uint64_t cached_bytes = 0;
 };
 
-// Host memory below which nothing is sorted by parts, and what is taken of a budget for text that is read meanwhile.
+// A host budget below which nothing is sorted by parts.
 inline constexpr std::uint64_t large_graph_least = std::uint64_t{32} << 20;
 // Disk that it takes at the most beside the container: about so many bytes.
 std::uint64_t scratch_bytes_of(std::uint64_t arcs, bool weights, bool undirected, bool in_lists, bool compress, bool compact);
