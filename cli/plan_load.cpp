@@ -304,17 +304,15 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   all["fetch"] = stage(plan.rows);
   all["together"] = stage(both_stages);
   if (!host && !here) all["not_here"] = why_no_link(where);
-  std::optional<double> drive_ms;  // a mini-batch
-  if (q.rows_at_home) {
-    std::optional<double> const a_second = p.drive_reads ? std::optional(static_cast<double>(*p.drive_reads)) : drive_of(a.features);
-    if (a_second) drive_ms = plan.file_reads / *a_second * 1e3;
-    all["drive"] = {{"file_rows", plan.file_rows},
-                    {"file_reads", plan.file_reads},
-                    {"bytes", std::llround(plan.file_reads * static_cast<double>(rows.row_bytes))},
-                    {"reads_a_second", a_second ? json(*a_second) : json()},
-                    {"ms", drive_ms ? json(*drive_ms) : json()},
-                    {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_an_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
-  }
+  std::optional<double> a_second, drive_ms;  // rows; of a mini-batch
+  if (q.rows_at_home) a_second = p.drive_reads ? std::optional(static_cast<double>(*p.drive_reads)) : drive_of(a.features);
+  if (a_second) drive_ms = plan.file_reads / *a_second * 1e3;
+  all["drive"] = {{"file_rows", plan.file_rows},
+                  {"file_reads", plan.file_reads},
+                  {"bytes", std::llround(plan.file_reads * static_cast<double>(rows.row_bytes))},
+                  {"reads_a_second", a_second ? json(*a_second) : json()},
+                  {"ms", drive_ms ? json(*drive_ms) : json()},
+                  {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_an_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
   if (learns) {
     // What a device of a known kind would take; here nothing of it is measured.
     auto const steps = static_cast<double>(learns->steps),
@@ -399,8 +397,7 @@ void print_plan_of_load(json const& all) {
     }
     say("stages overlap each other and the model; both come over one link\n");
   }
-  if (all.contains("drive")) {
-    json const& d = all["drive"];
+  if (json const& d = all["drive"]; d["file_rows"].get<double>() > 0) {
     say("\nof the file, a mini-batch: {} rows, of which {} are read ({}), the cache has the others\n", number(d["file_rows"]),
         number(d["file_reads"]), bytes(d["bytes"]));
     if (d["ms"].is_null())

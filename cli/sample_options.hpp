@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common.hpp"
 #include "comm/rank_group.hpp"
+#include "common.hpp"
 #include "garner/sample.hpp"
 #include "graph/source.hpp"
 

@@ -26,6 +26,20 @@ class Loader(unittest.TestCase):
     def said(self, loader):
         return [(b.n_id.tolist(), b.edge_index.tolist(), b.input_id.tolist()) for b in loader]
 
+    def test_hands_its_loader_options_of_its_own(self):
+        g, x = garner.generate("kron", 9), torch.randn(512, 4)
+        told = {}
+        for loading in (None, {"window": 2, "ahead": 3}, {"way": "tiered"}):
+            torch.manual_seed(3)
+            loader = garner.torch.loader(g, [4, 3], x=x, batch_size=64, seed=5, loading=loading)
+            told[str(loading)] = [(b.n_id.clone(), b.x.clone()) for b in loader]
+            self.assertGreaterEqual(loader.report["window"], 2)
+        first = told["None"]
+        for others in told.values():
+            self.assertTrue(all(torch.equal(a, c) and torch.equal(b, d) for (a, b), (c, d) in zip(first, others, strict=True)))
+        with self.assertRaisesRegex(garner.UsageError, "loading: there is no 'batch'"):
+            garner.torch.loader(g, [4], loading={"batch": 3})
+
     def test_what_comes(self):
         for x in (self.x, self.x.numpy(), garner.tiered(self.x), garner.tiered(self.x.numpy())):
             loader = garner.torch.loader(self.g, [4, 3], x=x, y=self.y, batch_size=64, shuffle=True)

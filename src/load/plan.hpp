@@ -33,7 +33,7 @@ struct load_question {
   bool disjoint = false, edge_ids = false, weighted = false;
   std::uint64_t row_bytes = 0, rows_kept = 0;  // kept: near, those of most neighbours
   std::uint64_t near_limit = 0;                // bytes that the place has; of a window, where nobody said
-  std::uint64_t batches = 0;  // an epoch, where that is known: no window has more
+  std::uint64_t batches = 0;                   // an epoch, where that is known: no window has more
   // Of a table that stays in its file: rows in host memory for good, the next in that order; all others are read.
   std::optional<std::uint64_t> rows_at_home = {};
   loader_options loader;
