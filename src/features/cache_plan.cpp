@@ -13,7 +13,12 @@ constexpr std::uint64_t most_recent = 3;             // mini-batches whose rows 
 }  // namespace
 
 cache_plan::cache_plan(std::uint64_t slots, cache_policy policy, std::span<float const> scores)
-    : policy_(policy), scores_(scores), owner_(slots, nobody), slot_of_(slots + std::max<std::uint64_t>(1, slots / 2)), next_(slots, unknown), last_(slots) {
+    : policy_(policy),
+      scores_(scores),
+      owner_(slots, nobody),
+      slot_of_(slots + std::max<std::uint64_t>(1, slots / 2)),
+      next_(slots, unknown),
+      last_(slots) {
   if (slots == 0 || slots >= number_table<std::uint32_t>::none)
     fail(errc::usage, "a cache of {} rows of a file: say 1 to 4,294,967,294", slots);
 }
