@@ -17,7 +17,7 @@ from .errors import IdError, UsageError
 
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of garner.Loader that somebody says to a loader over it; others are what that loader says itself."""
-    known = ("ahead", "window", "way", "window_bytes", "cache", "merge_reads", "multiprocessors", "keep_times")
+    known = ("ahead", "window", "way", "window_bytes", "cache", "reads", "merge_reads", "multiprocessors", "keep_times")
     for name in said or ():
         if name not in known:
             raise UsageError(f"loading: there is no '{name}'; it has {', '.join(known)}")
@@ -197,7 +197,7 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
     rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
     the environment (RANK, WORLD_SIZE), else 0 of 1.
     seed_times: shape (seeds,), for temporal=. place: that samples: None: the device of a table that lies on one, else 'host'.
-    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors, keep_times.
+    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...
     Result: Loader, which yields MiniBatch. Errors: UsageError, IdError for a seed that is no vertex.
     """

@@ -124,7 +124,7 @@ class keywords {
   nb::kwargs given_;
 };
 
-// What Loader and train are told alike of a loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors.
+// What Loader and train are told alike of a loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors.
 void take_loading(keywords& given, loader_options& into);
 
 // Any array of the host's: NumPy, torch, anything with DLPack or a buffer; a list becomes a NumPy array. Never copied otherwise.

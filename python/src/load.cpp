@@ -136,7 +136,7 @@ std::pair<std::uint32_t, std::uint32_t> ranks_said(std::optional<std::uint32_t> 
 }  // namespace
 
 void take_loading(keywords& given, loader_options& into) {
-  std::string way(to_string(into.way)), cache(to_string(into.cache));
+  std::string way(to_string(into.way)), cache(to_string(into.cache)), reads(to_string(into.reads));
   nb::object merge = nb::none();
   given.take("ahead", into.ahead);
   given.take("window", into.window);
@@ -145,6 +145,8 @@ void take_loading(keywords& given, loader_options& into) {
   given.take_bytes("window_bytes", into.window_bytes);
   given.take("cache", cache);
   into.cache = parse_cache_policy(cache);
+  given.take("reads", reads);
+  into.reads = parse_reads_by(reads);
   given.take("merge_reads", merge);
   given.take("multiprocessors", into.multiprocessors);
   if (merge.is_none()) return;
@@ -355,7 +357,8 @@ void add_load(nb::module_& m) {
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
                   "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
-                  "cache: str = 'next-use', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = "
+                  "cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = "
+                  "0, rank: int | None = "
                   "None, ranks: int | None = "
                   "None, times: object = "
                   "None, dtype: str | None = "
@@ -371,8 +374,8 @@ void add_load(nb::module_& m) {
           "as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the\n"
           "device, for far rows; 0: all.\n"
           "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows\n"
-          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). merge_reads: of such tables "
-          "mini-batches\n"
+          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads\n"
+          "them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches\n"
           "are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
           "keep_times: of so many mini-batches report() tells when each stage ran.\n"
           "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"

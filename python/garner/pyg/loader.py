@@ -280,7 +280,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     A homogeneous graph is sampled ahead and its rows are gathered by garner.Loader, without workers and where nothing of the user's own comes
     between; `report` then tells of the last epoch what garner.Loader.report tells.
-    loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors, keep_times.
+    loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
