@@ -60,7 +60,8 @@ dry_epoch each_of(load_report const& all, place where) {
   e.near_rows = per(all.rows[tier::device]), e.peer_rows = per(all.rows[tier::peer]);
   (where.kind == place_kind::host ? e.near_rows : e.far_rows) = per(all.rows[tier::host]);
   e.window_rows = per(all.window_rows), e.fetched_rows = per(all.fetched_rows), e.far_bytes = per(all.far_bytes);
-  e.file_rows = per(all.file_hits + all.file_reads), e.file_reads = per(all.file_reads), e.file_bytes = per(all.file_bytes);
+  e.file_rows = per(all.rows[tier::file]), e.file_hit_rows = per(all.file_hits), e.file_reads = per(all.file_reads),
+  e.file_bytes = per(all.file_bytes);
   e.file_waited_ms = per(all.file_waited_ms);
   e.caller_waited_ms = per(all.caller_waited_ms), e.loader_waited_ms = per(all.loader_waited_ms);
   return e;

@@ -37,12 +37,13 @@ struct dry_epoch {
   double near_rows = 0, peer_rows = 0, far_rows = 0;  // by where the table has them ...
   double window_rows = 0, fetched_rows = 0;           // ... of the far ones: had been fetched, were fetched
   double far_bytes = 0;
-  double file_rows = 0, file_reads = 0, file_bytes = 0, file_waited_ms = 0;  // of tables that stay in a file: asked for; read
+  double file_rows = 0, file_hit_rows = 0;                    // of tables that stay in a file: asked for; that were there
+  double file_reads = 0, file_bytes = 0, file_waited_ms = 0;  // that were read
   double caller_waited_ms = 0, loader_waited_ms = 0;
 
   double each_ms() const { return batches ? ms / static_cast<double>(batches) : 0; }
   double hits() const { return window_rows + fetched_rows > 0 ? window_rows / (window_rows + fetched_rows) : 0; }
-  double file_hits() const { return file_rows > 0 ? 1 - file_reads / file_rows : 0; }
+  double file_hits() const { return file_rows > 0 ? file_hit_rows / file_rows : 0; }
   double file_gbs() const { return each_ms() > 0 ? file_bytes / each_ms() / 1e6 : 0; }  // over the epoch
   double far_gbs() const { return each_ms() > 0 ? far_bytes / each_ms() / 1e6 : 0; }    // over the epoch
   double fetch_gbs() const { return fetch_ms > 0 ? far_bytes / fetch_ms / 1e6 : 0; }    // while rows are fetched

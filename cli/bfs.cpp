@@ -36,6 +36,7 @@ json to_json(bfs_run const& r, job_ground const& at) {
   json j{{"source", r.source},       {"reached", r.reached}, {"edges", r.edges},           {"depth_max", r.depth_max},
          {"depth_sum", r.depth_sum}, {"ms", r.ms},           {"prepare_ms", r.prepare_ms}, {"gteps", r.gteps}};
   at.add_traffic(j, r.link);
+  at.add_file(j, r.file, r.ms);
   j["verified"] = r.verified;
   j["levels"] = std::move(levels);
   return j;
@@ -56,6 +57,7 @@ void say_run(bfs_run const& r, job_ground const& at) {
            grouped(r.depth_sum), grouped(r.edges));
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}{}\n", r.ms, r.gteps, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
+  at.say_file(r.file, r.ms);
   if (r.verified) cli::say("verified\n");
 }
 

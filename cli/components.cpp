@@ -51,6 +51,7 @@ json to_json(components_run const& r, job_ground const& at) {
   }
   json j{{"components", r.components}, {"largest", r.largest}, {"edges", r.edges}, {"ms", r.ms}, {"prepare_ms", r.prepare_ms}};
   at.add_traffic(j, r.link);
+  at.add_file(j, r.file, r.ms);
   j["verified"] = r.verified;
   j["phases"] = std::move(phases);
   return j;
@@ -70,6 +71,7 @@ void say_run(components_run const& r, job_ground const& at) {
            grouped(r.edges), info.edges ? static_cast<double>(r.edges) / static_cast<double>(info.edges) : 0);
   cli::say("time {:.3f} ms{}{}\n", r.ms, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
+  at.say_file(r.file, r.ms);
   if (r.verified) cli::say("verified\n");
 }
 

@@ -31,6 +31,7 @@ struct convert_arguments {
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
   cli::pack_arguments pack;
+  std::string scratch;
   std::vector<std::string> stripe;
   std::uint32_t page_bytes = 4096;
 };
@@ -43,7 +44,7 @@ std::string of_edges(convert_arguments const& a) {
         std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
         std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
         std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
-        std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
+        std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
         std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"), std::pair(a.no_check, "--no-check")})
     if (said) return option;
   return "";
@@ -86,6 +87,8 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
   a.pack.require_narrow(b.id_bytes);
   a.budgets.apply({});
 
+  a.how.large.scratch = a.scratch;
+  std::unique_ptr<beside_lists> const beside = a.pack.by_parts(a.how.large);
   convert_plan const plan = plan_conversion(in, out, a.how);
   a.pack.require_container(a.out, plan.to == file_format::gnr);
   a.how.finish = [&](graph& g) {
@@ -111,11 +114,16 @@ void convert_files(convert_arguments& a, std::string const& in, std::string cons
              : container                    ? "as they are"
              : declares_vertices(plan.from) ? "as the file declares them"
                                             : "kept unless too sparse");
-  if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
+  if (plan.bytes_needed && plan.by_parts)
+    cli::say("memory: about {} of host memory, and {} are allowed: sorted by parts, with about {} of disk in {}\n",
+             format_bytes(plan.bytes_needed), format_bytes(host_budget().limit()), format_bytes(plan.scratch_bytes),
+             a.scratch.empty() ? "the folder of OUT" : a.scratch);
+  else if (plan.bytes_needed) cli::say("memory: about {} of host memory\n", format_bytes(plan.bytes_needed));
   else cli::say("memory: not known before a pipe is read\n");
   cli::flush_out();
 
   convert_result const r = convert(in, out, a.how);
+  if (r.by_parts) a.pack.tell(*r.by_parts, r.info);
   for (auto const& note : r.notes) cli::say("note: {}\n", note);
   if (r.built) {
     cli::say("read: {} edges; dropped: {} loops, {} duplicates\n", cli::grouped(r.report.arcs_read), cli::grouped(r.report.loops_dropped),
@@ -259,6 +267,7 @@ void add_convert(cli::program& p) {
   v.add("--unpack", a->pack.plain).not_with("--compress");
   v.add("--no-check", a->no_check, "of a container: do not check its checksums");
   a->budgets.add(v, false);
+  v.add("--scratch", a->scratch);
   v.ends_with("Example: garner convert soc-Epinions1.txt.gz epinions.gnr --undirected");
   v.runs([a] { convert_file(*a); });
 }

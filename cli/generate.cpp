@@ -15,7 +15,7 @@ namespace garner {
 namespace {
 
 struct generate_arguments {
-  std::string kind, out, place = "host", to;
+  std::string kind, out, place = "host", to, scratch;
   generate_options how;
   cli::weight_arguments weights;
   cli::budget_arguments budgets;
@@ -47,21 +47,42 @@ void make_graph(generate_arguments& a) {
   cli::say("{}: 2^{} vertices, edge factor {}, seed {}, at place {}\n", a.kind, o.scale, o.edge_factor, o.seed, to_string(where));
   generate_bytes const bytes = bytes_to_generate(o);
   bool const near_is_host = where.kind == place_kind::host;
-  cli::say("memory: about {} of host memory", format_bytes(bytes.result + (near_is_host ? bytes.near : 0)));
+  std::uint64_t const host_bytes = bytes.result + (near_is_host ? bytes.near : 0), allowed = host_budget().limit();
+  bool const by_parts = near_is_host && to == file_format::gnr && host_bytes > allowed && allowed >= large_graph_least;
+  cli::say("memory: about {} of host memory", format_bytes(host_bytes));
   if (!near_is_host) cli::say(" and {} of {}", format_bytes(bytes.near), to_string(where));
+  build_report report;
+  auto const dropped = [&] {
+    cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
+             cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
+  };
+  auto const done = [&](graph_info const& info) {
+    cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(info, report.loops_kept), cli::grouped(report.isolated),
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  if (by_parts) {
+    large_options how;
+    how.scratch = a.scratch;
+    std::unique_ptr<beside_lists> const beside = a.pack.by_parts(how);
+    cli::say(", and {} are allowed: sorted by parts, with about {} of disk in {}\n", format_bytes(allowed),
+             format_bytes(scratch_bytes_to_generate(o, how)), a.scratch.empty() ? "the folder of OUT" : a.scratch);
+    cli::flush_out();
+    large_report about;
+    graph_info const info = generate_container(o, a.out, how, report, about);
+    dropped();
+    a.pack.tell(about, info);
+    return done(info);
+  }
   cli::say("\n");
   cli::flush_out();
-  cli::require_memory(a.kind + " graph", bytes.result + (near_is_host ? bytes.near : 0), near_is_host ? 0 : bytes.near, where);
+  cli::require_memory(a.kind + " graph", host_bytes, near_is_host ? 0 : bytes.near, where);
 
   executor x(where);
-  build_report report;
   graph g = generate(x, o, report);
-  cli::say("dropped: {} loops, {} duplicates of {} edges drawn\n", cli::grouped(report.loops_dropped),
-           cli::grouped(report.duplicates_dropped), cli::grouped(report.arcs_read));
+  dropped();
   a.pack.apply(g, where, to == file_format::gnr);
   for (auto const& note : write_graph(g, a.out, to)) cli::say("note: {}\n", note);
-  cli::say("{}: {}, {} isolated; {:.2f} s\n", a.out, cli::describe(g.info, report.loops_kept), cli::grouped(report.isolated),
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  done(g.info);
 }
 
 }  // namespace
@@ -82,6 +103,7 @@ void add_generate(cli::program& p) {
   a->weights.add(v);
   a->pack.add(v);
   a->budgets.add(v, true);
+  v.add("--scratch", a->scratch);
   v.ends_with("Example: garner generate kron --scale 20 kron20.gnr");
   v.runs([a] { make_graph(*a); });
 }

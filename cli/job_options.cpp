@@ -13,7 +13,7 @@ namespace {
 link_shown what_crosses(place where, tier edges) {
   if (where.kind == place_kind::simulated) return {true, false};
   // The driver moves managed pages and tells nobody how many.
-  return {where.kind == place_kind::device && edges == tier::host, true};
+  return {where.kind == place_kind::device && (edges == tier::host || edges == tier::file), true};
 }
 
 bool host_is_limited() { return host_budget().limit() != budget::unlimited; }
@@ -72,7 +72,8 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   if (on_device) ground.device_limit = device_limit(ground.where);
   ground.link = what_crosses(ground.where, ground.edges);
   load_options how;
-  how.edges = on_device ? ground.edges : garner::tier::host;  // elsewhere managed memory is host memory
+  // Elsewhere than on a device managed memory is host memory.
+  how.edges = on_device || ground.edges == garner::tier::file ? ground.edges : garner::tier::host;
   how.device = on_device ? ground.where.index : -1;
   how.in_lists = ground.needs.in_lists;
   how.weights = ground.needs.weights;
@@ -87,7 +88,8 @@ job_ground::memory job_ground::bytes() const {
   memory all;
   all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes + making_bytes;
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.device_cache_bytes;
-  if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
+  if (edges == garner::tier::file) all.host += file_tier_bytes(info, in_file, needs.in_lists, needs.weights);
+  else if (!on_device() || !in_device_memory(edges)) all.host += far_bytes();
   else if (edges == garner::tier::device) all.device += far_bytes();
   if (on_device() && in_device_memory(edges) && info.packed) all.host += far_bytes();  // on their way
   return all;
@@ -122,6 +124,30 @@ std::string job_ground::link_bytes(std::uint64_t bytes) const { return link.cros
 
 std::string job_ground::amplification(traffic const& t) const {
   return link.crosses ? fmt::format("{:.3f}", t.amplification(list_bytes())) : "-";
+}
+
+void job_ground::say_file(file_reads const& f, double ms) const {
+  if (edges != garner::tier::file) return;
+  say("file    {} requests, {} read ({:.3f} of what was wanted, {:.3f} of the lists), {:.2f} GB/s; waited {:.1f} ms for it\n",
+      grouped(f.requests), format_bytes(f.bytes_read), f.overfetch(), share_of_lists(f),
+      ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0, f.waited_ms);
+}
+void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) const {
+  if (edges != garner::tier::file) {
+    to["list_reads"] = nullptr;
+    return;
+  }
+  to["list_reads"] = {{"requests", f.requests},
+                      {"bytes", f.bytes_read},
+                      {"bytes_wanted", f.bytes_asked},
+                      {"overfetch", f.overfetch()},
+                      {"share_of_lists", share_of_lists(f)},
+                      {"gbs", or_null(ms > 0, ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0)},
+                      {"waited_ms", f.waited_ms}};
+}
+double job_ground::share_of_lists(file_reads const& f) const {
+  std::uint64_t const all = list_bytes();
+  return all ? static_cast<double>(f.bytes_read) / static_cast<double>(all) : 0;
 }
 
 void job_ground::say_traffic(traffic const& t) const {

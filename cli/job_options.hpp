@@ -84,7 +84,10 @@ struct job_ground {
   char const* of_what() const { return link.timed ? "" : " (of the simulation)"; }
   void say_device_cache(std::vector<cached_part> const& parts) const;                    // a line each, where there are any
   void add_device_cache(ordered_json& to, std::vector<cached_part> const& parts) const;  // device_budget, device_cache
-  void say_traffic(traffic const& t) const;                                              // requests, bytes, amplification, overfetch
+  void say_file(file_reads const& f, double ms) const;                                   // of tier file alone
+  void add_file(ordered_json& to, file_reads const& f, double ms) const;
+  double share_of_lists(file_reads const& f) const;
+  void say_traffic(traffic const& t) const;  // requests, bytes, amplification, overfetch
 
   ordered_json head() const;                                              // file to access
   void add_tail(ordered_json& to, bool verified) const;                   // L2, budgets, state; checked to modelled

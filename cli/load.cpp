@@ -179,7 +179,9 @@ void load_file(run_arguments& a) {
   out["lists"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
   out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
-  out["cache"] = table.file ? json(a.cache) : json(nullptr);
+  bool const asks = a.reads == "kernels";
+  out["cache"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
+  out["reads"] = table.file ? json(a.reads) : json(nullptr);
   out["compute_ms"] = a.compute_ms;
   out["link_gbs"] = link ? json(*link) : json(nullptr);
   out["epochs"] = json::array();
@@ -188,7 +190,10 @@ void load_file(run_arguments& a) {
     if (kept_lists) cli::say("lists   {}\n", sampler.about());
     cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window, a.ahead, table.file ? fmt::format(", cache {}", a.cache) : "",
+    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window, a.ahead,
+             !table.file ? ""
+             : asks      ? ", kernels ask for pages"
+                         : fmt::format(", cache {}", a.cache),
              a.compute_ms > 0 ? fmt::format(", each held for {} ms", a.compute_ms) : "",
              from_state ? fmt::format("; goes on at mini-batch {} of epoch {}", from_state->next, from_state->epoch) : "");
     cli::say("a mini-batch; stages overlap{}\n", a.verify ? "; times are with the checks" : "");

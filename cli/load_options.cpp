@@ -47,6 +47,7 @@ void load_arguments::add_loader(verb& v) {
   v.add("--ahead", ahead);
   v.add("--window-bytes", window_bytes);
   v.add("--cache", cache);
+  v.add("--reads", reads);
   v.add("--merge-reads", merge_reads);
   v.add("--multiprocessors", multiprocessors);
 }
@@ -58,6 +59,7 @@ garner::loader_options load_arguments::loader() const {
   o.ahead = ahead, o.window = window;
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
+  o.reads = parse_reads_by(reads);
   if (!merge_reads.empty()) {
     std::uint64_t const parts = 1u << 20, said = bytes_or_share("--merge-reads", "drive's rate", merge_reads, parts);
     if (merge_reads.ends_with('%')) o.merge_share = static_cast<double>(said) / static_cast<double>(parts);

@@ -23,7 +23,7 @@ struct row_arguments {
 
 struct load_arguments : loading_arguments, row_arguments {
   std::string features, labels, budget, way = "automatic", window_bytes;
-  std::string cache = "next-use", merge_reads;
+  std::string cache = "next-use", reads = "ahead", merge_reads;
   std::optional<std::uint64_t> width;
   std::uint32_t window = 8, ahead = 2, multiprocessors = 16;
 

@@ -37,7 +37,8 @@ constexpr option_row table[] = {
     // --- where it runs, where its data lie ---
     {"--place", "PLACE", basic, "host, device, device:N, or simulated: a GPU simulated, to count its requests"},
     {"--tier", "TIER", basic,
-     "where the edges lie: automatic, host, device, peer (another device), managed (default: automatic: device where all of it fits there, "
+     "where the edges lie: automatic, host, device, peer (another device), managed, file: they stay there and are read as they are wanted "
+     "(default: automatic: device where all of it fits there, "
      "else host; managed for paged; host where the paper's program runs)"},
     {"--access", "ACCESS", advanced, "how a team reads a list: strided, merged, aligned, paged, copied"},
     {"--l2-bytes", "BYTES", advanced, "of a simulated run: the L2 before the link, as 50MiB (default: none)"},
@@ -46,6 +47,8 @@ constexpr option_row table[] = {
      "a "
      "tenth of the edge list, where there is room)"},
     {"--host-budget", "BYTES", basic, "host memory that may be taken, as 8GiB (default: what the machine has)"},
+    {"--scratch", "FOLDER", basic,
+     "folder on a disk with room, for what is sorted by parts where a graph is larger than --host-budget (default: that of OUT)"},
     {"--device-memory", "BYTES", basic, "device memory that may be taken in all, as 8GiB (default: what is free)"},
 
     // --- how it searches ---
@@ -154,6 +157,9 @@ constexpr option_row table[] = {
      "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come: GIDS' storage access "
      "accumulator; 95%: for as many as its formula says for this share of the measured drive (default: reads never pause)"},
     {"--cache", "POLICY", basic, "which rows of the file stay a while: next-use, window (GIDS), clock (BaM) or pinned (by score)"},
+    {"--reads", "WHO", paper,
+     "who reads rows of the file: ahead, a thread that knows what comes; or kernels, which ask for the pages they miss and wait, as BaM "
+     "does: then --cache is clock (default: ahead)"},
     {"--budget", "BYTES", basic, "rows kept near, as 8GiB, or a share of all, as 10% (default: what fits the device; simulated: none)"},
     {"--keep-lists", "BYTES", basic,
      "of lists that lie far those that are read most by --score are kept near, as 8GiB, or a share of all, as 10% (default: none)"},

@@ -10,6 +10,25 @@
 
 namespace garner::cli {
 
+namespace {
+packed_words words_of(graph const& g) {
+  auto const words = [](packed_array const& a) { return a.words.bytes() / 4; };
+  return {words(g.out.packed_targets), words(g.out.packed_weights), words(g.in.packed_targets), words(g.in.packed_weights)};
+}
+
+void say_packed(std::uint64_t plain, std::uint64_t packed, double bits, double weight_bits, graph_info const& info) {
+  say("packed: {} to {}, {:.2f} bits an edge", format_bytes(plain), format_bytes(packed), bits);
+  if (info.weights != weight_kind::none) say(" and {:.2f} of weights", weight_bits);
+}
+
+// Where nobody asked for them.
+void say_none_cached(graph_info const& info) {
+  if (info.directed && !info.in_lists) say("cached neighbours: none, since those of a directed graph need its in-lists (--in-lists)\n");
+  else
+    say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
+}
+}  // namespace
+
 void pack_arguments::add(verb& v) {
   v.add("--compress", compress);
   v.add("--keep-cached-neighbours", cached_neighbours);
@@ -41,8 +60,7 @@ void pack_arguments::apply(graph& g, place where, bool container) const {
     };
     auto const packed =
         g.out.packed_targets.bytes() + g.out.packed_weights.bytes() + g.in.packed_targets.bytes() + g.in.packed_weights.bytes();
-    say("packed: {} to {}, {:.2f} bits an edge", format_bytes(plain_bytes), format_bytes(packed), bits(g.out.packed_targets));
-    if (g.info.weights != weight_kind::none) say(" and {:.2f} of weights", bits(g.out.packed_weights));
+    say_packed(plain_bytes, packed, bits(g.out.packed_targets), bits(g.out.packed_weights), g.info);
     say("; {:.2f} s\n", seconds(start));
   }
 
@@ -52,16 +70,38 @@ void pack_arguments::apply(graph& g, place where, bool container) const {
     return;
   }
   bool const asked = cached_neighbours.has_value();
-  if (!asked && g.info.directed && !g.info.in_lists)
-    return say("cached neighbours: none, since those of a directed graph need its in-lists (--in-lists)\n");
+  if (!asked && g.info.directed && !g.info.in_lists) return say_none_cached(g.info);
   if (asked ? *cached_neighbours == g.cached_per_vertex : g.cached_per_vertex != 0)
     return say("cached neighbours: {} a vertex, as in the file, {}\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()));
-  std::uint32_t const wanted = asked ? *cached_neighbours : cached_neighbours_worth_keeping(g);
-  if (wanted == 0)
-    return say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
+  std::uint32_t const wanted = asked ? *cached_neighbours : cached_neighbours_worth_keeping(g.info, words_of(g));
+  if (wanted == 0) return say_none_cached(g.info);
   auto const start = clock::now();
   keep_cached_neighbours(g, where, wanted, !asked);
   say("cached neighbours: {} a vertex, {}; {:.2f} s\n", g.cached_per_vertex, format_bytes(g.cached_neighbours.bytes()), seconds(start));
+}
+
+std::unique_ptr<beside_lists> pack_arguments::by_parts(large_options& how) const {
+  std::unique_ptr<beside_lists> made;
+  if (!none_cached) made = std::make_unique<cached_neighbours_by_parts>(cached_neighbours);
+  how.compress = compress;
+  how.beside = made.get();
+  return made;
+}
+
+void pack_arguments::tell(large_report const& about, graph_info const& info) const {
+  if (about.runs)
+    say("sorted: {} run{}{}, at most {} of disk beside the container\n", grouped(about.runs), about.runs == 1 ? "" : "s",
+        about.passes ? fmt::format(", {} more pass{} over them", about.passes, about.passes == 1 ? "" : "es") : "",
+        format_bytes(about.scratch_bytes));
+  if (info.packed) {
+    say_packed(about.plain_bytes, about.packed_bytes, about.target_bits, about.weight_bits, info);
+    say("\n");
+  }
+  if (none_cached) return;
+  if (about.cached_neighbours)
+    say("cached neighbours: {} a vertex, {}\n", about.cached_neighbours, format_bytes(about.cached_bytes));
+  else if (!cached_neighbours)
+    say_none_cached(info);
 }
 
 }  // namespace garner::cli

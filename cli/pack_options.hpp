@@ -1,10 +1,12 @@
 // --compress, --keep-cached-neighbours and --no-cached-neighbours: what the verbs that write containers can do to a graph on its way.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "graph/graph.hpp"
+#include "graph/large_graph.hpp"
 #include "options.hpp"
 
 namespace garner::cli {
@@ -18,6 +20,9 @@ struct pack_arguments {
   void require_narrow(std::uint32_t id_bytes) const;                        // errc::usage: packed ids are 4 bytes wide
   // And says what it did. `container`: what is written can hold it; cached neighbours are kept there unless that was refused.
   void apply(graph& g, place where, bool container) const;
+  // The same of a graph that is written by parts: what is to be done to it, of which `beside` must live as long, and what was done.
+  std::unique_ptr<beside_lists> by_parts(large_options& how) const;
+  void tell(large_report const& about, graph_info const& info) const;
 };
 
 }  // namespace garner::cli

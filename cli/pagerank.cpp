@@ -85,6 +85,7 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
   all["first_ms"] = r.prepare_ms + r.ms;
   all["ms_per_iteration"] = ms_per_iteration;
   at.add_traffic(all, r.link);
+  at.add_file(all, r.file, r.ms);
   all["top"] = std::move(highest);
   all["rounds"] = std::move(rounds);
   return all;
@@ -157,6 +158,7 @@ void rank_vertices(pagerank_arguments& a) {
            pulls ? "last L1 change" : "residual left", r.l1_change, grouped(r.edges));
   cli::say("time {:.3f} ms, {:.3f} ms an iteration{}{}\n", r.ms, ms_per_iteration, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
+  at.say_file(r.file, r.ms);
   if (r.verified) cli::say("verified\n");
   if (a.wants_result()) cli::say("{}: the rank of every vertex\n", a.out);
 }

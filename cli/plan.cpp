@@ -168,6 +168,7 @@ json gather(plan_arguments const& a) {
     all["levels_at_most"] = {
         {"bytes_link", p.levels_at_most->bytes_link()},
         {"ms", cli::times_of(here, [&](link_rates const& r) { return std::optional(predicted_ms(*p.levels_at_most, r)); })}};
+  all["list_reads"] = p.file_bytes ? json{{"bytes", *p.file_bytes}, {"bound", to_string(p.file_bound)}, {"per", p.per}} : json();
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
   all["why_not"] = refusal.empty() ? json() : json(cli::with_flags(refusal));
@@ -192,6 +193,8 @@ void print(json const& all) {
   if (all["place"].get<std::string>().rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));
 
+  if (json const& read = all["list_reads"]; !read.is_null())
+    say("file    {} {} is read of it {}\n", text(read["bound"]), bytes_of(read["bytes"]), text(read["per"]));
   if (all["crossings"].empty()) {
     say("\nlink    nothing crosses it while the job runs\n");
   } else {

@@ -74,14 +74,18 @@ graph_handle sample_arguments::load(graph_source& from, std::optional<garner::ti
   std::uint64_t const lists =
       target_bytes(header.info, kept) + weights + (in_lists && header.info.in_lists ? target_bytes(header.info, kept, true) + weights : 0);
   o.edges = chosen = edges(lists + state + (header.info.vertices + 1) * 16);
+  bool const in_file = *o.edges == garner::tier::file;
   bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
   std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0) + (far ? also.kept_lists : 0);
-  std::uint64_t const home = (header.info.vertices + 1) * 16 + (far ? lists : 0) + (on_device ? 0 : near) +
-                             (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
+  std::uint64_t const home = (header.info.vertices + 1) * 16 +
+                             (in_file ? file_tier_bytes(header.info, kept, in_lists && header.info.in_lists, also.weights)
+                              : far   ? lists
+                                      : 0) +
+                             (on_device ? 0 : near) + (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
   require_memory(file, home, on_device ? near : 0, o.where);
   if (beside) require_on_peer(file, lists, o.where);
   load_options how;
-  how.edges = on_device ? *o.edges : garner::tier::host;
+  how.edges = on_device || in_file ? *o.edges : garner::tier::host;
   how.device = on_device ? o.where.index : -1;
   how.in_lists = in_lists && header.info.in_lists;
   how.weights = also.weights;

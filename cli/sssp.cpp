@@ -51,6 +51,7 @@ json to_json(sssp_run const& r, job_ground const& at) {
   j["thresholds"] = r.thresholds;
   j["ms"] = r.ms;
   at.add_traffic(j, r.link);
+  at.add_file(j, r.file, r.ms);
   j["verified"] = r.verified;
   j["rounds"] = std::move(rounds);
   return j;
@@ -71,6 +72,7 @@ void say_run(sssp_run const& r, job_ground const& at) {
   cli::say("{} edges relaxed in {} rounds, the threshold moved {} times\n", grouped(r.edges), r.rounds.size(), r.thresholds);
   cli::say("time {:.3f} ms{}{}\n", r.ms, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
+  at.say_file(r.file, r.ms);
   if (r.verified) cli::say("verified\n");
 }
 

@@ -39,6 +39,7 @@ struct components_phase {
   std::uint64_t edges = 0;     // arcs looked at
   traffic link;
   double ms = 0;
+  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
 };
 
 struct components_run {
@@ -48,6 +49,7 @@ struct components_run {
   double ms = 0;                 // until every vertex has its label; state is made before the clock starts, counting comes after it stops
   double prepare_ms = 0;         // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   traffic link;                  // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  file_reads file;               // where the lists lie in a file
   bool verified = false;
   std::vector<components_phase> phases;
 };

@@ -143,6 +143,12 @@ inline constexpr cache_policy all_cache_policies[] = {cache_policy::next_use, ca
 std::string_view to_string(cache_policy);  // "next-use", "window", "clock", "pinned"
 cache_policy parse_cache_policy(std::string_view);
 
+// Who reads rows of a file. ahead: a thread of the host, which knows the mini-batches to come; kernels: those that gather ask for the pages
+// that they miss, and wait (GPU-initiated, as BaM): the cache is one of pages then, its policy a clock.
+enum class reads_by : std::uint8_t { ahead, kernels };
+std::string_view to_string(reads_by);
+reads_by parse_reads_by(std::string_view);
+
 // Row ids of the user's, 4 or 8 bytes each, readable at the place that gathers. None may be negative.
 class id_span {
  public:

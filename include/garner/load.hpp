@@ -50,6 +50,7 @@ struct loader_options {
   // Of a table, at the most, also of the rows of a file that stay on the device a while; unset: a quarter of what is free there.
   std::optional<std::uint64_t> window_bytes = {};
   cache_policy cache = cache_policy::next_use;  // of tables that stay in a file: what of them is kept in their file_cache bytes
+  reads_by reads = reads_by::ahead;             // of them: who asks for what is not there; kernels have a clock of pages for a policy
   // 0: what comes from a file is read without a pause. Else GIDS' storage access accumulator: mini-batches are read together until they ask
   // for so many rows, and the next when these have come. merge_share: for so many that the drive, which is measured first, gives this share
   // of its rate (GIDS' formula); more than 0 and less than 1.
@@ -83,7 +84,8 @@ struct load_report {
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
-  // Rows of tables that stay in a file: that were in host memory by then; that were read, and their bytes; what the loader waited for them.
+  // Rows of tables that stay in a file: that were in memory by then; rows (pages, where kernels ask for them) that were read, and their
+  // bytes; what the loader waited for them.
   std::uint64_t file_hits = 0, file_reads = 0, file_bytes = 0;
   double file_waited_ms = 0;
   std::vector<batch_times> times;  // of the first loader_options::keep_times

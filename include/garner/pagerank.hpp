@@ -49,6 +49,7 @@ struct pagerank_round {
   double l1_change = 0;                   // pull only
   std::uint64_t bytes_link = 0;
   double ms = 0;
+  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
 };
 
 struct pagerank_run {
@@ -60,6 +61,7 @@ struct pagerank_run {
   double ms = 0;            // all iterations; state is made and cleared before the clock starts
   double prepare_ms = 0;    // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   traffic link;             // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  file_reads file;          // where the lists lie in a file
   bool verified = false;
   std::vector<pagerank_round> rounds;
 };

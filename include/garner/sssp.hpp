@@ -36,6 +36,7 @@ struct sssp_round {
   std::uint64_t edges = 0;     // arcs that leave them
   std::uint64_t bytes_link = 0;
   double ms = 0;
+  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
 };
 
 struct sssp_run {
@@ -47,6 +48,7 @@ struct sssp_run {
   double ms = 0;                                     // all rounds; state is made and cleared before the clock starts
   double prepare_ms = 0;  // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   traffic link;           // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  file_reads file;        // where the lists lie in a file
   bool verified = false;
   std::vector<sssp_round> rounds;
 };

@@ -32,4 +32,19 @@ struct traffic {
   bool operator==(traffic const&) const = default;
 };
 
+// What was read from a file where lists lie in one (tier `file`).
+struct file_reads {
+  std::uint64_t requests = 0;     // that the drive was asked
+  std::uint64_t bytes_read = 0;   // what it gave
+  std::uint64_t bytes_asked = 0;  // of these the lists that were wanted
+  double waited_ms = 0;           // while nothing else was done
+
+  // bytes that were read / bytes of the lists that were wanted
+  double overfetch() const { return bytes_asked ? static_cast<double>(bytes_read) / static_cast<double>(bytes_asked) : 0; }
+  file_reads& operator+=(file_reads const& o) {
+    requests += o.requests, bytes_read += o.bytes_read, bytes_asked += o.bytes_asked, waited_ms += o.waited_ms;
+    return *this;
+  }
+};
+
 }  // namespace garner

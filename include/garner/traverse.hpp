@@ -40,8 +40,9 @@ struct bfs_level {
   std::uint64_t frontier = 0;  // vertices at this depth
   std::uint64_t edges = 0;     // arcs that leave them, all looked at
   std::uint64_t bytes_link = 0;
-  double ms = 0;           // of looking at them and gathering the next frontier
-  bool bottom_up = false;  // the unreached vertices looked for the frontier; then `edges` were not all looked at
+  double ms = 0;                 // of looking at them and gathering the next frontier
+  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
+  bool bottom_up = false;        // the unreached vertices looked for the frontier; then `edges` were not all looked at
 };
 
 struct bfs_run {
@@ -53,6 +54,7 @@ struct bfs_run {
   double prepare_ms = 0;  // of the first run of a job: what came before its clock: state, and the device cache; of later ones 0
   double gteps = 0;       // 1e9 edges a second; of an undirected graph each edge counts once
   traffic link;           // simulated: counted; device: the same model in closed form; host: nothing crosses a link
+  file_reads file;        // where the lists lie in a file
   bool verified = false;
   std::vector<bfs_level> levels;
 };

@@ -44,7 +44,7 @@ place parse_place(std::string_view text) {
   }
   fail(errc::usage, "'{}' is no place; say host, device, device:N or simulated", text);
 }
-tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, peer, host, managed"); }
+tier parse_tier(std::string_view text) { return parse_name<tier>(tier_names, text, "tier", "device, peer, host, managed, file"); }
 access_mode parse_access(std::string_view text) {
   return parse_name<access_mode>(access_names, text, "access", "strided, merged, aligned, paged, copied");
 }

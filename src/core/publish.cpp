@@ -140,6 +140,21 @@ void pending_file::write_at(std::uint64_t offset, void const* data, std::size_t 
   }
 }
 
+void pending_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+  auto* p = static_cast<char*>(to);
+  while (bytes) {
+    check_interrupted();
+    ::ssize_t const n = ::pread(fd_, p, std::min<std::size_t>(bytes, 64u << 20), static_cast<::off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0)
+      fail(errc::io, "{}: what was written cannot be read again at byte {}: {}; check the disk it lies on", target_.string(), offset,
+           n ? std::strerror(errno) : "it ends there");
+    p += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
 void pending_file::flush() {
   auto const check = [&](int result) {
     if (result != 0 && errno != EINVAL && errno != ESPIPE && errno != ENOSYS)

@@ -24,6 +24,7 @@ class pending_file {
   void write(void const* data, std::size_t bytes);  // appends
   void write(std::string_view text) { write(text.data(), text.size()); }
   void write_at(std::uint64_t offset, void const* data, std::size_t bytes);  // anywhere; thread-safe; does not move the append position
+  void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;     // what was written there; thread-safe
   void commit() { flush(), publish(); }
   // For files that belong together: flush all, then publish all.
   void flush();    // everything that can still fail or be interrupted; nothing is written afterwards

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 6> ways{"automatic", "staged", "naive", "
 constexpr std::array<std::string_view, 4> orders{"automatic", "none", "sorted", "bucketed"};
 constexpr std::array<std::string_view, 3> duplicates{"automatic", "once", "repeat"};
 constexpr std::array<std::string_view, 4> policies{"next-use", "window", "clock", "pinned"};
+constexpr std::array<std::string_view, 2> readers{"ahead", "kernels"};
 
 template <class Enum, std::size_t N>
 Enum parse_name(std::array<std::string_view, N> const& names, std::string_view text, char const* what) {
@@ -28,6 +29,7 @@ std::string_view to_string(gather_way w) { return ways[static_cast<std::size_t>(
 std::string_view to_string(gather_order o) { return orders[static_cast<std::size_t>(o)]; }
 std::string_view to_string(gather_duplicates d) { return duplicates[static_cast<std::size_t>(d)]; }
 std::string_view to_string(cache_policy p) { return policies[static_cast<std::size_t>(p)]; }
+std::string_view to_string(reads_by r) { return readers[static_cast<std::size_t>(r)]; }
 element parse_element(std::string_view text) { return parse_name<element>(elements, text, "element"); }
 gather_way parse_gather_way(std::string_view text) { return parse_name<gather_way>(ways, text, "way to gather"); }
 gather_order parse_gather_order(std::string_view text) { return parse_name<gather_order>(orders, text, "order of a gather"); }
@@ -35,5 +37,6 @@ gather_duplicates parse_gather_duplicates(std::string_view text) {
   return parse_name<gather_duplicates>(duplicates, text, "treatment of duplicates");
 }
 cache_policy parse_cache_policy(std::string_view text) { return parse_name<cache_policy>(policies, text, "policy of a cache"); }
+reads_by parse_reads_by(std::string_view text) { return parse_name<reads_by>(readers, text, "way to read a file"); }
 
 }  // namespace garner

@@ -67,23 +67,10 @@ void file_cache::enter(executor& x, id_span ids) {
     if (!idle_.empty()) b = std::move(idle_.back()), idle_.pop_back();
   }
   if (!b) b = std::make_shared<batch>();
-  std::uint64_t const n = ids.size();
-  if (n >> 32) fail(errc::usage, "a mini-batch of {} ids; one whose rows stand in a file has fewer than 2^32", n);
   b->rows = 0;
   std::vector<std::uint64_t> wanted;
-  if (n && plan_) {
-    auto const at_least = [&](auto& buffer, std::uint64_t size) {
-      if (buffer.size() >= size) return;
-      x.wait();
-      buffer = {};
-      buffer = {x.near(), size + size / 4, x.device(), "ids of rows in a file"};
-    };
-    at_least(ids_, n), at_least(found_, n), at_least(numbers_, n), at_least(flags_, n), at_least(b->positions, n);
-    batch_list one;
-    one.add(ids, nullptr);
-    find_file_rows(x, table_, one, ids_.data(), numbers_.data(), flags_.data());
-    b->rows = select(x, ids_.data(), flags_.data(), found_.data(), n);
-    select(x, numbers_.data(), flags_.data(), b->positions.data(), n);
+  if (ids.size() && plan_) {
+    b->rows = ids_.find(x, table_, ids, found_, b->positions);
     wanted.resize(b->rows);
     x.copy(wanted.data(), found_.data(), b->rows * 8);
     x.wait();
@@ -204,6 +191,8 @@ void file_cache::send_near(executor& x, std::vector<std::uint64_t>& stages, std:
 
 void file_cache::read_all_of_it() {
   std::unique_ptr<row_reads> const reads = file_->reads(memory_);
+  for (memory_block const& b : {std::cref(memory_->slots), std::cref(memory_->stage)})
+    if (b.bytes()) reads->register_memory(b.data(), b.bytes());
   struct at_end {
     row_reads const& reads;
     bool& lost;
@@ -319,6 +308,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
   }
   told.waited_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
+  told.bytes += b->step.loads.size() * table_.row_bytes;
   if (b->rows && view_.row_bytes) {
     auto const at_least = [&](auto& buffer, tier where) {
       if (buffer.size() >= b->rows) return;

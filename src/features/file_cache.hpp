@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,14 +21,14 @@
 #include "core/event.hpp"
 #include "core/executor.hpp"
 #include "features/cache_plan.hpp"
-#include "features/gather.hpp"
+#include "features/file_rows.hpp"
 #include "features/row_view.hpp"
 #include "features/stored_rows.hpp"
 #include "memory/buffer.hpp"
 
 namespace garner {
 
-class file_cache {
+class file_cache final : public file_rows {
  public:
   struct terms {
     std::uint64_t host_bytes = 0;    // of slots in host memory
@@ -42,29 +41,21 @@ class file_cache {
     std::span<float const> scores;   // by row; as cache_plan. Must outlive this
     std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this
   };
-  struct figures {
-    std::uint64_t rows = 0, hits = 0, reads = 0;  // of the file: asked for, that were there, and that were read for it
-    double waited_ms = 0;                         // for the drive
-  };
-
   // `table`: which rows stand in the file; what it points at must outlive this.
   file_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
-  ~file_cache();
+  ~file_cache() override;
   file_cache(file_cache const&) = delete;
   file_cache& operator=(file_cache const&) = delete;
 
   std::uint64_t slots() const { return slots_; }
-  std::uint64_t bytes() const;  // of host memory
-  std::uint64_t near_bytes() const { return near_rows_.bytes(); }
+  std::uint64_t bytes() const override;
+  std::uint64_t near_bytes() const override { return near_rows_.bytes(); }
 
-  // The ids of the mini-batch behind the last, near and checked. Waits for what was given to x; not for a drive.
-  void enter(executor& x, id_span ids);
-  void end();  // nothing else enters for now: all that has entered is planned
-  // Rows of the next mini-batch that stand in the file, to their places of `out`; the others are gathered by who called. False: `stopped`
-  // said so while it waited. errc::usage where it has more rows of the file than there are slots; what the drive said, as it was.
-  using stop_check = std::function<bool()>;
-  bool gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told);
-  void reset();  // no mini-batch has entered and no row is here; waits for what is under way
+  void enter(executor& x, id_span ids) override;
+  void end() override;  // all that has entered is planned
+  // errc::usage where it has more rows of the file than there are slots.
+  bool gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) override;
+  void reset() override;
 
  private:
   struct batch {
@@ -107,9 +98,8 @@ class file_cache {
   buffer<float> slot_factors_;
   row_view view_;  // of the slots
   std::optional<cache_plan> plan_;
-  buffer<std::uint64_t> ids_, found_;
-  buffer<std::uint32_t> numbers_;
-  buffer<std::uint8_t> flags_;
+  file_ids ids_;
+  buffer<std::uint64_t> found_;
 
   // Of the thread and who calls.
   std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "core/mark.hpp"
 #include "core/npy.hpp"
 #include "storage/page_file.hpp"
 
@@ -18,7 +19,7 @@ struct row_places {
   std::uint64_t row_bytes = 0, page_bytes = 0, per_page = 0;  // per_page 0: back to back
   row_places() = default;
   row_places(std::uint64_t row, std::uint64_t page);
-  std::uint64_t operator()(std::uint64_t row) const {  // the byte of the pages at which it begins
+  GARNER_HD std::uint64_t operator()(std::uint64_t row) const {  // the byte of the pages at which it begins
     return per_page ? row / per_page * page_bytes + row % per_page * row_bytes : row * row_bytes;
   }
   std::uint64_t bytes_of(std::uint64_t rows) const { return rows ? (*this)(rows - 1) + row_bytes : 0; }

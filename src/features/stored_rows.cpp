@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/fail.hpp"
-#include "features/row_file.hpp"
+#include "features/row_rings.hpp"
 #include "storage/measure.hpp"
 
 namespace garner {
@@ -21,6 +21,7 @@ class plain_reads final : public row_reads {
   plain_reads(std::string const& name, reader& files, std::uint64_t begin, std::uint64_t row_bytes, std::shared_ptr<void const> memory)
       : name_(name), files_(files), begin_(begin), row_bytes_(row_bytes), queue_(files, std::move(memory)) {}
 
+  void register_memory(void* begin, std::size_t bytes) override { queue_.register_memory(begin, bytes); }
   std::size_t room() const override { return most_under_way - std::min(most_under_way, queue_.under_way()); }
   std::size_t under_way() const override { return queue_.under_way(); }
   std::size_t lost() const override { return queue_.lost(); }
@@ -77,9 +78,10 @@ class plain_file final : public stored_rows {
   std::uint64_t row_bytes() const override { return row_bytes_; }
   std::uint64_t stored_bytes() const override { return rows_ * row_bytes_; }
   std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const override {
-    return std::make_unique<plain_reads>(name_, files_, begin_, row_bytes_, std::move(memory));
+    return reads_by_threads(files_.rings(), [&] { return std::make_unique<plain_reads>(name_, files_, begin_, row_bytes_, memory); });
   }
   reader& files() const override { return files_; }
+  page_places places() const override { return {row_places(row_bytes_, 0), begin_, 4096}; }
 
  private:
   std::string name_;
@@ -208,9 +210,14 @@ class paged_file final : public stored_rows {
   std::uint64_t row_bytes() const override { return file_->row_bytes(); }
   std::uint64_t stored_bytes() const override { return file_->pages().pages() * file_->pages().page_bytes(); }
   std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const override {
-    return std::make_unique<paged_reads>(name_, *file_, std::move(memory));
+    return reads_by_threads(files().rings(), [&] { return std::make_unique<paged_reads>(name_, *file_, memory); });
   }
   reader& files() const override { return file_->pages().files(); }
+  page_places places() const override { return {file_->places(), 0, file_->pages().page_bytes()}; }
+  std::string wrong(std::uint64_t page, void const* data) const override {
+    if (page >= file_->pages().pages() || file_->pages().right(page, data)) return {};
+    return file_->pages().error_of(file_->pages().wrong_page(page)).what();
+  }
 
  private:
   std::string name_;

@@ -14,6 +14,7 @@
 
 #include "core/progress.hpp"
 #include "features/cache_plan.hpp"
+#include "features/row_file.hpp"
 #include "garner/features.hpp"
 #include "storage/reader.hpp"
 
@@ -33,7 +34,9 @@ class row_reads {
     std::uint32_t tag = 0;
     std::optional<error> problem = {};  // names file, place and row
   };
-  virtual ~row_reads() = default;        // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  virtual ~row_reads() = default;  // when it has gone nobody writes to any place, but of reads that their drive does not let go of
+  // The kernel maps places of rows once instead of at each read, where it lets us; best before anything is submitted.
+  virtual void register_memory(void* begin, std::size_t bytes) { (void)begin, (void)bytes; }
   virtual std::size_t room() const = 0;  // so many more may be submitted now
   virtual std::size_t under_way() const = 0;
   virtual std::size_t lost() const = 0;  // reads that were given up and may still write to the place of their row
@@ -54,6 +57,14 @@ class stored_rows {
   // `memory`: what rows are written to; kept as long as a drive may write there.
   virtual std::unique_ptr<row_reads> reads(std::shared_ptr<void const> memory) const = 0;
   virtual reader& files() const = 0;
+  // For who reads pages of files() himself: where rows begin, and pages that are best read. What is wrong with a page; empty: nothing.
+  struct page_places {
+    row_places rows;
+    std::uint64_t begin = 0;  // of the first row
+    std::uint32_t page_bytes = 4096;
+  };
+  virtual page_places places() const = 0;
+  virtual std::string wrong(std::uint64_t page, void const* data) const { return (void)page, (void)data, std::string(); }
   std::string about() const { return files().about(); }
   // Requests of a row, or of a page where it is shorter: the latency of one, and the rate with as many under way as the reader has.
   // Measured when it is first asked for, in some 0.1 s.
@@ -68,7 +79,6 @@ class stored_rows {
 std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
                                                      std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);
 
-class row_file;
 std::shared_ptr<stored_rows const> paged_stored_rows(std::string name, std::shared_ptr<row_file> file);
 
 // Rows ids_of(k) for k in [0, n) one after the other to host memory at `to`; errors are thrown, and nothing is under way any more.

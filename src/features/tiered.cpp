@@ -273,7 +273,7 @@ struct tiered_tensor::parts {
     constexpr std::uint64_t ahead = 3;
     std::uint64_t const most = std::max<std::uint64_t>(1, own_cache->slots() / 2), out_row = source.width * bytes_of(how.to);
     std::deque<char*> entered;
-    file_cache::figures told;
+    file_rows::figures told;
     auto const one = [&] {
       own_cache->gather(
           x, entered.front(), how, [] { return check_interrupted(), false; }, told);

@@ -87,6 +87,17 @@ struct turn_around {
   }
 };
 
+GARNER_HD inline std::uint32_t weight_of_bits(build_options::random_weights const& how, std::uint64_t bits) {
+  if (how.kind == weight_kind::u32) {
+    auto const low = static_cast<std::uint32_t>(how.low);
+    return low + static_cast<std::uint32_t>(((bits >> 32) * (static_cast<std::uint64_t>(how.high) - low + 1)) >> 32);
+  }
+  float const w = static_cast<float>(how.low) + unit_float(bits) * static_cast<float>(how.high - how.low);
+  std::uint32_t word;
+  memcpy(&word, &w, 4);
+  return word;
+}
+
 template <class Id>
 struct draw_weight {
   csr_view<Id> g;
@@ -94,17 +105,7 @@ struct draw_weight {
   build_options::random_weights how;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
-    t.each(g.list(v), [&](Id u, std::uint64_t i) { weights[i] = draw(edge_bits(v, u, how.seed)); });
-  }
-  GARNER_HD std::uint32_t draw(std::uint64_t bits) const {
-    if (how.kind == weight_kind::u32) {
-      auto const low = static_cast<std::uint32_t>(how.low);
-      return low + static_cast<std::uint32_t>(((bits >> 32) * (static_cast<std::uint64_t>(how.high) - low + 1)) >> 32);
-    }
-    float const w = static_cast<float>(how.low) + unit_float(bits) * static_cast<float>(how.high - how.low);
-    std::uint32_t word;
-    memcpy(&word, &w, 4);
-    return word;
+    t.each(g.list(v), [&](Id u, std::uint64_t i) { weights[i] = weight_of_bits(how, edge_bits(v, u, how.seed)); });
   }
 };
 
@@ -265,11 +266,19 @@ graph build_csr(executor& x, packed_arcs arcs, bool directed, build_options cons
   return g;
 }
 
-void draw_weights(graph& g, build_options::random_weights const& how) {
+void require_weights(build_options::random_weights const& how) {
   bool const whole = how.kind == weight_kind::u32;
   if (how.kind == weight_kind::none || !(how.low >= 0) || !(how.high >= how.low) || !std::isfinite(how.high) ||
       (whole && (how.high > 4294967295.0 || how.low != std::floor(how.low) || how.high != std::floor(how.high))))
     fail(errc::usage, "weights from {} to {} cannot be drawn; say 0 <= low <= high, whole numbers below 2^32 for u32", how.low, how.high);
+}
+
+std::uint32_t drawn_weight(build_options::random_weights const& how, std::uint64_t u, std::uint64_t v) {
+  return weight_of_bits(how, edge_bits(u, v, how.seed));
+}
+
+void draw_weights(graph& g, build_options::random_weights const& how) {
+  require_weights(how);
   executor here({place_kind::host, 0});
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
@@ -304,6 +313,28 @@ std::vector<std::uint64_t> distinct_ids(executor& x, edge_list const& e) {
 }
 }  // namespace
 
+numbering_plan plan_numbering(edge_list const& said, std::uint64_t arcs, std::uint64_t largest, build_options const& options) {
+  using numbering = build_options::ids;
+  if (!said.ids.empty()) return {said.vertices, false};
+  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
+  std::uint64_t const vertices = std::max(said.vertices, arcs ? largest + 1 : 0);
+  bool const sparse = (said.vertices == 0 || said.vertices < vertices) &&
+                      (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > arcs));
+  return {vertices, options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse)};
+}
+
+void require_buildable(std::string const& source, std::uint64_t vertices, bool compact) {
+  if (vertices >= 0xffffffffull)
+    fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", source, vertices,
+         compact ? "the graph is too large" : "say --compact if most ids are unused");
+}
+
+void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options) {
+  // Each edge came as two arcs and was mirrored: the copies are no duplicates of the file's.
+  std::uint64_t const stored = (edges - report.loops_kept) / 2, came = (report.arcs_read - loops_in_file) / 2;
+  report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
+}
+
 graph build_graph(edge_list e, build_options const& options, build_report& report) {
   executor x({place_kind::host, 0});
   bool const undirected = options.undirected.value_or(e.undirected);
@@ -335,11 +366,9 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     });
     for (of_block const& b : blocks) largest = std::max(largest, b.largest), loops_in_file += b.loops;
   }
-  // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
-  std::uint64_t vertices = std::max(e.vertices, m ? largest + 1 : 0);
-  bool const sparse =
-      !listed && (e.vertices == 0 || e.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > m));
-  bool const compact = !listed && (options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse));
+  numbering_plan const numbers = plan_numbering(e, m, largest, options);
+  bool const compact = numbers.compact;
+  std::uint64_t vertices = numbers.vertices;
   std::vector<std::uint64_t> user;
   std::uint64_t first_id = listed ? e.ids.front() : 0;
   if (compact) {
@@ -347,9 +376,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
     vertices = user.size();
     if (vertices) first_id = user.front();
   }
-  if (vertices >= 0xffffffffull)
-    fail(errc::input, "{}: {} vertices are more than the 2^32 - 2 that can be built; {}", e.source, vertices,
-         compact ? "the graph is too large" : "say --compact if most ids are unused");
+  require_buildable(e.source, vertices, compact);
   // Ids without a gap need no map.
   bool const maps =
       listed ? e.ids.back() - e.ids.front() != e.ids.size() - 1 : compact && vertices && user.back() - first_id != vertices - 1;
@@ -392,11 +419,7 @@ graph build_graph(edge_list e, build_options const& options, build_report& repor
   e = {};
   graph g = build_csr(x, std::move(arcs), !undirected, options, report);
   if (undirected && !mirror) report.duplicates_dropped = 0;
-  if (listed_twice) {
-    // Each edge came as two arcs and was mirrored: the copies are no duplicates of the file's.
-    std::uint64_t const stored = (g.info.edges - report.loops_kept) / 2, came = (report.arcs_read - loops_in_file) / 2;
-    report.duplicates_dropped = (came > stored ? came - stored : 0) + (options.keep_loops ? loops_in_file - report.loops_kept : 0);
-  }
+  if (listed_twice) count_listed_twice(report, g.info.edges, loops_in_file, options);
   g.name = name;
   if (maps) {
     g.info.id_map = true;

@@ -29,6 +29,21 @@ graph build_graph(edge_list edges, build_options const& options, build_report& r
 // Host memory that build_graph will take at its peak, the result included.
 std::uint64_t build_bytes(std::uint64_t arcs, std::uint64_t vertices, bool weights, bool undirected, bool in_lists);
 
+// How vertices will be numbered: what the file says of them, how many arcs it has and the largest id among them decide.
+struct numbering_plan {
+  std::uint64_t vertices = 0;  // unless it is compact
+  bool compact = false;
+};
+numbering_plan plan_numbering(edge_list const& said, std::uint64_t arcs, std::uint64_t largest, build_options const& options);
+void require_buildable(std::string const& source, std::uint64_t vertices, bool compact);  // errc::input: too many vertices
+
+// What of an undirected list that has each edge twice, and was mirrored, is a duplicate. `edges`: of the graph.
+void count_listed_twice(build_report& report, std::uint64_t edges, std::uint64_t loops_in_file, build_options const& options);
+
+// The weight of an edge, a pure function of its ends; errc::usage where none can be drawn so.
+void require_weights(build_options::random_weights const& how);
+std::uint32_t drawn_weight(build_options::random_weights const& how, std::uint64_t u, std::uint64_t v);
+
 // Replaces the weights by ones drawn from a hash of each edge, the same in both directions.
 void draw_weights(graph& g, build_options::random_weights const& how);
 

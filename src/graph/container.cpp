@@ -22,6 +22,7 @@
 #include "graph/cached_neighbours_view.hpp"
 #include "graph/check_csr.hpp"
 #include "graph/container_format.hpp"
+#include "graph/list_file.hpp"
 #include "graph/pack.hpp"
 #include "memory/self_test.hpp"
 
@@ -129,10 +130,38 @@ class section_reader {
     }
     container_section const& targets = *find(kind(section_kind::out_targets));
     target_check check(info, lists.offsets.data(), &targets, block);
+    if (lists_stay) {
+      lists.stored_targets = {targets.offset, targets.bytes};
+      if (how.check) {
+        look_through(targets, std::ref(check));
+        check.finish(where(targets));
+        lists_stay->note_all_right(in);
+      }
+      if (how.weights) {
+        container_section const& weights = *find(kind(section_kind::out_weights));
+        lists.stored_weights = {weights.offset, weights.bytes};
+        if (how.check) look_through(weights, {});
+      }
+      return lists;
+    }
     load(targets, lists.targets, std::ref(check));
     check.finish(where(targets));
     if (how.weights) load(*find(kind(section_kind::out_weights)), lists.weights, {});
     return lists;
+  }
+  // A section that stays in the file: what is read of it later must be the same.
+  void look_through(container_section const& s, block_check const& look) {
+    read(s, nullptr, true, [&](std::uint64_t index, void const* data, std::uint64_t bytes) {
+      // The padding behind a section is zeros, which read() sees to.
+      std::uint64_t const whole = bytes / list_file::unit * list_file::unit, at = s.offset + index * block;
+      lists_stay->compare(at, data, whole);
+      if (std::uint64_t const rest = bytes - whole) {
+        std::array<std::byte, list_file::unit> last{};
+        std::memcpy(last.data(), static_cast<std::byte const*>(data) + whole, rest);
+        lists_stay->compare(at + whole, last.data(), last.size());
+      }
+      if (look) look(index, data, bytes);
+    });
   }
   // Codes and their directory; unless they are kept, they are released after the check, which needs them whole.
   void read_packed(edge_lists& lists, bool in, load_options const& how, bool keep) {
@@ -144,6 +173,13 @@ class section_reader {
       container_section const &words = *find(kind(first, 0)), &blocks = *find(kind(first, 1)), &groups = *find(kind(first, 2));
       to.blocks = buffer<std::uint32_t>(tier::host, blocks.bytes / 4, how.device, blocks.name.c_str());
       to.groups = buffer<std::uint64_t>(tier::host, groups.bytes / 8, how.device, groups.name.c_str());
+      if (lists_stay) {
+        read(blocks, to.blocks.data(), how.check);
+        read(groups, to.groups.data(), how.check);
+        check_directory(to, header.info.edges, where(words), words.bytes / 4);
+        if (how.check) look_through(words, {});
+        return &words;
+      }
       to.words = memory_block(keep && !far ? how.edges : tier::host, words.bytes, how.device, words.name.c_str());
       read(blocks, to.blocks.data(), how.check);
       read(groups, to.groups.data(), how.check);
@@ -152,6 +188,13 @@ class section_reader {
       return &words;
     };
     container_section const* const codes = load(lists.packed_targets, section_kind::out_target_words);
+    if (lists_stay) {
+      lists.stored_targets = {codes->offset, codes->bytes};
+      if (!how.weights) return;
+      container_section const* const weights = load(lists.packed_weights, section_kind::out_weight_words);
+      lists.stored_weights = {weights->offset, weights->bytes};
+      return;
+    }
     constexpr std::uint64_t step = 1u << 14;  // decoded at a time: little beside the file, and near
     target_check check(header.info, lists.offsets.data(), nullptr, step * 4);
     shared_pool().run((header.info.edges + step - 1) / step, 64, [&](std::uint64_t first, std::uint64_t last) {
@@ -212,7 +255,8 @@ class section_reader {
 
   input_file file;
   container_header header;
-  std::optional<progress> bar;  // from when it is known how much will be read
+  std::shared_ptr<list_file> lists_stay;  // of tier file
+  std::optional<progress> bar;            // from when it is known how much will be read
 };
 
 }  // namespace
@@ -221,9 +265,6 @@ container_header read_header(std::filesystem::path const& file) { return parse(i
 
 graph load_graph(std::filesystem::path const& file, load_options const& how) {
   phase const timed{"container.load"};
-  if (how.edges == tier::file)
-    fail(errc::usage, "{}: edges cannot be loaded into the tier '{}'; name host, managed, device or peer", file.string(),
-         to_string(how.edges));
   if (in_device_memory(how.edges)) device::require(how.device);
   section_reader reader(file);
   std::optional<device::kernel_loader> kernels;  // their first launch would wait for them
@@ -256,6 +297,8 @@ graph load_graph(std::filesystem::path const& file, load_options const& how) {
   if (how.cached_neighbours && reader.header.cached_neighbours)
     g.cached_neighbours = reader.read_cached_neighbours(how.check, how.device), g.cached_per_vertex = reader.header.cached_neighbours;
   if (g.info.order != vertex_order::natural) g.by_id = reader.read_by_id(g.ids, how.check);
+  if (how.edges == tier::file)
+    g.in_file = reader.lists_stay = std::make_shared<list_file>(file, reader.header.file_bytes, g.info.edges, how.drives, how.window_bytes);
   g.out = reader.read_lists(false, how, true);
   if (g.info.in_lists) g.in = reader.read_lists(true, how, true);
   if (how.device >= 0) bring_offsets_near(g, how.device);
@@ -294,6 +337,7 @@ void check_container(std::filesystem::path const& file) {
 }
 
 void save_graph(graph const& g, std::filesystem::path const& file) {
+  g.require_in_memory();
   phase const timed{"container.save"};
   auto const words_of = [](packed_array const& a) { return a.words.bytes() / 4; };
   packed_words const words{words_of(g.out.packed_targets), words_of(g.out.packed_weights), words_of(g.in.packed_targets),
@@ -320,9 +364,8 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     if (s.bytes && in_device_memory(from.where))
       fail(errc::usage, "{}: '{}' lies on a device; load the graph into host memory to save it", file.string(), s.name);
   }
-  std::uint64_t const end = end_of(sections);
   pending_file out(file);
-  progress bar("writing", end - page);
+  progress bar("writing", end_of(sections) - page);
   static constexpr std::array<std::byte, page> zeros{};
   for (auto& s : sections) {
     auto const* const data = static_cast<std::byte const*>(sources[static_cast<std::size_t>(s.kind)].data);
@@ -339,28 +382,7 @@ void save_graph(graph const& g, std::filesystem::path const& file) {
     std::uint64_t const tail = s.offset + s.bytes;
     out.write_at(tail, zeros.data(), on_page(tail) - tail);
   }
-  raw_header raw{};
-  raw.magic = magic_bytes;
-  raw.version = version_now;
-  raw.header_bytes = page;
-  raw.file_bytes = end;
-  raw.vertices = g.info.vertices;
-  raw.edges = g.info.edges;
-  raw.id_bytes = g.info.id_bytes;
-  raw.weights = static_cast<std::uint32_t>(g.info.weights);
-  raw.flags = (g.info.directed ? flag_directed : 0) | (g.info.in_lists ? flag_in_lists : 0) | (g.info.id_map ? flag_id_map : 0) |
-              (g.info.order != vertex_order::natural ? flag_reordered : 0) | (g.info.packed ? flag_packed : 0) |
-              (g.cached_per_vertex ? flag_cached_neighbours : 0);
-  raw.order = static_cast<std::uint32_t>(g.info.order);
-  raw.words = words;
-  raw.cached_neighbours = g.cached_per_vertex;
-  raw.sections = static_cast<std::uint32_t>(sections.size());
-  raw.id_base = g.info.id_map ? 0 : g.info.id_base;
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    auto const& s = sections[i];
-    raw.table[i] = {static_cast<std::uint32_t>(s.kind), static_cast<std::uint32_t>(s.element_bytes), s.offset, s.bytes, s.checksum, {}};
-  }
-  raw.checksum = header_checksum(raw);
+  raw_header const raw = header_of(g.info, words, g.cached_per_vertex, sections);
   out.write_at(0, &raw, sizeof raw);
   out.commit();
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,19 @@
 
 namespace garner {
 
+class drive_set;
+
 struct load_options {
-  tier edges = tier::host;  // where targets and weights go: host, managed, device or peer
+  tier edges = tier::host;  // where targets and weights go: host, managed, device or peer; file: they stay there (list_windows.hpp)
   int device = -1;          // the device they lie on or are mapped for; -1: no device will read them
   bool in_lists =
       false;  // also load the in-lists (errc::input where a directed graph has none; an undirected one has out = in: not loaded twice)
   bool weights = false;           // also load the weights (errc::input where there are none)
   bool cached_neighbours = true;  // and the cached neighbours, where the file keeps some
   bool check = true;              // checksums and padding of every section loaded, then the invariants of the CSR
+  // Tier file, for tests: drives that hold the file, and bytes of lists that are read together (0: what the host budget leaves room for).
+  std::shared_ptr<drive_set> drives = {};
+  std::uint64_t window_bytes = 0;
 };
 
 // Header and section table only.

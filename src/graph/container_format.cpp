@@ -85,6 +85,33 @@ void input_file::read(std::uint64_t at, void* to, std::uint64_t bytes) const {
   }
 }
 
+raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
+                     std::vector<container_section> const& sections) {
+  raw_header raw{};
+  raw.magic = magic_bytes;
+  raw.version = version_now;
+  raw.header_bytes = page;
+  raw.file_bytes = end_of(sections);
+  raw.vertices = info.vertices;
+  raw.edges = info.edges;
+  raw.id_bytes = info.id_bytes;
+  raw.weights = static_cast<std::uint32_t>(info.weights);
+  raw.flags = (info.directed ? flag_directed : 0) | (info.in_lists ? flag_in_lists : 0) | (info.id_map ? flag_id_map : 0) |
+              (info.order != vertex_order::natural ? flag_reordered : 0) | (info.packed ? flag_packed : 0) |
+              (cached_neighbours ? flag_cached_neighbours : 0);
+  raw.order = static_cast<std::uint32_t>(info.order);
+  raw.words = words;
+  raw.cached_neighbours = cached_neighbours;
+  raw.sections = static_cast<std::uint32_t>(sections.size());
+  raw.id_base = info.id_map ? 0 : info.id_base;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    auto const& s = sections[i];
+    raw.table[i] = {static_cast<std::uint32_t>(s.kind), static_cast<std::uint32_t>(s.element_bytes), s.offset, s.bytes, s.checksum, {}};
+  }
+  raw.checksum = header_checksum(raw);
+  return raw;
+}
+
 container_header parse(input_file const& file) {
   std::string const& name = file.name();
   raw_header raw{};

@@ -96,6 +96,10 @@ class input_file {
   int fd_ = -1;
 };
 
+// The header of such a file, sums and all.
+raw_header header_of(graph_info const& info, packed_words const& words, std::uint64_t cached_neighbours,
+                     std::vector<container_section> const& sections);
+
 container_header parse(input_file const& file);  // errc::input names the field that lies, and its byte
 
 }  // namespace garner::container

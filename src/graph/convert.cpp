@@ -102,6 +102,95 @@ void check_target(std::filesystem::path const& out) {
   pending_file const there(out);  // removed again
 }
 
+namespace {
+
+// As far as the format tells.
+bool has_weights(file_format f) { return f == file_format::wel || f == file_format::gr || f == file_format::wsg; }
+
+// Edge lists to containers, where there is what it takes at the least.
+bool can_sort_by_parts(convert_plan const& plan) {
+  return plan.to == file_format::gnr && plan.from != file_format::gnr && host_budget().limit() >= large_graph_least;
+}
+
+std::string why_not_by_parts(convert_plan const& plan) {
+  if (plan.from == file_format::gnr)
+    return " (of what is larger only an edge list is sorted by parts, since a container is taken apart and built again in memory)";
+  if (plan.to != file_format::gnr)
+    return fmt::format(" (what is larger is sorted by parts into a container, a .gnr; a .{} is written of a graph in memory)",
+                       to_string(plan.to));
+  return fmt::format(" (from {} on it is sorted by parts)", format_bytes(large_graph_least));
+}
+
+// What it will take, and how it is done; formats are known.
+void look_at(std::filesystem::path const& in, convert_options const& options, convert_plan& plan) {
+  build_options const& b = options.build;
+  if (plan.from == file_format::gnr) {
+    graph_info const info = info_of(in);
+    plan.bytes_needed = arrays_bytes(info);
+    plan.builds = must_build(info, b);
+    plan.keeps_all = keeps_all(info, b);
+    if (plan.builds)
+      plan.bytes_needed =
+          std::max(plan.bytes_needed + info.edges * 16, build_bytes(info.edges, info.vertices, info.weights != weight_kind::none,
+                                                                    b.undirected.value_or(!info.directed), b.in_lists || info.in_lists));
+  } else {
+    // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
+    std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
+    bool const undirected = b.undirected.value_or(plan.from == file_format::metis);
+    if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
+    bool const weights = has_weights(plan.from) && !options.read.ignore_weights && !b.draw_weights;
+    plan.scratch_bytes = scratch_bytes_of(arcs, weights, undirected, b.in_lists, options.large.compress, b.numbering == numbering::compact);
+  }
+  plan.by_parts = can_sort_by_parts(plan) && (plan.bytes_needed > host_budget().limit() || plan.bytes_needed == 0);
+}
+
+// Text that is read and not yet taken: a quarter of the budget at the most, of which a block takes some thirty times its size.
+std::size_t block_within(std::uint64_t bytes, std::size_t said) {
+  return std::clamp<std::size_t>(bytes / 4 / (32 * shared_pool().threads()), std::min<std::size_t>(said, 16u << 10), said);
+}
+
+convert_result convert_by_parts(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options,
+                                std::uint64_t scratch_bytes) {
+  convert_result result;
+  large_graph to(out, in.string(), options.large, options.build);
+  to.expect(scratch_bytes);
+  read_options how = options.read;
+  how.block_bytes = block_within(options.large.bytes ? options.large.bytes : host_budget().limit(), how.block_bytes);
+  how.sink = &to;
+  read_result read = read_edges(in, how);
+  if (!to.any()) require_vertices(read.edges, options.build.allow_empty);
+  result.notes = std::move(read.notes);
+  result.info = to.finish(std::move(read.edges), result.report);
+  result.by_parts = to.about();
+  return result;
+}
+
+convert_result convert_in_memory(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options,
+                                 convert_plan const& plan) {
+  convert_result result;
+  graph g;
+  if (plan.from == file_format::gnr) {
+    graph_source source(in);
+    graph_info const info = source.info();
+    g = source.load(load_all(info, options));
+    result.built = must_build(info, options.build);
+    if (result.built || plan.to != file_format::gnr || options.build.draw_weights) unpack(g);
+    if (result.built) g = build_again(std::move(g), options.build, result.report);
+    else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
+  } else {
+    read_result read = read_edges(in, options.read);
+    require_vertices(read.edges, options.build.allow_empty);
+    result.notes = std::move(read.notes);
+    g = build_graph(std::move(read.edges), options.build, result.report);
+  }
+  if (options.finish) options.finish(g);
+  result.info = g.info;
+  for (auto& note : write_graph(g, out, plan.to)) result.notes.push_back(std::move(note));
+  return result;
+}
+
+}  // namespace
+
 convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
   build_options const& b = options.build;
   convert_plan plan{options.read.from ? *options.read.from : format_of(in), options.to ? *options.to : format_of(out)};
@@ -122,25 +211,15 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
     if (!options.read.columns.empty())
       fail(errc::usage, "{}: --columns is for text in columns, and this is a container; leave it out", in.string());
     if (options.read.skip_lines) fail(errc::usage, "{}: --skip-lines is for text, and this is a container; leave it out", in.string());
-    graph_info const info = info_of(in);
-    plan.bytes_needed = arrays_bytes(info);
-    plan.builds = must_build(info, b);
-    plan.keeps_all = keeps_all(info, b);
-    if (plan.builds)
-      plan.bytes_needed =
-          std::max(plan.bytes_needed + info.edges * 16, build_bytes(info.edges, info.vertices, info.weights != weight_kind::none,
-                                                                    b.undirected.value_or(!info.directed), b.in_lists || info.in_lists));
-  } else {
-    // Of an edge list only its size is known: 16 bytes an arc, and hardly more vertices than a quarter of the arcs.
-    std::uint64_t const read = estimate_read_bytes(in, options.read), arcs = read / 16;
-    if (read) plan.bytes_needed = std::max(read, build_bytes(arcs, arcs / 4, false, b.undirected.value_or(false), b.in_lists));
   }
-  if (std::uint64_t const allowed = host_budget().limit(); plan.bytes_needed > allowed)
+  look_at(in, options, plan);
+  std::uint64_t const allowed = host_budget().limit();
+  if (!plan.by_parts && plan.bytes_needed > allowed)
     fail(errc::memory,
          "{}: converting needs about {} ({} bytes) of host memory and {} ({} bytes) are allowed; raise the host budget or "
          "use a larger "
-         "machine",
-         in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed);
+         "machine{}",
+         in.string(), format_bytes(plan.bytes_needed), plan.bytes_needed, format_bytes(allowed), allowed, why_not_by_parts(plan));
   check_target(plan.to == file_format::bel ? std::filesystem::path(bel_stem(out) + ".col") : out);
   return plan;
 }
@@ -148,26 +227,16 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
 convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options) {
   phase const timed{"graph.convert"};
   file_format const from = options.read.from ? *options.read.from : format_of(in), to = options.to ? *options.to : format_of(out);
-  convert_result result;
-  graph g;
-  if (from == file_format::gnr) {
-    graph_source source(in);
-    graph_info const info = source.info();
-    g = source.load(load_all(info, options));
-    result.built = must_build(info, options.build);
-    if (result.built || to != file_format::gnr || options.build.draw_weights) unpack(g);
-    if (result.built) g = build_again(std::move(g), options.build, result.report);
-    else if (options.build.draw_weights) draw_weights(g, *options.build.draw_weights);
-  } else {
-    read_result read = read_edges(in, options.read);
-    require_vertices(read.edges, options.build.allow_empty);
-    result.notes = std::move(read.notes);
-    g = build_graph(std::move(read.edges), options.build, result.report);
+  convert_plan plan{from, to};
+  look_at(in, options, plan);
+  if (plan.by_parts || options.large.bytes) return convert_by_parts(in, out, options, plan.scratch_bytes);
+  try {
+    return convert_in_memory(in, out, options, plan);
+  } catch (error const& e) {
+    // A guess from the beginning of a file, compressed above all, may have been too low.
+    if (e.code() != errc::memory || !can_sort_by_parts(plan)) throw;
   }
-  if (options.finish) options.finish(g);
-  result.info = g.info;
-  for (auto& note : write_graph(g, out, to)) result.notes.push_back(std::move(note));
-  return result;
+  return convert_by_parts(in, out, options, plan.scratch_bytes);
 }
 
 std::vector<std::string> write_graph(graph const& g, std::filesystem::path const& out, file_format to) {

@@ -28,4 +28,13 @@ struct edge_list {
   std::string source;                           // the file's name, for messages
 };
 
+// Who takes the arcs of a list by parts, where it is not to stand in memory as a whole.
+class arc_sink {
+ public:
+  virtual ~arc_sink() = default;
+  // Takes the arcs and weights of `part`, which come in the order of the file, and leaves none. All else that the list says is as in the
+  // whole, but that weights of earlier parts may have been whole numbers where these are floats.
+  virtual void take(edge_list& part) = 0;
+};
+
 }  // namespace garner

@@ -31,6 +31,7 @@ struct read_options {
   std::vector<std::string> columns = {};  // of text in columns: source, target and perhaps weight, by name or by number from 1
   bool ignore_weights = false;            // read the edges alone: weights may then be anything that is a number
   std::size_t block_bytes = 1u << 20;     // text that one thread takes at a time; tests make it small
+  arc_sink* sink = nullptr;               // gets the arcs by parts; the list that is read has none then
 };
 
 struct read_result {
@@ -88,8 +89,8 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
 read_result read_mtx(input_stream& in, read_options const& options);
 read_result read_gr(input_stream& in, read_options const& options);
 read_result read_metis(input_stream& in, read_options const& options);
-read_result read_npy(std::filesystem::path const& path);
-read_result read_npz(std::filesystem::path const& path);
+read_result read_npy(std::filesystem::path const& path, read_options const& options);
+read_result read_npz(std::filesystem::path const& path, read_options const& options);
 std::uint64_t edges_of_npy(std::filesystem::path const& path);  // of its header
 std::uint64_t edges_of_npz(std::filesystem::path const& path);
 read_result read_sg(input_stream& in, bool weighted, read_options const& options);

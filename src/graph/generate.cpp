@@ -7,6 +7,7 @@
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "core/stats.hpp"
+#include "core/thread_pool.hpp"
 #include "graph/build.hpp"
 #include "memory/budget.hpp"
 
@@ -49,6 +50,10 @@ GARNER_HD inline endpoints draw_web(std::uint64_t seed, std::uint64_t i, int sca
   return {u, permute_label(r4 * n >> 32, scale, seed)};
 }
 
+GARNER_HD inline endpoints draw_ends(generator kind, std::uint64_t seed, std::uint64_t i, int scale) {
+  return kind == generator::kron ? draw_kron(seed, i, scale) : kind == generator::uniform ? draw_uniform(seed, i, scale) : draw_web(seed, i, scale);
+}
+
 struct draw_edge {
   generator kind;
   std::uint64_t seed;
@@ -58,9 +63,7 @@ struct draw_edge {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t item) const {
     std::uint64_t const i = first + item;
-    endpoints const e = kind == generator::kron      ? draw_kron(seed, i, scale)
-                        : kind == generator::uniform ? draw_uniform(seed, i, scale)
-                                                     : draw_web(seed, i, scale);
+    endpoints const e = draw_ends(kind, seed, i, scale);
     keys[2 * i] = e.u << shift | e.v;
     keys[2 * i + 1] = e.v << shift | e.u;
   }
@@ -74,10 +77,65 @@ generate_bytes bytes_to_generate(generate_options const& o) {
   return {arcs * (16 + id) + arcs / 8 + (n + 1) * 8, n * 8 + arcs * (id + (o.build.draw_weights ? 4 : 0))};
 }
 
-graph generate(executor& x, generate_options const& o, build_report& report) {
-  phase const timed{"graph.generate"};
+namespace {
+void require_size(generate_options const& o) {
   if (o.scale < 1 || o.scale > 31) fail(errc::usage, "scale {}: say 1 to 31", o.scale);
   if (o.edge_factor < 1 || o.edge_factor > 4096) fail(errc::usage, "edge factor {}: say 1 to 4096", o.edge_factor);
+}
+std::string name_of(generate_options const& o) {
+  return fmt::format("{} scale {} edge factor {} seed {}", to_string(o.kind), o.scale, o.edge_factor, o.seed);
+}
+}  // namespace
+
+void generate_edges(generate_options const& o, arc_sink& sink) {
+  phase const timed{"graph.generate"};
+  require_size(o);
+  std::uint64_t const edges = o.edge_factor << o.scale;
+  constexpr std::uint64_t part = 1u << 18;
+  edge_list some = generated_list(o);
+  progress told("drawing edges", edges);
+  for (std::uint64_t first = 0; first < edges; first += part) {
+    check_interrupted();
+    some.arcs.resize(std::min(part, edges - first));
+    shared_pool().run(some.arcs.size(), 1u << 12, [&](std::uint64_t i, std::uint64_t last) {
+      for (; i < last; ++i) {
+        endpoints const e = draw_ends(o.kind, o.seed, first + i, o.scale);
+        some.arcs[i] = {e.u, e.v};
+      }
+    });
+    told.advance(some.arcs.size());
+    sink.take(some);
+  }
+}
+
+edge_list generated_list(generate_options const& o) {
+  edge_list list;
+  list.undirected = true;
+  list.vertices = std::uint64_t{1} << o.scale;
+  list.source = name_of(o);
+  return list;
+}
+
+std::uint64_t scratch_bytes_to_generate(generate_options const& o, large_options const& how) {
+  return scratch_bytes_of(o.edge_factor << o.scale, false, true, false, how.compress, false) +
+         (o.build.draw_weights ? (o.edge_factor << o.scale) * (how.compress ? 16 : 8) : 0);
+}
+
+graph_info generate_container(generate_options const& o, std::filesystem::path const& to, large_options const& how, build_report& report,
+                              large_report& about) {
+  require_size(o);
+  edge_list const list = generated_list(o);
+  large_graph g(to, list.source, how, o.build);
+  g.expect(scratch_bytes_to_generate(o, how));
+  generate_edges(o, g);
+  graph_info const info = g.finish(list, report);
+  about = g.about();
+  return info;
+}
+
+graph generate(executor& x, generate_options const& o, build_report& report) {
+  phase const timed{"graph.generate"};
+  require_size(o);
   std::uint64_t const n = std::uint64_t{1} << o.scale, edges = o.edge_factor * n;
   packed_arcs arcs;
   arcs.vertices = n;
@@ -95,7 +153,7 @@ graph generate(executor& x, generate_options const& o, build_report& report) {
   }
   report.arcs_read = edges;
   graph g = build_csr(x, std::move(arcs), false, o.build, report);
-  g.name = fmt::format("{} scale {} edge factor {} seed {}", to_string(o.kind), o.scale, o.edge_factor, o.seed);
+  g.name = name_of(o);
   return g;
 }
 

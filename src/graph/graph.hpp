@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "core/mark.hpp"
@@ -71,12 +72,20 @@ struct packed_array {
   packed_view view() const { return {{blocks.data(), groups.data()}, static_cast<std::uint32_t const*>(words.data())}; }
 };
 
+// Where an array lies in the file that it stays in.
+struct stored_array {
+  std::uint64_t at = 0, bytes = 0;
+};
+class list_file;
+
 // One direction of the edges.
 struct edge_lists {
   buffer<std::uint64_t> offsets;  // always readable by the host
   memory_block targets;           // edges x id_bytes; empty where they are packed
   memory_block weights;           // edges x 4 bytes, or empty
   packed_array packed_targets, packed_weights;
+  stored_array stored_targets,
+      stored_weights;                  // of a graph whose lists stay in its file: instead of the arrays, or the words of packed ones
   buffer<std::uint64_t> near_offsets;  // a copy on the device that will run the jobs, or empty: then each job makes its own
 };
 
@@ -88,8 +97,9 @@ struct graph {
   std::uint32_t cached_per_vertex = 0;
   buffer<std::uint64_t> ids;  // internal id -> user id, ascending unless info.order says else; empty unless info.id_map
   memory_block by_id;         // where info.order is not natural: internal ids in the order of the user's, id_bytes each; else empty
-  std::string name;           // of the file, for messages
-  bool checked = true;        // false: of a file whose checksums nobody compared
+  std::shared_ptr<list_file> in_file;  // where targets and weights lie, if they were left in their file; else null
+  std::string name;                    // of the file, for messages
+  bool checked = true;                 // false: of a file whose checksums nobody compared
 
   std::uint64_t user_id(std::uint64_t internal) const { return ids.empty() ? internal + info.id_base : ids[internal]; }
   // errc::input names a vertex that does not exist, and which do.
@@ -102,8 +112,15 @@ struct graph {
                               : static_cast<std::uint32_t const*>(by_id.data())[rank];
   }
 
+  // errc::usage where lists lie in a file; those come through list_windows, which fill in what bare_view() leaves open.
   template <class Id>
   csr_view<Id> view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
+    require_in_memory();
+    return bare_view<Id>(lists, offsets);
+  }
+  void require_in_memory() const;
+  template <class Id>
+  csr_view<Id> bare_view(edge_lists const& lists, std::uint64_t const* offsets = nullptr) const {
     csr_view<Id> v;
     v.offsets = offsets ? offsets : lists.offsets.data();
     v.targets.data = static_cast<Id const*>(lists.targets.data());

@@ -70,8 +70,12 @@ bool on_device(place where) { return where.kind == place_kind::device; }
 // `list_bytes` and a job's state, they lie there.
 tier tier_for(place where, std::optional<tier> edges, graph_info const& info, std::uint64_t list_bytes) {
   tier t = edges.value_or(tier::host);
+  if (t == tier::file) {
+    if (on_device(where)) self_test(where.index);
+    return t;
+  }
   if (t != tier::host && t != tier::managed && !(in_device_memory(t) && on_device(where)))
-    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, or for a device device or peer", to_string(t),
+    fail(errc::usage, "edges in tier {} cannot be read at place {}; say host, managed, file, or for a device device or peer", to_string(t),
          to_string(where));
   if (!on_device(where)) return tier::host;
   device::require(where.index);
@@ -172,6 +176,12 @@ graph_handle generate_graph(generate_options const& options, place where, build_
 graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> edges) {
   return as_error([&] {
     graph& g = graph_access::change(handle);
+    if (g.in_file && edges == tier::file) {  // it lies there, for any place
+      bring_offsets_near(g, on_device(where) ? where.index : -1);
+      return std::move(handle);
+    }
+    g.require_in_memory();
+    if (edges == tier::file) fail(errc::usage, "{}: its lists lie in memory; save the graph, and open the file with tier file", g.name);
     tier const to = tier_for(where, edges, g.info, bytes_of(g.out) + bytes_of(g.in));
     executor x(where);
     std::vector<std::pair<memory_block*, memory_block>> there;  // taken when all of them are there
@@ -191,6 +201,7 @@ graph_handle bring_to(graph_handle&& handle, place where, std::optional<tier> ed
 
 bool readable_at(graph_handle const& handle, place where, std::optional<tier> edges) {
   graph const& g = graph_access::of(handle);
+  if (g.in_file && edges.value_or(tier::file) != tier::file) return false;
   for (edge_lists const* lists : {&g.out, &g.in}) {
     for (memory_block const* b : {&lists->targets, &lists->weights, &lists->packed_targets.words, &lists->packed_weights.words}) {
       if (b->bytes() == 0) continue;

@@ -1,12 +1,14 @@
 // The contract's lists as arrays: as they lie, or copied into the order of the user's ids.
 // Cost: nothing, or a pass over the lists and as much host memory as they take plain; a graph in another order is sorted list by list.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/handle.hpp"
+#include "graph/list_windows.hpp"
 #include "graph/pack.hpp"
 #include "graph/ranks.hpp"
 
@@ -17,6 +19,29 @@ namespace {
 struct copies {
   memory_block offsets, targets, weights;
 };
+
+// All of one array of lists that stay in their file.
+void bring_home(graph const& g, edge_lists const& lists, bool weights, memory_block& to) {
+  executor x({});
+  list_windows windows(x, g);
+  auto const copy = [&](auto const& array, auto* at, indices arcs) {
+    if (array.packed)
+      each_in_turn(array.packed, arcs.begin, arcs.end, [&](std::uint32_t v, std::uint64_t i) {
+        at[i] = static_cast<std::remove_pointer_t<decltype(at)>>(v);
+        return false;
+      });
+    else std::copy(array.data + arcs.begin, array.data + arcs.end, at + arcs.begin);
+  };
+  to = memory_block(tier::host, g.info.edges * (weights ? 4 : g.info.id_bytes), -1, "lists, as arrays");
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    windows.each_arc(lists, {!weights, weights, true}, [&](list_window const& w, indices arcs, indices) {
+      csr_view<Id> const v = w.over(g.bare_view<Id>(lists));
+      if (weights) copy(v.weights, static_cast<std::uint32_t*>(to.data()), arcs);
+      else copy(v.targets, static_cast<Id*>(to.data()), arcs);
+    });
+  });
+}
 
 bool by_host(memory_block const& b) { return b.bytes() == 0 || !in_device_memory(b.where()); }
 
@@ -86,9 +111,13 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
     edge_lists const& of = in && g.info.directed ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();
+    if (g.in_file) {
+      bring_home(g, of, false, made->targets);
+      if (g.info.weights != weight_kind::none) bring_home(g, of, true, made->weights);
+    }
     graph_lists lists{of.offsets.data(),
-                      plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
-                      plain(of.weights, of.packed_weights, m, 4, made->weights),
+                      g.in_file ? made->targets.data() : plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
+                      g.in_file ? made->weights.data() : plain(of.weights, of.packed_weights, m, 4, made->weights),
                       false,
                       made->targets.bytes() > 0,
                       made->weights.bytes() > 0,

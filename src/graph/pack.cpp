@@ -37,13 +37,15 @@ struct block_plan {
 
 class block_reader {
  public:
-  block_reader(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices)
-      : values_(values), count_(count), offsets_(offsets), vertices_(vertices) {}
+  // `values` begin with that of number `first`.
+  block_reader(std::uint32_t const* values, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices)
+      : values_(values), first_(first), count_(count), offsets_(offsets), vertices_(vertices) {}
 
   // Blocks must be asked for in rising order.
   block_plan plan(std::uint64_t b) {
     block_plan p;
     std::uint64_t const begin = b * per_block, end = std::min(count_, begin + per_block);
+    std::uint32_t const* const values = values_ + (begin - first_);
     std::uint32_t starts = 1;
     if (offsets_) {
       if (!placed_) {
@@ -53,14 +55,14 @@ class block_reader {
       for (; next_ <= vertices_ && offsets_[next_] < end; ++next_)
         if (offsets_[next_] >= begin) starts |= 1u << (offsets_[next_] - begin);
     }
-    std::uint32_t low = values_[begin], high = low, start_low = low, start_high = low, gap_high = 0;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      std::uint32_t const v = values_[i], k = static_cast<std::uint32_t>(i - begin);
+    std::uint32_t low = values[0], high = low, start_low = low, start_high = low, gap_high = 0;
+    for (std::uint32_t k = 0; k < end - begin; ++k) {
+      std::uint32_t const v = values[k];
       p.values[k] = v;
       low = std::min(low, v), high = std::max(high, v);
-      if (k && v < values_[i - 1]) starts |= 1u << k;
+      if (k && v < values[k - 1]) starts |= 1u << k;
       if (starts >> k & 1) start_low = std::min(start_low, v), start_high = std::max(start_high, v);
-      else gap_high = std::max(gap_high, v - values_[i - 1]);
+      else gap_high = std::max(gap_high, v - values[k - 1]);
     }
     for (std::uint64_t k = end - begin; k < per_block; ++k) p.values[k] = p.values[k - 1];
     // Every value a start of its own, which needs no mask.
@@ -73,7 +75,7 @@ class block_reader {
 
  private:
   std::uint32_t const* values_;
-  std::uint64_t count_;
+  std::uint64_t first_, count_;
   std::uint64_t const* offsets_;
   std::uint64_t vertices_, next_ = 0;
   bool placed_ = false;
@@ -97,44 +99,84 @@ void write_block(block_plan const& p, std::uint32_t* to) {
 
 std::uint64_t blocks_of(std::uint64_t count) { return (count + per_block - 1) / per_block; }
 
+// `groups` of blocks from group `first` on, of which `values` is the beginning: a block's directory into `blocks`, a group's words into
+// `sizes`.
+void measure_groups(std::uint32_t const* values, array_of_lists const& of, std::uint64_t first, std::uint64_t groups, std::uint32_t* blocks,
+                    std::uint64_t* sizes) {
+  shared_pool().run(groups, 1, [&](std::uint64_t k, std::uint64_t last) {
+    for (; k < last; ++k) {
+      check_interrupted();
+      block_reader reader(values, first * per_group * per_block, of.count, of.offsets, of.vertices);
+      std::uint64_t at = 0, b = (first + k) * per_group;
+      for (std::uint64_t const end = std::min(blocks_of(of.count), b + per_group); b < end; ++b) {
+        block_plan const p = reader.plan(b);
+        blocks[b - first * per_group] = directory::make(at, p.gap_bits, p.start_bits, p.mixed);
+        at += p.words();
+      }
+      sizes[k] = at;
+    }
+  });
+}
+// And their codes: group k's from words + at[k] on.
+void write_groups(std::uint32_t const* values, array_of_lists const& of, std::uint64_t first, std::uint64_t groups, std::uint64_t const* at,
+                  std::uint32_t const* blocks, std::uint32_t* words) {
+  directory const here{blocks, at};
+  shared_pool().run(groups, 1, [&](std::uint64_t k, std::uint64_t last) {
+    for (; k < last; ++k) {
+      check_interrupted();
+      block_reader reader(values, first * per_group * per_block, of.count, of.offsets, of.vertices);
+      std::uint64_t b = (first + k) * per_group;
+      for (std::uint64_t const end = std::min(blocks_of(of.count), b + per_group); b < end; ++b)
+        write_block(reader.plan(b), words + here.word_of(b - first * per_group));
+    }
+  });
+}
+
 }  // namespace
 
 packed_array pack_values(std::uint32_t const* values, std::uint64_t count, std::uint64_t const* offsets, std::uint64_t vertices, tier where,
                          int device) {
   phase const timed{"pack"};
   packed_array to;
+  array_of_lists const of{count, offsets, vertices};
   std::uint64_t const blocks = blocks_of(count), groups = blocks / per_group + 1;
   to.blocks = buffer<std::uint32_t>(tier::host, blocks + 1, device, "directory of packed lists");
   to.groups = buffer<std::uint64_t>(tier::host, groups, device, "directory of packed lists");
   // A group of blocks at a time; the words of each are counted first, so that all can be written at once.
-  shared_pool().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t g = first; g < last; ++g) {
-      check_interrupted();
-      block_reader reader(values, count, offsets, vertices);
-      std::uint64_t at = 0;
-      for (std::uint64_t b = g * per_group; b < std::min(blocks, (g + 1) * per_group); ++b) {
-        block_plan const p = reader.plan(b);
-        to.blocks[b] = directory::make(at, p.gap_bits, p.start_bits, p.mixed);
-        at += p.words();
-      }
-      to.groups[g] = at;
-    }
-  });
+  measure_groups(values, of, 0, groups, to.blocks.data(), to.groups.data());
   std::uint64_t all = 0;
   for (auto& g : to.groups) all += std::exchange(g, all);
   to.blocks[blocks] = static_cast<std::uint32_t>(all - to.groups[blocks / per_group]);
   to.words = memory_block(where, (all + 1) * 4, device, "packed lists");
   auto* const words = static_cast<std::uint32_t*>(to.words.data());
   words[all] = 0;
-  shared_pool().run(groups, 1, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t g = first; g < last; ++g) {
-      check_interrupted();
-      block_reader reader(values, count, offsets, vertices);
-      for (std::uint64_t b = g * per_group; b < std::min(blocks, (g + 1) * per_group); ++b)
-        write_block(reader.plan(b), words + to.view().at.word_of(b));
-    }
-  });
+  write_groups(values, of, 0, groups, to.groups.data(), to.blocks.data(), words);
   return to;
+}
+
+std::uint64_t packed_parts::add(std::uint32_t const* values, std::uint64_t n) {
+  phase const timed{"pack"};
+  if (values_ % values_a_group)
+    fail(errc::internal, "a part of {} values behind one that ended within a group of {}", n, std::uint64_t{values_a_group});
+  std::uint64_t const first = values_ / values_a_group, groups = (n + values_a_group - 1) / values_a_group;
+  blocks.resize(blocks_of(n)), sizes.resize(groups), begins.resize(groups);
+  measure_groups(values, of_, first, groups, blocks.data(), sizes.data());
+  std::uint64_t all = 0;
+  for (std::uint64_t k = 0; k < groups; ++k) begins[k] = all, all += sizes[k];
+  words.resize(all);
+  write_groups(values, of_, first, groups, begins.data(), blocks.data(), words.data());
+  for (std::uint64_t& b : begins) b += words_;
+  words_ += all, values_ += n;
+  return all;
+}
+
+void packed_parts::finish() {
+  std::uint64_t const all = blocks_of(values_);
+  blocks.assign(1, 0), begins.clear(), words.assign(1, 0);
+  // The end of the last block, from where its group begins; which is one of its own where the blocks before fill theirs.
+  if (all % per_group == 0) begins.assign(1, words_);
+  else blocks[0] = static_cast<std::uint32_t>(sizes.back());
+  ++words_;
 }
 
 void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to) {
@@ -151,8 +193,18 @@ std::uint64_t most_packed_bytes(std::uint64_t count) {
   return blocks_of(count) * (per_block + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
 }
 
-void check_directory(packed_array const& a, std::uint64_t count, std::string const& where) {
-  std::uint64_t const blocks = blocks_of(count), words = a.words.bytes() / 4;
+bool block_is_right(packed_directory const& at, std::uint32_t const* words, std::uint64_t b) {
+  packed_directory::entry const e = at[b];
+  std::uint64_t const has = at.word_of(b + 1) - e.word;
+  if (e.mixed && has < 2) return false;
+  block_plan p;
+  p.mixed = e.mixed, p.gap_bits = e.gap_bits, p.start_bits = e.start_bits;
+  p.starts = e.mixed ? words[e.word + 1] | 1 : e.gap_bits == directory::all_start ? ~0u : 1u;
+  return p.words() == has;
+}
+
+void check_directory(packed_array const& a, std::uint64_t count, std::string const& where, std::uint64_t stored_words) {
+  std::uint64_t const blocks = blocks_of(count), words = stored_words ? stored_words : a.words.bytes() / 4;
   auto const bad = [&](std::uint64_t b, std::string const& what) {
     fail(errc::input, "{}: block {} (edges {} to {}) {}; convert the graph again", where, b, b * per_block,
          std::min(count, (b + 1) * per_block), what);
@@ -173,11 +225,7 @@ void check_directory(packed_array const& a, std::uint64_t count, std::string con
     if (e.start_bits > 32 || (e.gap_bits > 32 && e.gap_bits != directory::all_start) || a.blocks[b] >> 31 || next <= e.word ||
         next >= words)
       bad(b, "is damaged");
-    block_plan p;
-    p.mixed = e.mixed, p.gap_bits = e.gap_bits, p.start_bits = e.start_bits;
-    if (e.mixed && next - e.word < 2) bad(b, "is damaged");
-    p.starts = e.mixed ? codes[e.word + 1] | 1 : e.gap_bits == directory::all_start ? ~0u : 1u;
-    if (p.words() != next - e.word) bad(b, fmt::format("has {} words where its widths ask for {}", next - e.word, p.words()));
+    if (codes && !block_is_right(at, codes, b)) bad(b, fmt::format("has {} words where its widths ask for others", next - e.word));
   }
 }
 
@@ -217,6 +265,7 @@ void unpack_lists(graph_info const& info, edge_lists& lists) {
 }  // namespace
 
 void pack(graph& g) {
+  g.require_in_memory();
   if (g.info.packed) return;
   if (g.info.vertices > std::numeric_limits<std::uint32_t>::max())
     fail(errc::input, "{}: {} vertices; lists are packed for fewer than 2^32", g.name, g.info.vertices);
@@ -228,6 +277,7 @@ void pack(graph& g) {
 }
 
 void unpack(graph& g) {
+  g.require_in_memory();
   if (!g.info.packed) return;
   unpack_lists(g.info, g.out);
   if (g.info.in_lists) unpack_lists(g.info, g.in);

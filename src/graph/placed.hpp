@@ -64,7 +64,7 @@ class placed_lists {
 
   template <class Id>
   csr_view<Id> view() const {
-    csr_view<Id> v = g_->view<Id>(*lists_, offsets());
+    csr_view<Id> v = g_->bare_view<Id>(*lists_, offsets());  // of a file: its windows fill in the rest
     if (!target_blocks_.blocks.empty()) v.targets.packed.at = {target_blocks_.blocks.data(), target_blocks_.groups.data()};
     if (!weight_blocks_.blocks.empty()) v.weights.packed.at = {weight_blocks_.blocks.data(), weight_blocks_.groups.data()};
     auto const keep = [&](auto& array, memory_block const& cached) {

@@ -32,7 +32,17 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
   if (offsets.back() != arcs)
     fail(errc::input, "{}: has {} targets, the offsets of {} end at {}; the files do not belong together", in_targets.name(), arcs,
          in_offsets.name(), offsets.back());
-  make_room(room, edges.arcs, arcs, in_targets.plain_size().has_value());
+  bool const weighted = in_weights && !options.ignore_weights;
+  if (weighted) {
+    std::uint64_t const weights = read_count(*in_weights, 4);
+    if (weights != arcs)
+      fail(errc::input, "{}: has {} weights, {} has {} targets; the files do not belong together", in_weights->name(), weights,
+           in_targets.name(), arcs);
+    edges.weights_are = weight_kind::u32;
+  }
+  std::uint64_t const at_once = part_of(options, arcs);
+  make_room(room, edges.arcs, at_once, in_targets.plain_size().has_value());
+  if (weighted) make_room(room, edges.weights, at_once, in_weights->plain_size().has_value());
   std::uint64_t u = 0;
   read_pieces<std::uint64_t>(in_targets, arcs, "targets", [&](std::uint64_t first, std::uint64_t const* items, std::size_t n) {
     room.grow(edges.arcs, n);
@@ -43,22 +53,16 @@ read_result read_bel(input_stream& in_offsets, input_stream& in_targets, input_s
              edges.vertices - 1);
       edges.arcs.push_back({u, items[i]});
     }
+    if (weighted) {
+      room.grow(edges.weights, n);
+      std::size_t const had = edges.weights.size();
+      edges.weights.resize(had + n);
+      read_exactly(*in_weights, edges.weights.data() + had, n * 4, "weights");
+    }
+    if (options.sink) options.sink->take(edges);
   });
   expect_end(in_targets);
-
-  if (in_weights && !options.ignore_weights) {
-    std::uint64_t const weights = read_count(*in_weights, 4);
-    if (weights != arcs)
-      fail(errc::input, "{}: has {} weights, {} has {} targets; the files do not belong together", in_weights->name(), weights,
-           in_targets.name(), arcs);
-    make_room(room, edges.weights, weights, in_weights->plain_size().has_value());
-    read_pieces<std::uint32_t>(*in_weights, weights, "weights", [&](std::uint64_t, std::uint32_t const* items, std::size_t n) {
-      room.grow(edges.weights, n);
-      edges.weights.insert(edges.weights.end(), items, items + n);
-    });
-    expect_end(*in_weights);
-    edges.weights_are = weight_kind::u32;
-  }
+  if (weighted) expect_end(*in_weights);
   edges.source = in_offsets.name();
   return result;
 }

@@ -25,6 +25,11 @@ inline void expect_end(input_stream& in) {
          in.position());
 }
 
+// How many of so many arcs are gathered at a time: all, unless a sink takes parts.
+inline std::uint64_t part_of(read_options const& options, std::uint64_t arcs) {
+  return options.sink ? std::min<std::uint64_t>(arcs, 1u << 17) : arcs;
+}
+
 // Calls take(first, items, count) for `count` items of T in chunks of at most a MiB, so that a count that lies costs nothing.
 template <class T, class Take>
 void read_pieces(input_stream& in, std::uint64_t count, std::string_view what, Take const& take) {

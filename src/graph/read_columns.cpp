@@ -168,6 +168,23 @@ read_result read_picked(input_stream& in, file_format format, read_options const
   return result;
 }
 
+// The first edge, and the largest id of all that follow, though edges may come by parts.
+struct first_and_rest : arc_sink {
+  arc_sink* passed_on = nullptr;
+  std::optional<arc> first;
+  std::uint64_t largest_behind = 0;
+
+  void look(std::vector<arc> const& arcs) {
+    for (arc const& a : arcs)
+      if (!first) first = a;
+      else largest_behind = std::max({largest_behind, a.source, a.target});
+  }
+  void take(edge_list& part) override {
+    look(part.arcs);
+    passed_on->take(part);
+  }
+};
+
 }  // namespace
 
 read_result read_columns(input_stream& in, file_format format, read_options const& options) {
@@ -216,7 +233,10 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     break;
   }
   weight_rule const rule = columns < 3 ? weight_rule::none : options.ignore_weights ? weight_rule::ignored : weight_rule::any;
-  text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
+  first_and_rest begins;
+  begins.passed_on = options.sink;
+  if (options.sink) text.gives_to(begins);
+  std::uint64_t const n = text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
     char const* const begin = p = skip_blanks(p, end);
     if (p == end || *p == '#' || *p == '%') return;
     auto const part = [&] {
@@ -243,11 +263,10 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
     out.arcs.push_back(a);
   });
 
-  auto const& arcs = result.edges.arcs;
-  std::size_t const n = arcs.size();
+  begins.look(result.edges.arcs);
   // "VERTICES EDGES": the second number counts the lines that follow, and no id that follows is above the first.
-  if (n > 2 && columns == 2 && (arcs[0].target == n - 1 || 2 * arcs[0].target == n - 1) &&
-      std::all_of(arcs.begin() + 1, arcs.end(), [&](arc const& a) { return std::max(a.source, a.target) <= arcs[0].source; }))
+  if (n > 2 && columns == 2 && (begins.first->target == n - 1 || 2 * begins.first->target == n - 1) &&
+      begins.largest_behind <= begins.first->source)
     result.notes.push_back(
         fmt::format("{}: line {} reads {} and {} edges follow; if it counts vertices and edges, read again with --skip-lines {}", in.name(),
                     first_line, shown(first.substr(0, first.find('\r'))), n - 1, first_line));

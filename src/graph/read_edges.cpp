@@ -219,8 +219,8 @@ read_result read_edges(std::filesystem::path const& path, read_options const& op
       return read_ldbc(files.vertices, files.edges, files.properties ? &*files.properties : nullptr, options);
     });
   refuse_foreign(format, path.string(), options);
-  if (format == file_format::npy) return with_memory(path.string(), [&] { return read_npy(path); });
-  if (format == file_format::npz) return with_memory(path.string(), [&] { return read_npz(path); });
+  if (format == file_format::npy) return with_memory(path.string(), [&] { return read_npy(path, options); });
+  if (format == file_format::npz) return with_memory(path.string(), [&] { return read_npz(path, options); });
   input_stream in(path);
   return read_edges(in, format, options);
 }

@@ -33,7 +33,10 @@ read_result read_gr(input_stream& in, read_options const& options) {
   }
 
   weight_rule const rule = options.ignore_weights ? weight_rule::ignored : weight_rule::whole;
-  text.parse_all(result.edges, rule, m, [&](char const* p, char const* end, line_sink& out) {
+  edge_list& edges = result.edges;
+  edges.vertices = n;
+  edges.id_base = 1;
+  std::uint64_t const arcs = text.parse_all(edges, rule, m, [&](char const* p, char const* end, line_sink& out) {
     p = skip_blanks(p, end);
     if (p == end || *p == 'c') return;
     if (*p != 'a' || p + 1 == end || !is_blank(p[1])) [[unlikely]] {
@@ -55,12 +58,9 @@ read_result read_gr(input_stream& in, read_options const& options) {
       throw bad_line{p, fmt::format("{} follows the weight; an arc is 'a FROM TO WEIGHT'", shown(word_at(p, end)))};
     out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
   });
-  edge_list& edges = result.edges;
-  if (edges.arcs.size() != m)
+  if (arcs != m)
     fail(errc::input, "{}: line {}: the file ends after {} arcs where its header promises {}; it was cut short or its header lies",
-         in.name(), text.line(), edges.arcs.size(), m);
-  edges.vertices = n;
-  edges.id_base = 1;
+         in.name(), text.line(), arcs, m);
   return result;
 }
 

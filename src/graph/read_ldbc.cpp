@@ -91,10 +91,13 @@ read_result read_ldbc(input_stream& in_vertices, input_stream& in_edges, input_s
     fail(errc::usage, "{}: --skip-lines is for text without a fixed form, and these are files of LDBC; leave it out", in_edges.name());
   read_result result;
   edge_list& edges = result.edges;
-  property_facts const facts = in_properties ? read_properties(*in_properties, options) : property_facts{};
-  edges.ids = read_vertices(in_vertices, options);
+  read_options whole = options;  // of what stands beside the edges
+  whole.sink = nullptr;
+  property_facts const facts = in_properties ? read_properties(*in_properties, whole) : property_facts{};
+  edges.ids = read_vertices(in_vertices, whole);
   std::vector<std::uint64_t> const& ids = edges.ids;
   edges.vertices = ids.size();
+  edges.undirected = facts.directed.has_value() && !*facts.directed;
 
   text_reader text(in_edges, options);
   unsigned columns = 0;
@@ -115,7 +118,7 @@ read_result read_ldbc(input_stream& in_vertices, input_stream& in_edges, input_s
                            : options.ignore_weights ? weight_rule::ignored
                            : facts.whole            ? weight_rule::any
                                                     : weight_rule::real;
-  text.parse_all(edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
+  auto const parse = [&](char const* p, char const* end, line_sink& out) {
     p = skip_blanks(p, end);
     if (p == end || *p == '#') return;
     arc a{};
@@ -134,22 +137,22 @@ read_result read_ldbc(input_stream& in_vertices, input_stream& in_edges, input_s
     if (p != end) [[unlikely]]
       throw bad_line{p, fmt::format("{} follows the edge; the first one has {} columns", shown(word_at(p, end)), columns)};
     out.arcs.push_back(a);
-  });
+  };
+  std::uint64_t const read = text.parse_all(edges, rule, std::numeric_limits<std::uint64_t>::max(), parse);
 
   edges.source = in_edges.name();
-  edges.undirected = facts.directed.has_value() && !*facts.directed;
   if (!facts.directed)
     result.notes.push_back(
         fmt::format("{}: no properties beside it say whether edges go one way; they do unless --undirected is said", in_edges.name()));
   if (facts.weighted && columns == 2)
     result.notes.push_back(fmt::format("{}: its properties promise a weight, and there is none", in_edges.name()));
-  auto const compare = [&](std::optional<std::uint64_t> promised, std::uint64_t read, char const* what, input_stream const& in) {
-    if (promised && *promised != read)
+  auto const compare = [&](std::optional<std::uint64_t> promised, std::uint64_t there, char const* what, input_stream const& in) {
+    if (promised && *promised != there)
       result.notes.push_back(
-          fmt::format("{}: its properties promise {} {}, {} were read; the file may be cut short", in.name(), *promised, what, read));
+          fmt::format("{}: its properties promise {} {}, {} were read; the file may be cut short", in.name(), *promised, what, there));
   };
   compare(facts.vertices, ids.size(), "vertices", in_vertices);
-  compare(facts.edges, edges.arcs.size(), "edges", in_edges);
+  compare(facts.edges, read, "edges", in_edges);
   return result;
 }
 

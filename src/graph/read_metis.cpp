@@ -12,6 +12,40 @@ constexpr std::uint64_t next_vertex = ~std::uint64_t{0};  // the source of the m
 
 std::uint64_t fingerprint(std::uint64_t u, std::uint64_t v, std::uint32_t w) { return mix(mix(u + 0x9e3779b97f4a7c15ull) + (v << 32 ^ w)); }
 
+// The marks go, and sources take their place; in the whole list or in parts of it.
+struct list_marks : arc_sink {
+  std::string const& name;
+  std::uint64_t n;
+  arc_sink* passed_on;
+  std::uint64_t vertex = 0, kept = 0, forward = 0, backward = 0;
+
+  list_marks(std::string const& of, std::uint64_t vertices, arc_sink* to) : name(of), n(vertices), passed_on(to) {}
+  void remove(edge_list& edges) {
+    bool const weighted = !edges.weights.empty();
+    std::uint64_t to = 0;
+    for (std::uint64_t i = 0; i < edges.arcs.size(); ++i) {
+      arc const a = edges.arcs[i];
+      if (a.source == next_vertex) {
+        if (++vertex > n && !a.target)
+          fail(errc::input, "{}: a list follows that of vertex {}, the last that its header promises; mend the header or the file", name, n);
+        continue;
+      }
+      std::uint32_t const w = weighted ? edges.weights[i] : 0;
+      forward += fingerprint(vertex - 1, a.target, w), backward += fingerprint(a.target, vertex - 1, w);
+      edges.arcs[to] = {vertex - 1, a.target};
+      if (weighted) edges.weights[to] = w;
+      ++to;
+    }
+    edges.arcs.resize(to);
+    if (weighted) edges.weights.resize(to);
+    kept += to;
+  }
+  void take(edge_list& part) override {
+    remove(part);
+    passed_on->take(part);
+  }
+};
+
 }  // namespace
 
 read_result read_metis(input_stream& in, read_options const& options) {
@@ -53,6 +87,11 @@ read_result read_metis(input_stream& in, read_options const& options) {
   bool const keeps = rule == weight_rule::whole;
   std::uint64_t const passed = constraints + (sizes ? 1 : 0);
   edge_list& edges = result.edges;
+  edges.undirected = edges.mirrored = true;
+  edges.vertices = n;
+  edges.id_base = 1;
+  list_marks marks(in.name(), n, options.sink);
+  if (options.sink) text.gives_to(marks);
   // A line a vertex, and blocks of lines do not know which: a mark stands before its arcs. Blank lines behind the last vertex give marks
   // too, so there may be many.
   text.parse_all(edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
@@ -77,36 +116,17 @@ read_result read_metis(input_stream& in, read_options const& options) {
       out.arcs.push_back({0, v - 1});
     }
   });
-  // The marks go, and sources take their place.
-  std::uint64_t vertex = 0, kept = 0, forward = 0, backward = 0;
-  for (std::uint64_t i = 0; i < edges.arcs.size(); ++i) {
-    arc const a = edges.arcs[i];
-    if (a.source == next_vertex) {
-      if (++vertex > n && !a.target)
-        fail(errc::input, "{}: a list follows that of vertex {}, the last that its header promises; mend the header or the file", in.name(),
-             n);
-      continue;
-    }
-    std::uint32_t const w = keeps ? edges.weights[i] : 0;
-    forward += fingerprint(vertex - 1, a.target, w), backward += fingerprint(a.target, vertex - 1, w);
-    edges.arcs[kept] = {vertex - 1, a.target};
-    if (keeps) edges.weights[kept] = w;
-    ++kept;
-  }
-  edges.arcs.resize(kept);
-  if (keeps) edges.weights.resize(kept);
-  if (vertex < n)
+  marks.remove(edges);  // of a list that was given away nothing is left
+  if (marks.vertex < n)
     fail(errc::input, "{}: ends after the lists of {} vertices where its header promises {}; it was cut short or its header lies",
-         in.name(), vertex, n);
-  if (kept != 2 * m)
+         in.name(), marks.vertex, n);
+  if (marks.kept != 2 * m)
     fail(errc::input,
          "{}: its lists have {} entries where its header promises {} edges, which stand twice; it was cut short or its header lies",
-         in.name(), kept, m);
-  if (forward != backward) fail(errc::input, "{}: some edge does not stand in the lists of both its ends alike; it is damaged", in.name());
+         in.name(), marks.kept, m);
+  if (marks.forward != marks.backward)
+    fail(errc::input, "{}: some edge does not stand in the lists of both its ends alike; it is damaged", in.name());
   if (passed) result.notes.push_back(fmt::format("{}: weights and sizes of vertices are not read", in.name()));
-  edges.undirected = edges.mirrored = true;
-  edges.vertices = n;
-  edges.id_base = 1;
   return result;
 }
 

@@ -65,7 +65,11 @@ read_result read_mtx(input_stream& in, read_options const& options) {
                            : skew || options.ignore_weights ? weight_rule::ignored
                            : words[3] == "integer"          ? weight_rule::whole
                                                             : weight_rule::real;
-  text.parse_all(result.edges, rule, size[2], [&](char const* p, char const* end, line_sink& out) {
+  edge_list& edges = result.edges;
+  edges.undirected = words[4] != "general";
+  edges.vertices = n;
+  edges.id_base = 1;
+  std::uint64_t const entries = text.parse_all(edges, rule, size[2], [&](char const* p, char const* end, line_sink& out) {
     p = skip_blanks(p, end);
     if (p == end || *p == '%') return;
     char const* const begin = p;
@@ -89,13 +93,9 @@ read_result read_mtx(input_stream& in, read_options const& options) {
                                     pattern ? "pattern" : "weighted", pattern ? 2 : 3)};
     out.arcs.push_back({a.source - 1, a.target - 1});  // id_base makes them the user's again
   });
-  edge_list& edges = result.edges;
-  if (edges.arcs.size() != size[2])
+  if (entries != size[2])
     fail(errc::input, "{}: line {}: the file ends after {} entries where its header promises {}; it was cut short or its header lies",
-         in.name(), text.line(), edges.arcs.size(), size[2]);
-  edges.undirected = words[4] != "general";
-  edges.vertices = n;
-  edges.id_base = 1;
+         in.name(), text.line(), entries, size[2]);
   if (skew && !pattern)
     result.notes.push_back(
         fmt::format("{}: a skew-symmetric matrix negates its mirrored values, so its edges are read without weights", in.name()));

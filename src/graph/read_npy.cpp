@@ -6,6 +6,7 @@
 #include "core/progress.hpp"
 #include "graph/edge_index.hpp"
 #include "graph/formats.hpp"
+#include "graph/read_binary.hpp"
 #include "graph/reading_room.hpp"
 
 namespace garner {
@@ -78,20 +79,24 @@ void edge_index::check(form const& is, std::string const& name, arc const& edge,
   }
 }
 
-read_result read_npy(std::filesystem::path const& path) {
+read_result read_npy(std::filesystem::path const& path, read_options const& options) {
   edge_index const index(path);
   read_result result;
   note_shape(index.is(), index.name(), result.notes);
   std::uint64_t const count = index.count();
   reading_room room(index.name());
-  room.reserve(result.edges.arcs, count);
-  result.edges.arcs.resize(count);
+  std::uint64_t const at_once = part_of(options, count);
+  room.reserve(result.edges.arcs, at_once);
+  result.edges.arcs.resize(at_once);
   progress bar("reading", count);
   for (std::uint64_t first = 0; first < count; first += step) {
     check_interrupted();
     std::uint64_t const n = std::min(step, count - first);
-    index.read(first, n, &result.edges.arcs[first]);
-    for (std::uint64_t i = first; i < first + n; ++i) edge_index::check(index.is(), index.name(), result.edges.arcs[i], i);
+    if (options.sink) result.edges.arcs.resize(n);
+    arc* const to = result.edges.arcs.data() + (options.sink ? 0 : first);
+    index.read(first, n, to);
+    for (std::uint64_t i = 0; i < n; ++i) edge_index::check(index.is(), index.name(), to[i], first + i);
+    if (options.sink) options.sink->take(result.edges);
     bar.advance(n);
   }
   return result;
@@ -137,7 +142,7 @@ std::optional<std::uint64_t> declared_vertices(zip_file const& file) {
 
 }  // namespace
 
-read_result read_npz(std::filesystem::path const& path) {
+read_result read_npz(std::filesystem::path const& path, read_options const& options) {
   zip_file const file(path);
   read_result result;
   std::optional<std::uint64_t> const declared = declared_vertices(file);
@@ -146,27 +151,37 @@ read_result read_npz(std::filesystem::path const& path) {
   edge_index::form const is = edge_index::form_of(index.layout());
   note_shape(is, index.layout().name(), result.notes);
   reading_room room(file.name());
-  room.reserve(result.edges.arcs, is.count);
-  result.edges.arcs.resize(is.count);
-  std::vector<char> part(step * (is.wide ? 8 : 4));
-  progress bar("reading", 2 * is.count);
-  std::uint64_t* const words = is.count ? &result.edges.arcs[0].source : nullptr;
-  // Where numbers stand apart: one pass fills the sources, one the targets.
-  for (std::uint64_t pass = 0, passes = is.apart ? 2 : 1; pass < passes; ++pass) {
-    std::uint64_t const all = is.apart ? is.count : 2 * is.count, apart = is.apart ? 2 : 1;
-    for (std::uint64_t first = 0; first < all; first += step) {
-      std::uint64_t const n = std::min(step, all - first);
-      index.read(part.data(), n * (is.wide ? 8 : 4));
-      widen(is, part.data(), n, words + first * apart + pass, apart);
-      bar.advance(n);
-    }
+  std::uint64_t const bytes = is.wide ? 8 : 4;
+  // Where numbers stand apart the targets begin in the middle of the array, to which a second reader passes over the sources.
+  std::optional<zipped_array> targets;
+  std::vector<char> part(step * bytes * (is.apart ? 1 : 2));
+  progress bar("reading", is.count);
+  if (is.apart) {
+    targets.emplace(file, "edge_index", npy_layout::order::any);
+    for (std::uint64_t first = 0; first < is.count; first += step) targets->read(part.data(), std::min(step, is.count - first) * bytes);
   }
-  for (std::uint64_t i = 0; i < is.count; ++i) {
-    arc const& a = result.edges.arcs[i];
-    edge_index::check(is, index.layout().name(), a, i);
-    if (declared && std::max(a.source, a.target) >= *declared)
-      fail(errc::input, "{}: edge {}: {} -> {}: of {} vertices, as num_nodes_list counts them, the ids end at {}", index.layout().name(), i,
-           a.source, a.target, *declared, std::max<std::uint64_t>(*declared, 1) - 1);
+  std::uint64_t const at_once = part_of(options, is.count);
+  room.reserve(result.edges.arcs, at_once);
+  result.edges.arcs.resize(at_once);
+  for (std::uint64_t first = 0; first < is.count; first += step) {
+    check_interrupted();
+    std::uint64_t const n = std::min(step, is.count - first);
+    if (options.sink) result.edges.arcs.resize(n);
+    arc* const to = result.edges.arcs.data() + (options.sink ? 0 : first);
+    index.read(part.data(), n * bytes * (is.apart ? 1 : 2));
+    widen(is, part.data(), is.apart ? n : 2 * n, &to->source, is.apart ? 2 : 1);
+    if (is.apart) {
+      targets->read(part.data(), n * bytes);
+      widen(is, part.data(), n, &to->target, 2);
+    }
+    for (std::uint64_t i = 0; i < n; ++i) {
+      edge_index::check(is, index.layout().name(), to[i], first + i);
+      if (declared && std::max(to[i].source, to[i].target) >= *declared)
+        fail(errc::input, "{}: edge {}: {} -> {}: of {} vertices, as num_nodes_list counts them, the ids end at {}", index.layout().name(),
+             first + i, to[i].source, to[i].target, *declared, std::max<std::uint64_t>(*declared, 1) - 1);
+    }
+    if (options.sink) options.sink->take(result.edges);
+    bar.advance(n);
   }
   return result;
 }

@@ -97,10 +97,15 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
   edge_list& edges = result.edges;
   bool const keep_weights = weighted && !options.ignore_weights;
   reading_room room(in.name());
-  make_room(room, edges.arcs, arcs, in.plain_size().has_value());
-  if (keep_weights) make_room(room, edges.weights, arcs, in.plain_size().has_value());
+  if (keep_weights) edges.weights_are = weight_kind::u32;
+  edges.undirected = edges.mirrored = !directed;
+  edges.vertices = vertices;
+  std::uint64_t const at_once = part_of(options, arcs);
+  make_room(room, edges.arcs, at_once, in.plain_size().has_value());
+  if (keep_weights) make_room(room, edges.weights, at_once, in.plain_size().has_value());
   std::uint64_t forward = 0, backward = 0;
   read_lists(in, vertices, arcs, weighted, false, [&](std::uint64_t u, std::uint64_t v, std::uint32_t w) {
+    if (edges.arcs.size() == at_once && options.sink) options.sink->take(edges);
     if (edges.arcs.size() == edges.arcs.capacity()) {
       room.grow(edges.arcs, 1);
       if (keep_weights) room.grow(edges.weights, 1);
@@ -110,6 +115,7 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
     forward += fingerprint(u, v, w);
     if (!directed) backward += fingerprint(v, u, w);
   });
+  if (options.sink) options.sink->take(edges);
   if (directed)
     read_lists(in, vertices, arcs, weighted, true,
                [&](std::uint64_t v, std::uint64_t u, std::uint32_t w) { backward += fingerprint(u, v, w); });
@@ -118,9 +124,6 @@ read_result read_sg(input_stream& in, bool weighted, read_options const& options
     fail(
         errc::input, "{}: {}; it is damaged", in.name(),
         directed ? "its in-neighbours are not those that its neighbours give" : "it is marked undirected and some arc has no equal mirror");
-  if (keep_weights) edges.weights_are = weight_kind::u32;
-  edges.undirected = edges.mirrored = !directed;
-  edges.vertices = vertices;
   return result;
 }
 

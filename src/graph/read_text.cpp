@@ -174,7 +174,7 @@ void text_reader::make_room(edge_list& out, std::size_t more) {
   std::size_t const need = out.arcs.size() + more;
   if (need <= out.arcs.capacity()) return;
   // So much of the file gave so many arcs; never more than 64 times, since the beginning of a compressed file may say little of the rest.
-  double const part = static_cast<double>(file_at_ + 1) / static_cast<double>(in_.file_size().value_or(0) + 1);
+  double const part = options_.sink ? 1 : static_cast<double>(file_at_ + 1) / static_cast<double>(in_.file_size().value_or(0) + 1);
   double const guess = part < 1 ? static_cast<double>(need) / part * 1.03 : 0;
   auto room = static_cast<std::size_t>(
       std::clamp(guess, static_cast<double>(out.arcs.empty() ? need : need + need / 2), static_cast<double>(need) * 64.0));

@@ -84,6 +84,8 @@ class text_reader {
  public:
   text_reader(input_stream& in, read_options const& options);  // passes over options.skip_lines
 
+  void gives_to(arc_sink& sink) { options_.sink = &sink; }  // instead of the options' own
+
   // For headers: one line without its newline, valid until the next call; false at the end.
   bool next_line(std::string_view& line);
   void put_back() { begin_ = line_begin_, --lines_; }                         // the last line will come again
@@ -91,10 +93,10 @@ class text_reader {
   [[noreturn]] void complain(char const* at, std::string const& what) const;  // about the last line
   std::string const& name() const { return in_.name(); }
 
-  // Parses every remaining line with parse(begin, end, sink), which takes one line and throws bad_line, and appends to `out`. `most`
-  // is the number of arcs that the header promises.
+  // Parses every remaining line with parse(begin, end, sink), which takes one line and throws bad_line, and appends to `out`, or gives the
+  // sink of the options batches of them. `most` is the number of arcs that the header promises. Returns how many there were.
   template <class Parse>
-  void parse_all(edge_list& out, weight_rule rule, std::uint64_t most, Parse const& parse) {
+  std::uint64_t parse_all(edge_list& out, weight_rule rule, std::uint64_t most, Parse const& parse) {
     struct block {
       char const *begin, *end;
       line_sink sink;
@@ -102,6 +104,7 @@ class text_reader {
       std::optional<bad_line> complaint;
     };
     std::vector<block> blocks;
+    std::uint64_t parsed = 0;
     out.weights_are = rule == weight_rule::none || rule == weight_rule::ignored ? weight_kind::none
                       : rule == weight_rule::real                               ? weight_kind::f32
                                                                                 : weight_kind::u32;
@@ -149,7 +152,7 @@ class text_reader {
       make_room(out, found);
       for (std::size_t i = 0; i < n; ++i) {
         block& b = blocks[i];
-        if (b.sink.arcs.size() > most - out.arcs.size()) {  // find the line of the first that is too many
+        if (b.sink.arcs.size() > most - parsed) {  // find the line of the first that is too many
           line_sink again;
           std::uint64_t line = lines_;
           char const* p = b.begin;
@@ -157,18 +160,21 @@ class text_reader {
             auto const* newline = static_cast<char const*>(std::memchr(p, '\n', static_cast<std::size_t>(b.end - p)));
             ++line;
             parse(p, newline ? newline : b.end, again);
-            if (again.arcs.size() > most - out.arcs.size()) break;
+            if (again.arcs.size() > most - parsed) break;
             p = newline + 1;
           }
           complain_at(line, p, fmt::format("entry {} where the header promises {}; mend the header or the file", most + 1, most));
         }
         if (b.complaint) complain_at(lines_ + b.lines + 1, b.complaint->at, b.complaint->what);
         lines_ += b.lines;
+        parsed += b.sink.arcs.size();
         append(out, b.sink);
       }
+      if (options_.sink) options_.sink->take(out);
       if (reading) std::rethrow_exception(reading);
       take_ahead();
     }
+    return parsed;
   }
 
  private:

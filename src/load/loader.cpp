@@ -26,6 +26,7 @@
 #include "core/random.hpp"
 #include "core/stats.hpp"
 #include "features/file_cache.hpp"
+#include "features/page_cache.hpp"
 #include "features/window.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
@@ -72,7 +73,7 @@ struct mini_batch::parts {
   bool handed = false, told = true;           // to the caller; counted in the report
   std::vector<std::shared_ptr<fetch_span>> fetched;
   double gather_ms = 0, file_waited_ms = 0;
-  std::vector<file_cache::figures> of_files;  // a table
+  std::vector<file_rows::figures> of_files;  // a table
   std::weak_ptr<load_core> home;
 };
 
@@ -155,7 +156,7 @@ struct loader::impl {
   };
   std::optional<owned> own;
   std::vector<std::unique_ptr<row_window>> windows;  // a table; null: none
-  std::vector<std::unique_ptr<file_cache>> caches;   // a table; null: none of its rows stay in a file
+  std::vector<std::unique_ptr<file_rows>> caches;    // a table; null: none of its rows stay in a file
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
   std::jthread thread;
   bool from_files = false;
@@ -192,12 +193,15 @@ struct loader::impl {
       std::shared_ptr<stored_rows const> const file = tensor_access::file(*table.table);
       caches.push_back(nullptr);
       if (file && view.kept() < view.rows && !table.seeds_only) {
-        file_cache::terms t;
-        t.host_bytes = tensor_access::file_cache_bytes(*table.table), t.policy = o.cache, t.window = o.window;
-        t.merge_reads = merge_reads;
-        t.device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
-        t.scores = tensor_access::file_scores(*table.table), t.factors = tensor_access::host_factors(*table.table);
-        caches.back() = std::make_unique<file_cache>(x.where(), file, view, t);
+        std::uint64_t const host_bytes = tensor_access::file_cache_bytes(*table.table);
+        std::uint64_t const device_bytes = x.on_device() ? window_bytes() : o.window_bytes.value_or(0);
+        std::span<float const> const factors = tensor_access::host_factors(*table.table);
+        if (o.reads == reads_by::kernels)
+          caches.back() = std::make_unique<page_cache>(x.where(), file, view, page_cache::terms{host_bytes, device_bytes, factors, {}});
+        else
+          caches.back() = std::make_unique<file_cache>(x.where(), file, view,
+                                                       file_cache::terms{host_bytes, device_bytes, o.cache, merge_reads, o.window,
+                                                                         tensor_access::file_scores(*table.table), factors});
       }
       bool const far = x.where().kind != place_kind::host && view.kept() < view.rows && view.row_bytes > 0 && !table.seeds_only && !file;
       windows.push_back(far && (o.way == load_way::window || o.way == load_way::automatic)
@@ -622,7 +626,7 @@ struct loader::impl {
       std::uint64_t const row_bytes = tables[k].table->row_bytes();
       if (!windows[k] && x.where().kind != place_kind::host)
         all.far_bytes += (rows[static_cast<std::size_t>(tier::host)] + rows[static_cast<std::size_t>(tier::file)]) * row_bytes;
-      all.file_hits += r.of_files[k].hits, all.file_reads += r.of_files[k].reads, all.file_bytes += r.of_files[k].reads * row_bytes;
+      all.file_hits += r.of_files[k].hits, all.file_reads += r.of_files[k].reads, all.file_bytes += r.of_files[k].bytes;
     }
     all.file_waited_ms += r.file_waited_ms;
     if (!r.times_at) return;

@@ -34,6 +34,7 @@ struct block_sampler::parts::impl {
     inner_relation of;
     placed_lists lists;
     kept_lists kept;
+    std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
     pinned_pages pinned_times;
     std::int64_t const* times = nullptr;
     bool far = false;
@@ -83,9 +84,10 @@ struct block_sampler::parts::impl {
       relation_parts p;
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
-      p.far = x.on_device() && !in_device_memory(words.where());
+      p.far = r.g->in_file || (x.on_device() && !in_device_memory(words.where()));
+      if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
-      if (o.device_budget && (p.far || where.kind == place_kind::simulated)) {
+      if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
         std::uint64_t const budget = *o.device_budget / map.relations;
         std::span<float const> const scores = of_types[r.to].scores;
         if (scores.empty()) p.cached = p.lists.cache_first_arcs(x, budget, o.weighted);
@@ -420,7 +422,9 @@ struct block_sampler::parts::impl {
     item_count const items = counted(counter_map::items, room.items);
     std::uint64_t ordered = 0;
     std::uint64_t const* order = nullptr;
-    if (relations[s.relation].far && expected > far_reads_worth_an_order) {
+    if (relations[s.relation].windows) {
+      fetch_from_file<Id>(s);
+    } else if (relations[s.relation].far && expected > far_reads_worth_an_order) {
       ordered = std::min(room.items, expected + expected / 8);
       std::uint64_t const arcs = relations[s.relation].of.g->info.edges, least = sizeof(Id) == 8 ? 13 : 14;  // pages of 64 KiB at the least
       auto const shift =
@@ -429,7 +433,7 @@ struct block_sampler::parts::impl {
       for_each_item<1>(x, ordered, page_of_edge{s, keys.data(), shift, pages});
       order = sort(x, {keys.data(), ordered}, {spare_keys.data(), ordered}, static_cast<int>(std::bit_width(pages))).data();
     }
-    fetch_all<Id>(s, items, order, ordered);
+    if (!relations[s.relation].windows) fetch_all<Id>(s, items, order, ordered);
     if (finds_vertices) {
       for_each_item<1>(x, items, mark_first{s});
       scan(x, s.first, s.rank, items);
@@ -444,13 +448,50 @@ struct block_sampler::parts::impl {
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
   static constexpr unsigned far_blocks = 32;  // of 1,024 threads: a read each is some ten times what the link has under way
 
+  // In the order of the lists, by blocks of packed ones, as many together as a window holds. The host must know which, so it waits.
+  template <class Id>
+  void fetch_from_file(hop_of_relation const& s) {
+    relation_parts& rel = relations[s.relation];
+    x.wait();
+    std::uint64_t const n = std::min(room.items, x.read(s.c + counter_map::items));
+    if (n == 0 || x.read(s.c + counter_map::over)) return;
+    std::uint64_t const blocks = rel.of.g->info.edges / 32 + 1;
+    for_each_item<1>(x, n, page_of_edge{s, keys.data(), 5, blocks});
+    std::uint64_t const* const order = sort(x, {keys.data(), n}, {spare_keys.data(), n}, static_cast<int>(std::bit_width(blocks))).data();
+    std::uint64_t const* order_home = order;
+    std::int64_t const* edge_home = s.edge;
+    std::vector<std::uint64_t> orders;
+    std::vector<std::int64_t> edges;
+    if (x.on_device()) {
+      orders.resize(n), edges.resize(n);
+      x.copy(orders.data(), order, n * sizeof(std::uint64_t));
+      x.copy(edges.data(), s.edge, n * sizeof(std::int64_t));
+      order_home = orders.data(), edge_home = edges.data();
+    }
+    x.wait();
+    csr_view<Id> const v = rel.template view<Id>();
+    bool const packed = rel.of.g->info.packed;
+    rel.windows->each(
+        *rel.of.lists, {true, false, false}, n,
+        [order_home, edge_home](std::uint64_t k) {
+          auto const e = static_cast<std::uint64_t>(edge_home[order_home[k] >> 32]);
+          return indices{e, e + 1};
+        },
+        [&](list_window const& w) {
+          std::uint64_t const count = w.last - w.first;
+          if (!packed) for_each_item<1>(x, count, fetch<Id, false>{s, v, order + w.first, count, w.targets_at}, access_mode::merged);
+          else if constexpr (sizeof(Id) == 4)
+            for_each_item<1>(x, count, fetch<Id, true>{s, v, order + w.first, count, w.targets_at}, access_mode::merged);
+        });
+  }
+
   template <class Id>
   void fetch_all(hop_of_relation const& s, item_count items, std::uint64_t const* order, std::uint64_t ordered) {
     csr_view<Id> const v = relations[s.relation].template view<Id>();
     if (relations[s.relation].far) x.limit_share(far_blocks, 1024);
     // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
-    if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered}, access_mode::merged);
-    else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered}, access_mode::merged);
+    if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered, nullptr}, access_mode::merged);
+    else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered, nullptr}, access_mode::merged);
     x.limit_share(0);
   }
 

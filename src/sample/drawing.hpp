@@ -13,6 +13,7 @@
 #include "core/exec.hpp"
 #include "core/random.hpp"
 #include "graph/graph.hpp"
+#include "graph/list_windows.hpp"
 
 namespace garner::drawing {
 
@@ -392,16 +393,20 @@ struct fetch : hop_of_relation {
   csr_view<Id> lists;
   std::uint64_t const* order;  // of the first `ordered`; null: as they come
   std::uint64_t ordered;
+  std::uint64_t const* window_at = nullptr;  // of lists in a file: where each stands in a window of them
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     if (c[map.over]) return;
-    if constexpr (Team::asks_ahead) look_ahead(k);
+    if constexpr (Team::asks_ahead)
+      if (!window_at) look_ahead(k);
     std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
     auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
     auto const mine = static_cast<std::uint32_t>(base() + i);
     std::uint64_t const tree = tree_of(target), batch = batch_of(target);
     std::uint64_t const v = lists.targets.moved_by ? static_cast<std::uint64_t>(to_ids[target]) : 0;
-    t.each(known<Packed>(lists.targets.part_of(v, e, e + 1)), [&](Id u) {
+    span<Id> one = lists.targets.part_of(v, e, e + 1);
+    if (window_at) one = list_window::moved(one, window_at[k]);
+    t.each(known<Packed>(one), [&](Id u) {
       row[i] = static_cast<std::int64_t>(u);
       atomic_min(places.place + places.insert(u, tree, batch), mine);
     });

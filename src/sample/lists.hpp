@@ -6,6 +6,7 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "graph/graph.hpp"
+#include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
 #include "memory/self_test.hpp"
 
@@ -17,8 +18,16 @@ inline void require_in_place(access_mode how) {
     fail(errc::usage, "access {}: scores and samples read lists strided, merged, aligned or paged", to_string(how));
 }
 // errc::usage where the edges cannot be read at this place in this way.
-inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges) {
+inline tier require_readable(graph const& g, place where, access_mode how, std::optional<tier> edges, bool reads_files = false) {
   require_in_place(how);
+  if (!reads_files) g.require_in_memory();
+  if (g.in_file) {
+    require_combination(where, tier::file, how);
+    if (edges.value_or(tier::file) != tier::file)
+      fail(errc::usage, "{}: its lists were left in their file, not in tier {}", g.name, to_string(*edges));
+    return tier::file;
+  }
+  if (edges == tier::file) fail(errc::usage, "{}: its lists do not lie in their file; open it with tier file", g.name);
   bool const on_device = where.kind == place_kind::device;
   memory_block const& lists = g.out.packed_targets.empty() ? g.out.targets : g.out.packed_targets.words;
   tier const t = edges.value_or(on_device && lists.bytes() ? lists.where() : default_tier(where, how));

@@ -85,14 +85,20 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       if (!one && g.by_id.bytes())
         fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
       edge_lists const* const lists = lists_of_side(g, r.side);
-      require_readable(g, where, options.access, options.lists);
+      require_readable(g, where, options.access, options.lists, true);
+      if (g.in_file && (options.weighted || options.induced || (options.temporal && r.times.empty())))
+        fail(errc::usage,
+             "{}: draws by weight or by the times of vertices, and the induced subgraph, look through whole lists, and these were left in "
+             "their "
+             "file; open it with tier host",
+             g.name);
       if (options.weighted && g.info.weights == weight_kind::none && g.info.edges)
         fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
       if (!r.times.empty() && r.times.size() != g.info.edges)
         fail(errc::input, "{}: {} times for {} edges; give each edge one, in the order of its lists", g.name, r.times.size(), g.info.edges);
       if (options.temporal && r.times.empty() && types[r.from].times.empty())
         fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
-      tier const t = (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
+      tier const t = g.in_file ? tier::file : (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
       about.push_back(fmt::format("{}: {} edges in tier {}", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t)));
       inner.push_back({&g, lists, r.from, r.to, std::move(r.fanouts), r.times});
     }

@@ -63,7 +63,8 @@ class drive_set {
   virtual ~drive_set() = default;
   virtual std::vector<drive_facts> const& drives() const = 0;
   virtual std::unique_ptr<read_engine> engine(engine_options const& options) = 0;
-  virtual void refuse_direct(std::uint32_t drive) { (void)drive; }  // the file system said EINVAL: from now on not direct
+  virtual unsigned rings() const { return static_cast<unsigned>(drives().size()); }  // that can be of use
+  virtual void refuse_direct(std::uint32_t drive) { (void)drive; }                   // the file system said EINVAL: from now on not direct
   virtual bool takes_direct(std::uint32_t drive) const { return drives()[drive].direct; }
   // errc::input where what was opened is no more what lies there, or has changed.
   virtual void require_unchanged() const {}

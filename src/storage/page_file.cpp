@@ -327,6 +327,16 @@ error page_file::error_of(read_done const& done) const {
   return files_->error_of(done);
 }
 
+read_done page_file::wrong_page(std::uint64_t page) const {
+  std::uint64_t const unit = page / head_.unit_pages;
+  read_done d;
+  d.problem = EBADMSG;
+  d.drive = static_cast<std::uint32_t>(unit % head_.stripes);
+  d.at = files_->options().begin + (unit / head_.stripes * head_.unit_pages + page % head_.unit_pages) * head_.page_bytes;
+  d.bytes = head_.page_bytes;
+  return d;
+}
+
 void page_queue::submit(std::span<page_request const> requests) {
   reads_.clear();
   std::uint32_t const each = file_.page_bytes();
@@ -356,18 +366,14 @@ std::span<read_done const> page_queue::wait(std::size_t most, std::size_t wanted
     cancel();
     throw;
   }
-  page_head const& head = file_.head();
   for (read_done d : came) {
     page_request const& r = asked_[d.tag];
     free_.push_back(d.tag);
     d.tag = r.tag;
     for (std::uint64_t k = 0; !d.problem && k < r.count; ++k) {
       if (file_.right(r.page + k, static_cast<std::byte const*>(r.to) + k * each)) continue;
-      std::uint64_t const unit = (r.page + k) / head.unit_pages;
-      d.problem = EBADMSG;
-      d.drive = static_cast<std::uint32_t>(unit % head.stripes);
-      d.at = file_.files().options().begin + (unit / head.stripes * head.unit_pages + (r.page + k) % head.unit_pages) * each;
-      d.bytes = each;
+      d = file_.wrong_page(r.page + k);
+      d.tag = r.tag;
     }
     told_.push_back(d);
   }

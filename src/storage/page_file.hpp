@@ -110,6 +110,7 @@ class page_file {
   reader& files() const { return *files_; }  // byte o of it is byte o of the pages, unchecked
   bool right(std::uint64_t page, void const* data) const { return checksum_of_page(head_, page, data) == sums_[page]; }
   error error_of(read_done const& done) const;
+  read_done wrong_page(std::uint64_t page) const;  // what error_of is told of one that is not right
 
  private:
   page_head head_;

@@ -249,23 +249,29 @@ bool request_queues::settle(executor& x, unsigned tries) {
   return true;
 }
 
-void request_queues::read(executor& x, std::span<std::uint64_t const> pages, std::span<std::uint32_t> frames) {
+void request_queues::run(executor& x, std::function<void(unsigned)> const& loop) {
   if (!broken_.empty()) fail(errc::io, "these queues take nothing more: {}", broken_);
-  if (frames.size() < pages.size()) fail(errc::usage, "{} pages into {} frames", pages.size(), frames.size());
-  std::uint64_t const n = pages.size();
-  if (n == 0) return;
-  buffer<std::uint32_t> results(x.near(), n, x.device(), "results of reads");
-  x.fill(results.data(), 0xff, results.bytes());
   x.fill(failure_.data(), 0, failure_.bytes());  // of a loop that was interrupted
   serving const now(provider_);
   unsigned tries = 0;
   try {
-    do for_each_item<32>(x, (n + 31) / 32, read_pages{view(), pages.data(), frames.data(), results.data(), n, tries});
+    do loop(tries);
     while (settle(x, tries++));
   } catch (error const& e) {
     if (e.code() == errc::device && broken_.empty()) broken_ = e.what();  // its lanes are gone, and left requests behind
     throw;
   }
+}
+
+void request_queues::read(executor& x, std::span<std::uint64_t const> pages, std::span<std::uint32_t> frames) {
+  if (frames.size() < pages.size()) fail(errc::usage, "{} pages into {} frames", pages.size(), frames.size());
+  std::uint64_t const n = pages.size();
+  if (n == 0) return;
+  buffer<std::uint32_t> results(x.near(), n, x.device(), "results of reads");
+  x.fill(results.data(), 0xff, results.bytes());
+  run(x, [&](unsigned tries) {
+    for_each_item<32>(x, (n + 31) / 32, read_pages{view(), pages.data(), frames.data(), results.data(), n, tries});
+  });
 }
 
 }  // namespace garner

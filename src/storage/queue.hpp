@@ -12,6 +12,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -144,13 +145,15 @@ class request_queues {
   // frames[i] is where the page is afterwards: lanes that want the same page are given one frame. errc::io names drive, page, bytes and
   // status.
   void read(executor& x, std::span<std::uint64_t const> pages, std::span<std::uint32_t> frames);
-  // Behind a loop of one's own that has happened: what went wrong in it, settled. True: the loop is to be run again for what has no
-  // result; `tries`: how often it was already. Throws the error where that is no use.
-  bool settle(executor& x, unsigned tries);
+  // The same with a loop of one's own: loop(tries) launches what calls view().read, and is called again, with how often it was already, as
+  // long as requests are left that may be tried again; those have results that are not 0.
+  void run(executor& x, std::function<void(unsigned tries)> const& loop);
   queue_report report(executor& x) const;
   std::size_t near_bytes() const;
 
  private:
+  // Behind a loop: what went wrong in it, settled. True: it is to be run again. Throws the error where that is no use.
+  bool settle(executor& x, unsigned tries);
   void open(executor& x);
   void release() noexcept;
   std::vector<std::uint16_t> under_way(executor& x, unsigned queue) const;

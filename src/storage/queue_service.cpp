@@ -156,7 +156,22 @@ class queue_service::worker {
       j.status = nvme::status(7, static_cast<std::uint32_t>(d.problem) & 0xff, true);
       home_.note(home_.files_.error_of(d).what());
     }
-    if (--j.left == 0) end(static_cast<std::uint32_t>(d.tag));
+    if (--j.left) return;
+    if (home_.wrong_ && j.status == 0) check(j);
+    end(static_cast<std::uint32_t>(d.tag));
+  }
+  void check(job& j) {
+    std::span<std::byte const> all{static_cast<std::byte const*>(j.read.to), j.read.bytes};
+    if (!j.reads.empty()) {
+      whole_.assign(all.begin(), all.end());
+      for (read_request const& r : j.reads)
+        whole_.insert(whole_.end(), static_cast<std::byte const*>(r.to), static_cast<std::byte const*>(r.to) + r.bytes);
+      all = whole_;
+    }
+    std::string words = home_.wrong_(j.read.offset, all);
+    if (words.empty()) return;
+    j.status = nvme::status(7, EBADMSG, true);
+    home_.note(std::move(words));
   }
   void end(std::uint32_t at) {
     job& j = jobs_[at];
@@ -235,6 +250,7 @@ class queue_service::worker {
   std::vector<job> jobs_;
   std::vector<std::uint32_t> free_;
   std::vector<read_request> fresh_, asked_;  // those of the next submit, and of the last
+  std::vector<std::byte> whole_;             // a command's bytes, where its memory is in pieces
   std::mutex mutex_;
   std::atomic<bool> ordered_{false};
   order order_;
@@ -243,7 +259,7 @@ class queue_service::worker {
 };
 
 queue_service::queue_service(reader& files, service_options const& options)
-    : files_(files), memory_(std::make_shared<mapped_memory>(options.device)) {
+    : files_(files), wrong_(options.wrong), memory_(std::make_shared<mapped_memory>(options.device)) {
   if (options.threads == 0 || options.queues < options.threads)
     fail(errc::usage, "{} threads for {} queues; at least a thread, and a queue for each", options.threads, options.queues);
   if (!std::has_single_bit(options.depth) || options.depth < 2 || options.depth > most_queue_depth)

@@ -5,9 +5,12 @@
 // Errors of the system come back as statuses of the vendor's type with the errno, and explain() has the reader's words.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +24,8 @@ struct service_options {
   unsigned threads = 4, queues = 4;  // queues in all, shared among the threads
   std::uint32_t depth = 256;         // a power of two
   int device = -1;                   // that asks; -1: the host
+  // What is wrong with bytes that have come from this place on; empty: nothing. Called by all threads; unset: whatever comes is right.
+  std::function<std::string(std::uint64_t offset, std::span<std::byte const>)> wrong = {};
 };
 
 class queue_service final : public queue_provider {
@@ -42,6 +47,7 @@ class queue_service final : public queue_provider {
   void note(std::string words);
   void leave() noexcept;
   reader& files_;
+  decltype(service_options::wrong) wrong_;
   std::shared_ptr<bus_memory> memory_;
   std::vector<queue> queues_;
   std::vector<queue_drive> drives_;

@@ -14,6 +14,7 @@
 
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "core/thread_pool.hpp"
 #include "memory/budget.hpp"
 #include "memory/buffer.hpp"
 
@@ -122,6 +123,10 @@ reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
 
 reader::~reader() = default;
 
+unsigned reader::rings() const {
+  if (options_.rings) return options_.rings;
+  return std::clamp(shared_pool().threads() / 4, 1u, std::max(1u, drives_->rings()));
+}
 std::uint32_t reader::offset_align() const {
   std::uint32_t most = 1;
   for (drive_facts const& d : drives()) most = std::max(most, d.offset_align);

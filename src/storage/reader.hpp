@@ -40,6 +40,7 @@ struct reader_options {
   std::uint64_t gap_bytes = 4096;  // a drive of 1.5 M requests and 6 GB a second reads 4 KiB in the time of a request; see gap_that_pays
   std::uint64_t most_bytes = 256 << 10;  // of one read: more is split, and no more is joined
   double deadline_seconds = 0;           // of a read, from when the drive was asked; 0: none
+  unsigned rings = 0;                    // queues, a thread each, that who reads much makes; 0: as many as drives need
 };
 
 struct read_request {
@@ -89,6 +90,8 @@ class reader {
   std::uint64_t size() const { return size_; }
   std::vector<drive_facts> const& drives() const { return drives_->drives(); }
   reader_options const& options() const { return options_; }
+  // A thread takes what one fast drive gives; a quarter of the processors is for reading at most.
+  unsigned rings() const;
   std::uint32_t offset_align() const;  // reads and memory that keep to these are not copied; 1: any
   std::uint32_t memory_align() const;
   read_counters counters() const;  // of all its queues, also those that are gone; any thread may ask

@@ -148,6 +148,7 @@ class drives_in_memory final : public simulated_drives {
   }
 
   std::vector<drive_facts> const& drives() const override { return facts_; }
+  unsigned rings() const override { return how_.counted_time ? 1 : drive_set::rings(); }  // each engine counts its own time
   std::unique_ptr<read_engine> engine(engine_options const& options) override;
   void refuse_direct(std::uint32_t drive) override { drives_[drive].direct = false; }
   bool takes_direct(std::uint32_t drive) const override { return drives_[drive].direct.load(std::memory_order_relaxed); }

@@ -329,6 +329,31 @@ struct search_words {
   }
 };
 
+// Bottom-up where lists come from a file, and whole: who is not reached looks through all of its list, as an item of a frontier does.
+struct still_open {
+  std::uint32_t const* visited;
+  std::uint64_t vertices;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const {
+    std::uint64_t const left = vertices - w * 32;
+    return ~visited[w] & (left < 32 ? (1u << left) - 1 : ~0u);
+  }
+  GARNER_HD void take(std::uint64_t, std::uint32_t) const {}
+};
+template <class Id>
+struct adopt {
+  static constexpr bool weighted = false;
+  std::uint64_t const* offsets;
+  std::uint32_t const* current;
+  std::uint32_t* visited;
+  Id* parent;
+  template <class Team>
+  GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
+    if (!has_bit(current, u)) return;
+    std::uint64_t const v = at.owner_of(offsets, arc);
+    if (t.claim(visited, v)) parent[v] = u;
+  }
+};
+
 frontier_options frontier_of(bfs_options const& o) {
   bool const paper = o.variant == bfs_variant::emogi;
   bool const join = !paper && o.paper.join_lists.value_or(o.access == access_mode::aligned && o.paper.vertices_per_team == 1);
@@ -337,7 +362,7 @@ frontier_options frontier_of(bfs_options const& o) {
 
 // The paper's program walks every level alike; and a lane a list, or several lists a team, is asked for as such.
 bool queues_small(bfs_options const& o) {
-  return o.paper.queue_small && o.variant != bfs_variant::emogi && o.paper.vertices_per_team == 1 &&
+  return o.edges != tier::file && o.paper.queue_small && o.variant != bfs_variant::emogi && o.paper.vertices_per_team == 1 &&
          (o.access == access_mode::aligned || o.access == access_mode::merged);
 }
 
@@ -388,7 +413,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   over(graph const& g, bfs_options const& o)
       : options(o),
         job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
-        cached_per_vertex(!turns                ? 0
+        cached_per_vertex(!turns || job.windows ? 0
                           : o.cached_neighbours ? *o.cached_neighbours
                                                 : default_cached_neighbours(job)),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
@@ -404,6 +429,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
         few(x, g.info, queues_small(o), job.costs(out)) {
+    front.read_by(job.windows.get(), g.out);
     if (turns) names_hubs();  // found out before the clock starts
   }
 
@@ -440,7 +466,9 @@ struct bfs_job::impl::over : bfs_job::impl {
       r.edges += size.edges;
       r.depth_max = level;
       r.depth_sum += level * size.vertices;
-      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, turned});
+      file_reads const read = job.take_file_reads();
+      r.file += read;
+      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read.bytes_read, turned});
       unexplored -= size.edges;
       ++level;
     };
@@ -476,7 +504,8 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       }
       if (!current.empty())
-        bottom_up = bottom_up                                    ? bfs_turns::stays(size.vertices, g.info.vertices)
+        bottom_up = job.windows                                  ? unexplored - size.edges < size.edges  // whichever reads less
+                    : bottom_up                                  ? bfs_turns::stays(size.vertices, g.info.vertices)
                     : x.on_device() && job.edges == tier::device ? bfs_turns::turns_near(size.edges, unexplored - size.edges)
                                                                  : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
@@ -494,7 +523,8 @@ struct bfs_job::impl::over : bfs_job::impl {
           }
         }
       }
-      if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
+      if (bottom_up && job.windows) ask_all();
+      else if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
       traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
@@ -506,7 +536,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     static counter searched{"bfs.arcs"};
     searched.add(r.edges);
     if (options.check_certificate) {
-      verify_bfs(x, bfs_tree<Id>{job.view<Id>(), source, depth.data(), parent.data()}, g, options.access);
+      verify_bfs(x, bfs_tree<Id>{job.view<Id>(), source, depth.data(), parent.data()}, g, options.access, job.windows.get());
       r.verified = true;
       job.model.take();
     }
@@ -516,6 +546,10 @@ struct bfs_job::impl::over : bfs_job::impl {
   void gather(std::uint32_t level) {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());
     front.gather(newly_visited{visited.data(), known.data(), depth.data(), level, current.empty() ? nullptr : current.data()});
+  }
+  void ask_all() {
+    front.gather(still_open{visited.data(), job.g.info.vertices});
+    front.for_each_arc(out, adopt<Id>{job.offsets(), current.data(), visited.data(), parent.data()});
   }
   // Which way is shorter, where the link decides. Two things bound scattered reads: how fast requests are answered, and how many pages of
   // 64 KiB are touched: beyond 1 GiB the machine translates some 35 million addresses a second.
@@ -669,8 +703,9 @@ struct bfs_job::impl::over : bfs_job::impl {
 
 bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   auto const start = std::chrono::steady_clock::now();
-  require_runnable(g.name, g.info, asked);
   bfs_options o = asked;
+  if (g.in_file && !o.edges) o.edges = tier::file;
+  require_runnable(g.name, g.info, o);
   if (!o.variant) o.variant = default_variant(g.info, o);
   with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -685,13 +720,18 @@ void bfs_job::require_runnable(std::string const& name, graph_info const& info, 
   if (turns && o.access == access_mode::copied)
     fail(errc::usage, "access copied sends the lists of a frontier, and bottom-up levels have none; say variant levels or emogi");
   with_id_type(info, [&](auto id) { frontier<decltype(id)>::require_pieces(info, frontier_of(o)); });
+  if (turns && info.directed && o.edges == tier::file)
+    fail(errc::usage,
+         "{}: of a directed graph in a file the out-lists alone are read, and bottom-up levels need its in-lists; say variant levels",
+         name);
   if (turns && info.directed && !info.in_lists)
     fail(errc::input,
          "{}: bottom-up levels of a directed graph need its in-lists; add them with `garner convert --in-lists`, or say variant levels",
          name);
 }
 bfs_variant bfs_job::default_variant(graph_info const& info, bfs_options const& o) {
-  bool const can = !info.directed || info.in_lists, far_lists = o.access == access_mode::aligned || o.access == access_mode::merged;
+  bool const can = !info.directed || (info.in_lists && o.edges != tier::file),
+             far_lists = o.access == access_mode::aligned || o.access == access_mode::merged;
   return can && far_lists ? bfs_variant::direction : bfs_variant::levels;
 }
 bfs_job::~bfs_job() = default;

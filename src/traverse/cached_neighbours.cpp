@@ -5,11 +5,17 @@
 
 namespace garner {
 
-void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees) {
+namespace {
+void require_possible(graph const& g, std::uint32_t per_vertex) {
   if (per_vertex > most_cached_neighbours)
     fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbours);
   if (g.info.directed && !g.info.in_lists)
     fail(errc::input, "{}: cached neighbours of a directed graph need its in-lists; add them with `garner convert --in-lists`", g.name);
+}
+}  // namespace
+
+void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees) {
+  require_possible(g, per_vertex);
   g.cached_neighbours = {};
   g.cached_per_vertex = 0;
   if (per_vertex == 0 || g.info.vertices == 0) return;
@@ -24,14 +30,42 @@ void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, boo
   g.cached_per_vertex = per_vertex;
 }
 
-std::uint32_t cached_neighbours_worth_keeping(graph const& g) {
+std::uint32_t cached_neighbours_by_parts::per_vertex(graph const& g, packed_words const& words) {
+  bool const none = !asked_ && g.info.directed && !g.info.in_lists;
+  per_vertex_ = none ? 0 : asked_ ? *asked_ : cached_neighbours_worth_keeping(g.info, words);
+  if (per_vertex_ == 0 || g.info.vertices == 0) return 0;
+  require_possible(g, per_vertex_);
+  spread_ = false;
+  if (!g.info.directed) {
+    job_setting job(g, {}, access_mode::aligned, tier::host, 0, std::uint64_t{0});
+    spread_ = detail::spreads(job);
+  }
+  if (!asked_ && cached_neighbours_view::is_narrow(g.info.vertices, per_vertex_) && !spread_) --per_vertex_;
+  return per_vertex_;
+}
+
+void cached_neighbours_by_parts::make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets,
+                                      void const* targets, std::uint32_t* to) {
+  executor x({place_kind::host, 0});
+  with_id_type(g.info, [&](auto id) {
+    using Id = decltype(id);
+    csr_view<Id> part;
+    part.offsets = offsets;
+    part.targets.data = static_cast<Id const*>(targets);
+    part.vertices = count, part.edges = offsets[count];
+    std::uint64_t const* const degrees = g.out.offsets.data();
+    if (cached_neighbours_view::is_narrow(g.info.vertices, per_vertex_))
+      for_each_item<32>(x, count, detail::find_cached_neighbours<Id, true>{part, degrees, per_vertex_, spread_, to, first});
+    else for_each_item<32>(x, count, detail::find_cached_neighbours<Id, false>{part, degrees, per_vertex_, spread_, to, first});
+  });
+}
+
+std::uint32_t cached_neighbours_worth_keeping(graph_info const& info, packed_words const& words) {
   bfs_options search;
   search.where = {place_kind::device, 0};
   search.access = access_mode::aligned;
   search.variant = bfs_variant::direction;
-  auto const words = [](packed_array const& a) { return a.words.bytes() / 4; };
-  stored const as{{words(g.out.packed_targets), words(g.out.packed_weights), words(g.in.packed_targets), words(g.in.packed_weights)}, 0};
-  for (planned_part const& c : planned_device_cache(g.info, search, as))
+  for (planned_part const& c : planned_device_cache(info, search, {words, 0}))
     if (c.cached_neighbours) return c.cached_neighbours;
   return 0;
 }

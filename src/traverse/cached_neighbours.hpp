@@ -9,6 +9,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "core/exec.hpp"
@@ -17,6 +18,7 @@
 #include "core/stats.hpp"
 #include "graph/cached_neighbours_view.hpp"
 #include "graph/graph.hpp"
+#include "graph/large_graph.hpp"
 #include "memory/buffer.hpp"
 #include "traverse/job.hpp"
 
@@ -70,6 +72,7 @@ struct find_cached_neighbours {
   std::uint32_t per_vertex;
   bool spread;
   std::uint32_t* cached_neighbours;
+  std::uint64_t first = 0;  // vertex of the first list, where `in` and the result are those of a part
 
   // The larger the better, at least 1.
   GARNER_HD std::uint64_t rank(std::uint64_t v, std::uint64_t u) const {
@@ -79,9 +82,10 @@ struct find_cached_neighbours {
     return (mine ? std::uint64_t{1} << 31 : 0) | (drawn >> 34 | 1);
   }
   template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+  GARNER_HD void operator()(Team t, std::uint64_t item) const {
     std::conditional_t<Narrow, best_of_each, best_few> mine;
-    t.each(in.list(v), [&](Id wide) {
+    std::uint64_t const v = first + item;
+    t.each(in.list(item), [&](Id wide) {
       auto const u = static_cast<std::uint32_t>(wide);  // cached neighbours are made of fewer than 2^32 vertices
       if (!Narrow || u / most_cached_neighbours != cached_neighbours_view::narrow_none) mine.take(rank(v, u) << 32 | (0xffffffffu - u), u);
     });
@@ -93,11 +97,11 @@ struct find_cached_neighbours {
       if constexpr (Narrow) {
         for (std::uint32_t& u : id)
           u = u == cached_neighbours_view::none ? cached_neighbours_view::narrow_none : u / most_cached_neighbours;
-        std::uint32_t* const words = cached_neighbours + v * cached_neighbours_view::narrow_words;
+        std::uint32_t* const words = cached_neighbours + item * cached_neighbours_view::narrow_words;
         words[0] = id[0] | id[1] << 24, words[1] = id[1] >> 8 | id[2] << 16, words[2] = id[2] >> 16 | id[3] << 8;
       } else {
         for (std::uint32_t k = 0; k < most_cached_neighbours; ++k)
-          if (k < per_vertex) cached_neighbours[v * per_vertex + k] = id[k];
+          if (k < per_vertex) cached_neighbours[item * per_vertex + k] = id[k];
       }
     });
   }
@@ -159,7 +163,21 @@ inline std::uint32_t cached_neighbours_within(graph_info const& info, std::uint3
 void keep_cached_neighbours(graph& g, place where, std::uint32_t per_vertex, bool or_as_degrees = false);
 // How many a search of this graph makes for itself on a device where nobody says more, so that none of the file is in vain; 0 where none
 // fit its device budget.
-std::uint32_t cached_neighbours_worth_keeping(graph const& g);
+std::uint32_t cached_neighbours_worth_keeping(graph_info const& info, packed_words const& words);
+
+// The same of a graph whose lists come by parts. `asked`: a vertex; unset: as many as are worth keeping.
+class cached_neighbours_by_parts : public beside_lists {
+ public:
+  explicit cached_neighbours_by_parts(std::optional<std::uint32_t> asked) : asked_(asked) {}
+  std::uint32_t per_vertex(graph const& g, packed_words const& words) override;
+  void make(graph const& g, std::uint64_t first, std::uint64_t count, std::uint64_t const* offsets, void const* targets,
+            std::uint32_t* to) override;
+
+ private:
+  std::optional<std::uint32_t> asked_;
+  std::uint32_t per_vertex_ = 0;
+  bool spread_ = false;
+};
 
 // Those of the file, which wait in host memory.
 inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {

@@ -324,6 +324,7 @@ struct components_job::impl::over : components_job::impl {
         cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
+    front.read_by(job.windows.get(), g.out);
     if (samples_first() && cached_neighbours.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
   }
   csr_view<Id> first_arcs_kept() {
@@ -332,9 +333,10 @@ struct components_job::impl::over : components_job::impl {
   }
   job_setting const& setting() const override { return job; }
 
-  // Not where lists are copied: to pick the first neighbours out of each costs the host what the whole lists do.
+  // Not where lists are copied, or lie in a file: to pick the first neighbours out of each costs what the whole lists do.
   bool samples_first() const {
-    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied;
+    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied &&
+           !job.windows;
   }
 
   void flatten_all() { for_each_item<1>(x, n, flatten<Id>{label.data()}); }
@@ -358,10 +360,13 @@ struct components_job::impl::over : components_job::impl {
   // Ends a phase: what was asked for has happened.
   void book(components_run& r, components_phase::kind what, first_reads const& size) {
     traffic const asked = x.on_device() ? size.link : job.model.take();
+    file_reads const read = job.take_file_reads();
     clock::time_point const now = clock::now();
     r.link += asked;
+    r.file += read;
     r.edges += size.edges;
-    r.phases.push_back({what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count()});
+    r.phases.push_back(
+        {what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read.bytes_read});
     before = now;
   }
 
@@ -441,7 +446,7 @@ struct components_job::impl::over : components_job::impl {
     static counter searched{"components.arcs"};
     searched.add(r.edges);
     if (options.check_certificate) {
-      verify_components(x, job.view<Id>(), label.data(), r.components, r.largest, job.g, options.access);
+      verify_components(x, job.view<Id>(), label.data(), r.components, r.largest, job.g, options.access, job.windows.get());
       r.verified = true;
       job.model.take();
     }

@@ -5,11 +5,13 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "access/traffic.hpp"
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
 #include "graph/graph.hpp"
+#include "graph/list_windows.hpp"
 #include "memory/buffer.hpp"
 #include "traverse/copied.hpp"
 
@@ -228,9 +230,15 @@ GARNER_HD inline span<T> moved(span<T> r, T const* copy, std::uint64_t place, st
   return r;
 }
 
+// Where the lists of the items stand: as the view says, or item by item in a window of a file.
+struct in_place {};
+struct in_window {
+  std::uint64_t const *targets_at, *weights_at;
+};
+
 // The walk of a frontier: visit.enter(item), where it has that, then visit(team, item, target, arc) for every arc; weighted visits say too
 // what they will touch, visit.look_ahead(target), and may come in two steps: visit.act(team, target, visit.see(item, target, weight, arc)).
-template <class Id, class Visit, bool Packed>
+template <class Id, class Visit, bool Packed, class Where = in_place>
 struct walk {
   csr_view<Id> g;
   cutter cut;
@@ -239,7 +247,21 @@ struct walk {
   std::uint32_t per_team;
   Visit visit;
   short_lists_view<Id> near_lists;
+  Where where{};
 
+  template <class T>
+  GARNER_HD static span<T> standing(span<T> r, [[maybe_unused]] std::uint64_t const* at, [[maybe_unused]] std::uint64_t k) {
+    if constexpr (std::is_same_v<Where, in_window>) r = list_window::moved(r, at[k]);
+    return known<Packed>(r);
+  }
+  GARNER_HD std::uint64_t const* targets_at() const {
+    if constexpr (std::is_same_v<Where, in_window>) return where.targets_at;
+    else return nullptr;
+  }
+  GARNER_HD std::uint64_t const* weights_at() const {
+    if constexpr (std::is_same_v<Where, in_window>) return where.weights_at;
+    else return nullptr;
+  }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     std::uint64_t const last = smaller(count, (i + 1) * per_team);
@@ -248,9 +270,9 @@ struct walk {
       Visit here = visit;
       if constexpr (requires { here.enter(at); }) here.enter(at);
       std::uint64_t const begin = g.offsets[at.first];
-      span<Id> arcs = known<Packed>(g.arcs(cut.slice_at(begin, g.offsets[at.first + at.length()], at.slice())));
+      span<Id> arcs = standing(g.arcs(cut.slice_at(begin, g.offsets[at.first + at.length()], at.slice())), targets_at(), k);
       if constexpr (Visit::weighted) {
-        span<std::uint32_t> weights = known<Packed>(g.weights_of(arcs));
+        span<std::uint32_t> weights = standing(g.weights_of(arcs), weights_at(), k);
         if constexpr (!Packed)
           if (at.kept()) {
             std::uint64_t const place = near_lists.place_of(t, g.offsets, at.first);
@@ -327,6 +349,7 @@ class frontier {
   // arc). Asynchronous on the device.
   template <class Visit>
   void for_each_arc(csr_view<Id> g, Visit const& visit) {
+    if (windows_) return walk_windows(g, visit);
     if (copied_) return copied_->walk(offsets_, cut_, items_.data(), size_.items, size_.edges, options_.vertices_per_team, visit);
     if (g.targets.packed || g.weights.packed) {
       if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit);
@@ -334,10 +357,39 @@ class frontier {
       walk_items<false>(g, visit);
     }
   }
+  // Of lists that stay in a file, as many items as a window holds at a time.
+  template <class Visit>
+  void walk_windows(csr_view<Id> const& g, Visit const& visit) {
+    frontier_item<Id> const* items = items_.data();
+    if (x_.on_device()) {
+      if (items_home_.empty()) items_home_ = buffer<frontier_item<Id>>(tier::host, items_.size(), x_.device(), "frontier on the host");
+      x_.copy(items_home_.data(), items, size_.items * sizeof(frontier_item<Id>));
+      x_.wait();
+      items = items_home_.data();
+    }
+    std::uint64_t const* const offsets = lists_->offsets.data();
+    cutter const cut = cut_;
+    windows_->each(
+        *lists_, {true, Visit::weighted, false}, size_.items,
+        [items, offsets, cut](std::uint64_t k) {
+          frontier_item<Id> const at = items[k];
+          return cut.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
+        },
+        [&](list_window const& w) {
+          detail::in_window const where{w.targets_at, w.weights_at};
+          if (!info_.packed) walk_items<false>(g, visit, w.first, w.last - w.first, where);
+          else if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit, w.first, w.last - w.first, where);
+        });
+  }
   template <bool Packed, class Visit>
   void walk_items(csr_view<Id> g, Visit const& visit) {
-    detail::walk<Id, Visit, Packed> const body{g, cut_, items_.data(), size_.items, options_.vertices_per_team, visit, short_};
-    std::uint64_t const n = (size_.items + options_.vertices_per_team - 1) / options_.vertices_per_team;
+    walk_items<Packed>(g, visit, 0, size_.items, detail::in_place{});
+  }
+  template <bool Packed, class Visit, class Where>
+  void walk_items(csr_view<Id> g, Visit const& visit, std::uint64_t first, std::uint64_t count, Where const& where) {
+    detail::walk<Id, Visit, Packed, Where> const body{g,      cut_, items_.data() + first, count, options_.vertices_per_team, visit,
+                                                      short_, where};
+    std::uint64_t const n = (count + options_.vertices_per_team - 1) / options_.vertices_per_team;
     if (options_.access == access_mode::strided) return for_each_item<1>(x_, n, body, options_.access);
     if constexpr (Visit::weighted && !Packed)
       if (options_.join && light()) return for_each_item<8>(x_, n, body, options_.access);
@@ -345,6 +397,8 @@ class frontier {
   }
 
   frontier_size const& size() const { return size_; }
+  // These lists stay in their file, and are read by windows; null: they do not.
+  void read_by(list_windows* windows, edge_lists const& lists) { windows_ = windows, lists_ = &lists; }
   // Items whose lists are kept near are walked there from the next gather on, by weighted visits.
   void keep(short_lists_view<Id> const& near) { short_ = near; }
   // A word for each word of the bitmap, near and free for any use until the next gather.
@@ -399,7 +453,10 @@ class frontier {
   buffer<std::uint64_t> first_item_;
   buffer<frontier_item<Id>> items_;
   buffer<frontier_size> total_, seen_;  // near, and the last one where the host reads it
-  std::optional<copied> copied_;        // access copied only
+  list_windows* windows_ = nullptr;
+  edge_lists const* lists_ = nullptr;
+  buffer<frontier_item<Id>> items_home_;  // with windows, on a device only
+  std::optional<copied> copied_;          // access copied only
 };
 
 }  // namespace garner

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/executor.hpp"
 #include "core/fail.hpp"
 #include "graph/graph.hpp"
+#include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
 #include "memory/self_test.hpp"
 #include "traverse/frontier.hpp"
@@ -35,14 +37,24 @@ struct job_setting {
   tier edges;
   traffic_model model;  // hears a simulated run
   executor x;
+  std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
   std::vector<cached_part> device_cache;
   std::optional<bool> spreads_cached_neighbours;  // once somebody asked (cached_neighbours.hpp)
 
   // errc::usage where access, tier and place do not go together. `weighted`: the job reads weights; else those that are loaded stay far.
   job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
               std::optional<std::uint64_t> device_budget, bool weighted = false)
-      : g(graph_), access(how), edges(edges_in.value_or(default_tier(where, how))), model(how, l2_bytes), x(where, &model) {
+      : g(graph_),
+        access(how),
+        edges(edges_in.value_or(graph_.in_file ? tier::file : default_tier(where, how))),
+        model(how, l2_bytes),
+        x(where, &model) {
     require_combination(where, edges, how);
+    if ((edges == tier::file) != (g.in_file != nullptr))
+      fail(errc::usage,
+           "{}: its edges {} in their file, and the job was told tier {}; leave `edges` unset, or open the graph with that tier", g.name,
+           g.in_file ? "were left" : "do not lie", to_string(edges));
+    if (g.in_file) windows = std::make_unique<list_windows>(x, g);
     // Copied: what is sent each round is all that comes near. Lists in device memory are looked through faster with neighbours at hand too.
     if (where.kind != place_kind::host && edges != tier::managed && how != access_mode::copied)
       left_ = device_budget.value_or(default_device_budget(g.info));
@@ -65,17 +77,26 @@ struct job_setting {
   // As the host reads the lists.
   template <class Id>
   csr_view<Id> home() const {
-    return g.view<Id>(g.out);
+    return g.bare_view<Id>(g.out);
   }
   // Who leads here: the in-lists where they are kept apart, else (undirected) the same lists.
   template <class Id>
   csr_view<Id> in_view() const {
     return in_ ? in_.view<Id>() : out_.view<Id>();
   }
+  edge_lists const& in_lists() const { return in_ ? g.in : g.out; }
+  // What was read of the file since the last time.
+  file_reads take_file_reads() { return windows ? windows->take() : file_reads{}; }
   // What the arcs of a view ask for over the link.
   template <class Id>
   arc_costs costs(csr_view<Id> const& v, bool weighted = false) const {
-    return {access, g.info.id_bytes, edges == tier::host, weighted, v.targets.kept, v.targets.packed.at, v.weights.packed.at};
+    return {access,
+            g.info.id_bytes,
+            edges == tier::host || edges == tier::file,
+            weighted,
+            v.targets.kept,
+            v.targets.packed.at,
+            v.weights.packed.at};
   }
 
   // Bytes of the device budget that no copy took yet.
@@ -102,6 +123,7 @@ struct job_setting {
   // measure the device's own memory.
   void start_afresh() {
     model.take();
+    take_file_reads();
     x.wait();
     if (edges != tier::managed || !x.on_device()) return;
     for (edge_lists const* lists : {&g.out, &g.in})

@@ -40,6 +40,7 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 // The edges must lie where the job would read them; where options do not say, it reads them where they lie.
 template <class Options>
 Options resolved(graph const& g, Options o) {
+  if (g.in_file && !o.edges) o.edges = tier::file;
   memory_block const& targets = g.out.targets;
   require_readable_at(g.name, targets, o.where);
   if (o.where.kind != place_kind::device || targets.bytes() == 0) return o;

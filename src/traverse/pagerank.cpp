@@ -296,7 +296,10 @@ struct pagerank_job::impl {
   void round_done(pagerank_run& r, pagerank_round round, traffic const& asked, clock::time_point& before) {
     clock::time_point const now = clock::now();
     r.link += asked;
+    file_reads const read = job.take_file_reads();
+    r.file += read;
     round.bytes_link = asked.bytes_link();
+    round.bytes_file = read.bytes_read;
     round.ms = ms_between(before, now);
     r.ms += round.ms;
     r.rounds.push_back(round);
@@ -320,8 +323,9 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   buffer<frontier_item<Id>> items;
   buffer<float> given, sum, jump;
   buffer<double> head, tail;
-  buffer<std::uint32_t> place, places;  // of each vertex, and of each target
-  traffic a_sweep;                      // in closed form
+  buffer<std::uint32_t> place, places;        // of each vertex, and of each target
+  traffic a_sweep;                            // in closed form
+  std::vector<frontier_item<Id>> items_home;  // of lists in a file
   csr_view<Id> in;
 
   pull(graph const& g, pagerank_options const& o)
@@ -351,6 +355,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     for (std::size_t k = 0; k < 4; ++k) a_sweep.requests[k] = asked.requests[k];
     first_item = near(first, "positions");
     items = near(all_items, "slices");
+    if (job.windows && x.on_device()) items_home = std::move(all_items);
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
@@ -360,7 +365,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   }
   bool copies_by_degree() {
     graph_info const& info = job.g.info;
-    if (options.by_degree.value_or(false) && x.on_device() && !job.all_near())
+    if (options.by_degree.value_or(false) && (job.windows || (x.on_device() && !job.all_near())))
       fail(errc::usage, "{}: by_degree copies lists in the device's memory, and these lie in tier {}; leave it out, or say tier device",
            job.g.name, to_string(job.edges));
     if (options.by_degree) return *options.by_degree;
@@ -420,9 +425,24 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
 
   template <bool Packed>
   void pull_all() {
-    pull_lists<Id, Packed> const gather{in, cut, items.data(), given.data(), sum.data(), head.data(), tail.data()};
-    if (options.access == access_mode::strided) for_each_item<1>(x, items.size(), gather, options.access);
-    else for_each_item<32>(x, items.size(), gather, options.access);
+    if (!job.windows) return pull_items<Packed>(in, 0, items.size());
+    frontier_item<Id> const* const home = x.on_device() ? items_home.data() : items.data();
+    std::uint64_t const* const offsets = lists().offsets.data();
+    cutter const pieces = cut;
+    job.windows->each(
+        lists(), {true, false, true}, items.size(),
+        [home, offsets, pieces](std::uint64_t k) {
+          frontier_item<Id> const at = home[k];
+          return pieces.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
+        },
+        [&](list_window const& w) { pull_items<Packed>(w.over(in), w.first, w.last - w.first); });
+  }
+  template <bool Packed>
+  void pull_items(csr_view<Id> const& from, std::uint64_t first, std::uint64_t count) {
+    pull_lists<Id, Packed> const gather{
+        from, cut, items.data() + first, given.data(), sum.data(), head.data() + first, tail.data() + first};
+    if (options.access == access_mode::strided) for_each_item<1>(x, count, gather, options.access);
+    else for_each_item<32>(x, count, gather, options.access);
   }
 
   void iterate(pagerank_run& r, clock::time_point before) override {
@@ -451,7 +471,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
-      if (!in.targets.packed) pull_all<false>();
+      if (!job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       totals const now = fold_blocks();
@@ -470,7 +490,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     verify_pagerank(x,
                     pagerank_claim<Id>{job.view<Id>(), rank.data(), jump.data(), 1.0 / static_cast<double>(n), options.damping,
                                        options.dangling == dangling_mass::redistribute, allowed, allowed, 0, 0, allowed},
-                    job.g, options.access);
+                    job.g, options.access, job.windows.get());
   }
 };
 
@@ -486,7 +506,9 @@ struct pagerank_job::impl::push : pagerank_job::impl {
         residual(x.near(), n, x.device(), "residuals"),
         delta(x.near(), n, x.device(), "residuals"),
         out(job.template view<Id>()),
-        front(x, g.info, job.offsets(), cut_options(o), job.costs(out), job.template home<Id>()) {}
+        front(x, g.info, job.offsets(), cut_options(o), job.costs(out), job.template home<Id>()) {
+    front.read_by(job.windows.get(), g.out);
+  }
 
   float tolerance() const { return static_cast<float>(options.tolerance.value_or(0.001)); }
 
@@ -521,7 +543,7 @@ struct pagerank_job::impl::push : pagerank_job::impl {
     verify_pagerank(
         x,
         pagerank_claim<Id>{job.view<Id>(), rank.data(), nullptr, 1.0, options.damping, false, 1e-6, residual_allowed + 1e-6, 1e-4, 0x1p-24},
-        job.g, options.access);
+        job.g, options.access, job.windows.get());
   }
 };
 

@@ -7,6 +7,7 @@
 #include "access/traffic.hpp"
 #include "core/fail.hpp"
 #include "core/thread_pool.hpp"
+#include "graph/list_windows.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
 #include "traverse/cached_neighbours.hpp"
@@ -191,7 +192,7 @@ void plan_components(job_plan& p, graph_info const& info, components_options con
   }
   p.per = "a run";
   p.iterations_known = true;
-  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied) {
+  if (info.directed || o.first_neighbours == 0 || o.access == access_mode::copied || o.edges == tier::file) {
     bool const joined = o.access == access_mode::aligned && o.paper.vertices_per_team == 1 && o.where.kind != place_kind::host;
     p.crossings.push_back({bound::exactly, "all lists, once", joined ? out.by_words() : out.each()});
     return;
@@ -227,6 +228,16 @@ void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
   std::optional<std::uint64_t> const times = o.access == access_mode::paged ? 1 : o.iterations;  // the pages stay
   if (pulls) p.crossings.push_back({bound::exactly, "all lists", in.by_words(true), times});
   else p.crossings.push_back({bound::at_most, "the lists of active vertices; in the first round all", in.each(), times});
+}
+
+// What is read of the file: windows of lists, each list whole. `bytes`: of all that the job reads.
+void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::uint64_t bytes) {
+  bool const rounds = variant_of(o) == "emogi" && kind_of(o) != job_kind::bfs;
+  p.file_bytes = bytes;
+  p.file_bound = rounds || kind_of(o) == job_kind::bfs ? bound::at_most : kind_of(o) == job_kind::sssp ? bound::at_least : bound::exactly;
+  // A search reads each list once at the most, but lists of different levels share units of the file.
+  if (kind_of(o) == job_kind::bfs) p.file_bound = bound::about;
+  if (info.edges == 0) p.file_bytes = 0;
 }
 
 }  // namespace
@@ -351,6 +362,12 @@ std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
   if (!info.packed) return info.edges * info.id_bytes;
   return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
 }
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted) {
+  std::uint64_t const ways = in_lists ? 2 : 1, arrays = ways * (weighted ? 2 : 1);
+  std::uint64_t const lists =
+      target_bytes(info, s) + (in_lists ? target_bytes(info, s, true) : 0) + (weighted ? ways * weight_bytes(info, s) : 0);
+  return list_file::memory_bytes(lists, info.edges) + list_windows::least_bytes(info) + (info.packed ? arrays * directory_bytes(info) : 0);
+}
 std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
   return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
 }
@@ -363,6 +380,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   std::string_view const variant = variant_of(o);
   bool const far = now.edges == tier::host;
   if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
+  bool const in_file = now.edges == tier::file;  // then directories alone
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
              in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
@@ -379,10 +397,10 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
              cached_neighbour_bytes(info, a_vertex), 0))
       all.back().cached_neighbours = a_vertex, all.back().to_make = a_vertex != s.cached_neighbours;
   };
-  if (far && info.packed && now.where.kind == place_kind::device)
+  if ((far || in_file) && info.packed && now.where.kind == place_kind::device)
     for (int k = 0; k < (weighted ? 2 : 1) * (in ? 2 : 1); ++k)
       take(weighted && k % 2 ? "the directory of packed weights" : "the directory of packed lists", directory_bytes(info), 0);
-  if (kind_of(o) == job_kind::bfs && variant == "direction")
+  if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
     take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
                            std::get<bfs_options>(o).cached_neighbours.has_value());
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
@@ -436,7 +454,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   job_kind const kind = kind_of(o);
   bool const on_device = s.where.kind == place_kind::device, weighted = kind == job_kind::sssp, in = reads_in_lists(info, o);
   // Elsewhere every tier is host memory, whatever it is called.
-  tier const far = on_device ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
+  tier const far = on_device || s.edges == tier::file ? s.edges : tier::host, near = on_device ? tier::device : tier::host;
 
   p.rows.push_back({"offsets", tier::host, (info.vertices + 1) * 8});
   if (in) p.rows.push_back({"offsets of in-lists", tier::host, (info.vertices + 1) * 8});
@@ -444,6 +462,8 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
+  if (far == tier::file)
+    p.rows.push_back({"of lists in the file: checksums, directories, windows", tier::host, file_tier_bytes(info, s_, in, weighted)});
   if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});
@@ -472,6 +492,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, std::get<pagerank_options>(o), all);
   }
+  if (far == tier::file) plan_file(p, info, o, all.bytes());
   if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link
   return p;
 }

@@ -63,6 +63,9 @@ std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);
+// Host memory that lists in a file take beside the windows, which take what is left: directories of packed ones, checksums, and the least
+// that two windows are.
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted);
 
 // Something that crosses the link, in requests of the job's access.
 struct crossing {
@@ -87,6 +90,10 @@ struct job_plan {
   std::string_view per;           // what crosses "an iteration", "a round", or "a run"
   std::uint64_t iterations = 1;   // how often `per` was asked for
   bool iterations_known = false;  // false: the totals are those of one
+
+  // Tier file: what is read of it a run, an iteration, or a round (`per`).
+  std::optional<std::uint64_t> file_bytes;
+  crossing::bound file_bound = crossing::bound::exactly;
 
   std::uint64_t bytes(tier where) const;
   std::uint64_t host_bytes() const;  // what the host budget pays: the tiers host and managed

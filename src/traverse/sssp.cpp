@@ -264,24 +264,43 @@ std::vector<T> home(executor& x, buffer<T> const& near) {
 
 // The sum and the largest of all weights, each of which must be a length. An executor of its own: a simulated job counts nothing of it.
 template <class Id, class Measure>
-weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how) {
+weight_tally check_weights(graph const& g, csr_view<Id> const& view, place where, access_mode how, bool in_file) {
   phase const timed{"sssp.weights"};
   executor x(where);
+  std::optional<list_windows> windows;
+  if (in_file) windows.emplace(x, g);
+  // f(view, first block, blocks), over all of them or window by window.
+  auto const by_blocks = [&](bool targets, std::uint64_t first_block, std::uint64_t count, std::uint64_t block, auto const& f) {
+    if (!windows) return f(view, first_block, count);
+    windows->each(
+        g.out, {targets, true, true}, count,
+        [&](std::uint64_t k) {
+          return indices{(first_block + k) * block, std::min(g.info.edges, (first_block + k + 1) * block)};
+        },
+        [&](list_window const& w) { f(w.over(view), first_block + w.first, w.last - w.first); });
+  };
   using body = tally_weights<Measure>;
   std::uint64_t const blocks = (g.info.edges + body::block - 1) / body::block;
   buffer<weight_tally> of_block(x.near(), blocks, x.device(), "sums of weights");
-  for_each_item<32>(x, blocks, body{view.weights, g.info.edges, of_block.data()}, how);
+  by_blocks(false, 0, blocks, body::block, [&](csr_view<Id> const& lists, std::uint64_t from, std::uint64_t count) {
+    for_each_item<32>(x, count, beginning_at<body>{{lists.weights, g.info.edges, of_block.data()}, from}, how);
+  });
   weight_tally all;
   for (weight_tally const& t : home(x, of_block)) all = all + t;
   if (all.bad) {
     buffer<std::uint64_t> first(x.near(), 1, x.device(), "sums of weights");
     x.fill(first.data(), 0xff, sizeof(std::uint64_t));
-    for_each_item<32>(x, blocks, find_bad_weight<Measure>{view.weights, g.info.edges, first.data()}, how);
+    by_blocks(false, 0, blocks, body::block, [&](csr_view<Id> const& lists, std::uint64_t from, std::uint64_t count) {
+      using find = find_bad_weight<Measure>;
+      for_each_item<32>(x, count, beginning_at<find>{{lists.weights, g.info.edges, first.data()}, from}, how);
+    });
     std::uint64_t const arc = x.read(first.data());
     std::uint64_t const* const offsets = g.out.offsets.data();
     auto const from = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + g.info.vertices + 1, arc) - offsets) - 1;
     buffer<std::uint64_t> found(x.near(), 2, x.device(), "sums of weights");
-    for_each_item<32>(x, 1, read_arc<Id>{view, arc, found.data()}, how);
+    by_blocks(true, arc, 1, 1, [&](csr_view<Id> const& lists, std::uint64_t, std::uint64_t) {
+      for_each_item<32>(x, 1, read_arc<Id>{lists, arc, found.data()}, how);
+    });
     std::vector<std::uint64_t> const to = home(x, found);
     fail(errc::input,
          "{}: edge {} -> {} has weight {}; shortest paths need finite weights from 0 up: mend the file or draw others with "
@@ -380,7 +399,8 @@ struct sssp_job::impl::over : sssp_job::impl {
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out, true), job.home<Id>()) {
     near_lists.keep(job, out, leaves_out_ones() ? 2 : 1, front.spare_words());
     front.keep(near_lists.view());
-    weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access);
+    front.read_by(job.windows.get(), g.out);
+    weight_tally const weights = check_weights<Id, Measure>(g, out, o.where, o.access, job.windows != nullptr);
     width = near_width(g.info, weights, o.delta, job.all_near());
     if (weights.largest > most_short) fits_short = false;
     delta = width.start();
@@ -436,7 +456,8 @@ struct sssp_job::impl::over : sssp_job::impl {
     relaxed.add(r.edges);
     sum_up(r);
     if (options.check_certificate) {
-      verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access);
+      verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, static_cast<Id*>(nullptr),
+                  job.windows.get());
       r.verified = true;
       job.model.take();
     }
@@ -480,7 +501,10 @@ struct sssp_job::impl::over : sssp_job::impl {
       traffic const asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
       r.link += asked;
       r.edges += size.edges;
-      r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count()});
+      file_reads const read = job.take_file_reads();
+      r.file += read;
+      r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count(),
+                          read.bytes_read});
       before = now;
       if (r.rounds.size() % rounds_to_look == 0 && too_large()) return false;
     }
@@ -521,7 +545,8 @@ struct sssp_job::impl::over : sssp_job::impl {
   }
   std::vector<std::uint64_t> parents() override {
     buffer<Id> parent(x.near(), job.g.info.vertices, x.device(), "parents");
-    verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, parent.data());
+    verify_sssp(x, sssp_distances<Id, Measure>{job.view<Id>(), source, distance.data()}, job.g, options.access, parent.data(),
+                job.windows.get());
     job.model.take();
     std::vector<Id> const raw = home(x, parent);
     std::vector<std::uint64_t> all(raw.begin(), raw.end());

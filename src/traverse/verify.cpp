@@ -21,11 +21,12 @@ struct check_arcs {
   bfs_tree<Id> tree;
   std::uint32_t* confirmed;  // bit v: the arc parent[v] -> v was seen
   std::uint64_t* first_fault;
+  indices only;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     std::uint32_t const d = tree.depth[v];
     if (d == unreached) return;
-    t.each(tree.g.list(v), [&](Id u) {
+    t.each(clipped(tree.g.list(v), only), [&](Id u) {
       if (tree.depth[u] > d + 1) report(first_fault, u, fault::arc_spans_levels);
       if (tree.parent[u] == static_cast<Id>(v)) t.claim(confirmed, u);
     });
@@ -82,14 +83,18 @@ std::string what_to_do(graph const& g) {
 }
 
 template <class Id>
-void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mode how) {
+void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mode how, list_windows* windows) {
   phase const timed{"bfs.verify"};
   std::uint64_t const n = tree.g.vertices;
   buffer<std::uint32_t> confirmed(x.near(), (n + 31) / 32, x.device(), "verification bitmap");
   buffer<std::uint64_t> first(x.near(), 1, x.device(), "verification");
   x.fill(confirmed.data(), 0, confirmed.bytes());
   x.fill(first.data(), 0xff, sizeof(std::uint64_t));
-  for_each_item<32>(x, n, check_arcs<Id>{tree, confirmed.data(), first.data()}, how, true);
+  for_each_list<32>(x, windows, tree.g, g, false, how, true, [&](csr_view<Id> const& lists, indices only) {
+    bfs_tree<Id> here = tree;
+    here.g = lists;
+    return check_arcs<Id>{here, confirmed.data(), first.data(), only};
+  });
   for_each_item<1>(x, n, check_vertices<Id>{tree, confirmed.data(), first.data()});
   std::uint64_t const found = x.read(first.data());
   if (found == ~std::uint64_t{0}) return;
@@ -97,7 +102,7 @@ void verify_bfs(executor& x, bfs_tree<Id> const& tree, graph const& g, access_mo
        to_string(x.where()), to_string(how), g.user_id(found >> 8), words(static_cast<fault>(found & 0xff)), what_to_do(g));
 }
 
-template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode);
-template void verify_bfs(executor&, bfs_tree<std::uint64_t> const&, graph const&, access_mode);
+template void verify_bfs(executor&, bfs_tree<std::uint32_t> const&, graph const&, access_mode, list_windows*);
+template void verify_bfs(executor&, bfs_tree<std::uint64_t> const&, graph const&, access_mode, list_windows*);
 
 }  // namespace garner

@@ -52,11 +52,12 @@ struct check_arcs {
   Id const* label;
   Id* above;
   std::uint64_t* first_fault;
+  indices only;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     Id const mine = label[v];
     Id a = static_cast<Id>(v);  // a lane's own: what stands above v, as far as it has climbed
-    t.each(g.list(v), [&](Id u) {
+    t.each(clipped(g.list(v), only), [&](Id u) {
       if (label[u] != mine) report(first_fault, v, fault::differs);
       if (atomic_load(above + u) == a) return;
       for (Id b = u;;) {
@@ -139,7 +140,7 @@ char const* words(fault f) {
 
 template <class Id>
 void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uint64_t components, std::uint64_t largest, graph const& g,
-                       access_mode how) {
+                       access_mode how, list_windows* windows) {
   phase const timed{"components.verify"};
   std::uint64_t const n = view.vertices, blocks = (n + block - 1) / block;
   buffer<Id> above(x.near(), n, x.device(), "verification forest");
@@ -153,7 +154,9 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
   x.fill(&near.data()->first_fault, 0xff, sizeof(std::uint64_t));
   auto const where = [&] { return fmt::format("{}: components at place {}, access {}", g.name, to_string(x.where()), to_string(how)); };
   for_each_item<1>(x, n, check_labels<Id>{label, n, above.data(), &near.data()->first_fault});
-  for_each_item<32>(x, n, check_arcs<Id>{view, label, above.data(), &near.data()->first_fault}, how, true);
+  for_each_list<32>(x, windows, view, g, false, how, true, [&](csr_view<Id> const& lists, indices only) {
+    return check_arcs<Id>{lists, label, above.data(), &near.data()->first_fault, only};
+  });
   if (std::uint64_t const first = x.read(&near.data()->first_fault); first != ~std::uint64_t{0})
     fail(errc::internal, "{}: wrong at vertex {}: {}; {}", where(), g.user_id(first >> 8), words(static_cast<fault>(first & 0xff)),
          what_to_do(g));
@@ -171,8 +174,8 @@ void verify_components(executor& x, csr_view<Id> view, Id const* label, std::uin
 }
 
 template void verify_components(executor&, csr_view<std::uint32_t>, std::uint32_t const*, std::uint64_t, std::uint64_t, graph const&,
-                                access_mode);
+                                access_mode, list_windows*);
 template void verify_components(executor&, csr_view<std::uint64_t>, std::uint64_t const*, std::uint64_t, std::uint64_t, graph const&,
-                                access_mode);
+                                access_mode, list_windows*);
 
 }  // namespace garner

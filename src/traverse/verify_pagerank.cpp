@@ -28,11 +28,12 @@ struct push_once {
   pagerank_claim<Id> c;
   double* pushed;
   std::uint32_t* arrived;  // null: not counted
+  indices only;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     std::uint64_t const degree = c.g.degree(v);
     double const share = static_cast<double>(c.rank[v]) / static_cast<double>(degree ? degree : 1);
-    t.each(c.g.list(v), [&](Id u) {
+    t.each(clipped(c.g.list(v), only), [&](Id u) {
       atomic_add(pushed + u, share);
       if (arrived) atomic_add(arrived + u, 1u);
     });
@@ -65,7 +66,7 @@ struct compare {
 }  // namespace
 
 template <class Id>
-void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& g, access_mode how) {
+void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& g, access_mode how, list_windows* windows) {
   phase const timed{"pagerank.verify"};
   std::uint64_t const n = claim.g.vertices;
   if (n == 0) return;
@@ -79,7 +80,11 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
   double *const dangling = sums.data(), *const l1 = sums.data() + 1;
   std::uint64_t const blocks = (n + block - 1) / block;
   if (claim.redistribute) for_each_item<32>(x, blocks, sum_dangling<Id>{claim, dangling});
-  for_each_item<32>(x, n, push_once<Id>{claim, pushed.data(), arrived.data()}, how, true);
+  for_each_list<32>(x, windows, claim.g, g, false, how, true, [&](csr_view<Id> const& lists, indices only) {
+    pagerank_claim<Id> here = claim;
+    here.g = lists;
+    return push_once<Id>{here, pushed.data(), arrived.data(), only};
+  });
   for_each_item<32>(x, blocks, compare<Id>{claim, pushed.data(), dangling, arrived.data(), l1, first.data()});
   std::uint64_t const found = x.read(first.data());
   double const distance = x.read(l1);
@@ -98,7 +103,7 @@ void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& 
          g.name, to_string(x.where()), to_string(how), distance, claim.l1, what_to_do(g));
 }
 
-template void verify_pagerank(executor&, pagerank_claim<std::uint32_t> const&, graph const&, access_mode);
-template void verify_pagerank(executor&, pagerank_claim<std::uint64_t> const&, graph const&, access_mode);
+template void verify_pagerank(executor&, pagerank_claim<std::uint32_t> const&, graph const&, access_mode, list_windows*);
+template void verify_pagerank(executor&, pagerank_claim<std::uint64_t> const&, graph const&, access_mode, list_windows*);
 
 }  // namespace garner

@@ -8,6 +8,8 @@
 
 namespace garner {
 
+class list_windows;
+
 // Ranks, and the equation: next[v] = (1 - damping) jump[v] + damping (sum over u -> v of rank[u] / degree[u] + dangling jump[v]), where the
 // dangling mass counts only if it is redistributed. Pointers are near memory of the executor's place.
 template <class Id>
@@ -26,9 +28,9 @@ struct pagerank_claim {
 // Throws errc::internal that names the first vertex (by id) that is further off than allowed, or both L1 distances. Cost: one read of the
 // arcs, 8 bytes a vertex of near memory (12 where slack_an_arc is not 0).
 template <class Id>
-void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& g, access_mode how);
+void verify_pagerank(executor& x, pagerank_claim<Id> const& claim, graph const& g, access_mode how, list_windows* windows = nullptr);
 
-extern template void verify_pagerank(executor&, pagerank_claim<std::uint32_t> const&, graph const&, access_mode);
-extern template void verify_pagerank(executor&, pagerank_claim<std::uint64_t> const&, graph const&, access_mode);
+extern template void verify_pagerank(executor&, pagerank_claim<std::uint32_t> const&, graph const&, access_mode, list_windows*);
+extern template void verify_pagerank(executor&, pagerank_claim<std::uint64_t> const&, graph const&, access_mode, list_windows*);
 
 }  // namespace garner

@@ -38,11 +38,12 @@ struct check_arcs {
   std::uint32_t* proven;  // bit v: a tight arc leads to v from a vertex that is nearer
   Id* parent;
   std::uint64_t* first_fault;
+  indices only;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     auto const d = result.distance[v];
     if (d == Measure::infinity) return;
-    span<Id> const list = result.g.list(v);
+    span<Id> const list = clipped(result.g.list(v), only);
     t.each(list, result.g.weights_of(list), [&](Id u, std::uint32_t weight, std::uint64_t) {
       auto const sum = Measure::add(d, weight), there = result.distance[u];
       if (sum < there) report(first_fault, u, fault::relaxes);
@@ -124,7 +125,8 @@ char const* words(fault f) {
 }  // namespace
 
 template <class Id, class Measure>
-void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph const& g, access_mode how, Id* parent) {
+void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph const& g, access_mode how, Id* parent,
+                 list_windows* windows) {
   phase const timed{"sssp.verify"};
   std::uint64_t const n = result.g.vertices, none = ~std::uint64_t{0};
   buffer<std::uint32_t> proven(x.near(), (n + 31) / 32, x.device(), "verification bitmap");
@@ -142,14 +144,20 @@ void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph c
   };
 
   for_each_item<32>(x, 1, prove_source<Id>{static_cast<Id>(result.source), proven.data(), parent});
-  if (how == access_mode::strided) for_each_item<1>(x, n, check_arcs<Id, Measure>{result, proven.data(), parent, first_fault}, how);
-  else for_each_item<32>(x, n, check_arcs<Id, Measure>{result, proven.data(), parent, first_fault}, how, true);
+  auto const arcs_of = [&](csr_view<Id> const& lists, indices only) {
+    sssp_distances<Id, Measure> here = result;
+    here.g = lists;
+    return check_arcs<Id, Measure>{here, proven.data(), parent, first_fault, only};
+  };
+  if (how == access_mode::strided) for_each_list<1>(x, windows, result.g, g, true, how, false, arcs_of);
+  else for_each_list<32>(x, windows, result.g, g, true, how, true, arcs_of);
   if (count() != 0) {
     buffer<std::uint32_t> known(x.near(), proven.size(), x.device(), "verification bitmap");
     x.fill(known.data(), 0, known.bytes());
     frontier_options o;
     o.access = how == access_mode::copied ? access_mode::aligned : how;  // read in place
     frontier<Id> front(x, g.info, result.g.offsets, o, arc_costs{.crosses = false});
+    front.read_by(windows, g.out);
     while (front.gather(newly_proven{proven.data(), known.data()}).vertices) {
       check_interrupted();
       front.for_each_arc(result.g, prove_level<Id, Measure>{result.g.offsets, result.distance, proven.data(), parent});

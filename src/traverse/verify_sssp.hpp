@@ -6,6 +6,8 @@
 
 namespace garner {
 
+class list_windows;
+
 // A result, near memory of the executor's place.
 template <class Id, class Measure>
 struct sssp_distances {
@@ -22,10 +24,11 @@ struct sssp_distances {
 // `parent`, unless null, is filled with such arcs: the source is its own parent, ~0 where unreached.
 // Cost: one read of arcs and weights of the reached vertices, a second one where there are arcs of weight 0; n / 8 bytes of near memory.
 template <class Id, class Measure>
-void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph const& g, access_mode how, Id* parent = nullptr);
+void verify_sssp(executor& x, sssp_distances<Id, Measure> const& result, graph const& g, access_mode how, Id* parent = nullptr,
+                 list_windows* windows = nullptr);
 
 #define GARNER_VERIFY_SSSP(Id, Measure) \
-  template void verify_sssp(executor&, sssp_distances<Id, Measure> const&, graph const&, access_mode, Id*)
+  template void verify_sssp(executor&, sssp_distances<Id, Measure> const&, graph const&, access_mode, Id*, list_windows*)
 extern GARNER_VERIFY_SSSP(std::uint32_t, whole_distance);
 extern GARNER_VERIFY_SSSP(std::uint64_t, whole_distance);
 extern GARNER_VERIFY_SSSP(std::uint32_t, real_distance);

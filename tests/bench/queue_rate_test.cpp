@@ -1,6 +1,8 @@
 // That both ways are measured, and what came is compared; how fast they are belongs to a machine of its own.
 #include "bench/queue_rate.hpp"
 
+#include <fmt/format.h>
+
 #include "support.hpp"
 
 namespace garner {
@@ -20,6 +22,15 @@ TEST_P(queue_rates, are_measured) {
   EXPECT_EQ(r.pages, 5000u);
   RecordProperty("by_rings", std::to_string(r.by_rings));
   RecordProperty("by_host", std::to_string(r.by_host));
+}
+// For who measures (tools/prove_storage): what the rings cost, where the drive has no latency.
+TEST_P(queue_rates, DISABLED_measured_at_full_rate) {
+  queue_rate_options o;
+  o.where = where();
+  o.pages = GetParam() == place_kind::device ? 4u << 20 : 1u << 18;
+  queue_rate const r = measure_queues(o);
+  fmt::print("{:.3f} M pages a second by rings, {:.3f} M pages a second by the host: {:.2f} x; {:.1f} commands a doorbell\n",
+             r.by_rings / 1e6, r.by_host / 1e6, r.by_rings / r.by_host, r.commands_a_doorbell);
 }
 GARNER_AT_EVERY_PLACE(queue_rates);
 

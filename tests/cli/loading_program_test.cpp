@@ -319,8 +319,8 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
   ASSERT_EQ(at.shell("garner convert x.npy x.gnt --quiet").code, 0);
   for (std::string const file : {"x.npy --rows file", "x.gnt"})
     for (std::string const place : {"host", "simulated"})
-      for (std::string const more :
-           {"", "--cache clock", "--cache window --merge-reads 300", "--cache pinned --window 1 --window-bytes 9KiB"}) {
+      for (std::string const more : {"", "--cache clock", "--cache window --merge-reads 300",
+                                     "--cache pinned --window 1 --window-bytes 9KiB", "--reads kernels --window-bytes 9KiB"}) {
         outcome const o = at.shell("garner load k.gnr --features " + file + " --host-rows 60% --file-cache 48KiB --share 100% --batch 50 " +
                                    "--fanout 4,3 --epochs 2 --verify --json --place " + place + " " + more);
         ASSERT_EQ(o.code, 0) << file << " " << more << ": " << o.err;

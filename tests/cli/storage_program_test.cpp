@@ -50,6 +50,29 @@ TEST(rows_of_any_size, stopped_or_without_room_leave_nothing) {
   }
 }
 
+// Ctrl-C while mini-batches wait for thousands of reads: one line, and nothing is left.
+TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
+  folder const at;
+  write_rows(at, 1 << 16);
+  ASSERT_EQ(at.garner({"generate", "kron", "k.gnr", "--scale", "16"}).code, 0);
+  ASSERT_EQ(at.garner({"convert", "x.npy", "x.gnt"}).code, 0);
+  how_to_run stopped;
+  stopped.interrupt_after = std::chrono::milliseconds(150);
+  int heard = 0;
+  for (int tries = 0; tries < 6; ++tries, *stopped.interrupt_after += std::chrono::milliseconds(150)) {
+    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%", "--share",
+                                 "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
+                                stopped);
+    EXPECT_EQ(at.names(), (std::vector<std::string>{"k.gnr", "x.gnt", "x.npy"}));
+    if (o.code == -SIGINT) continue;  // it did not listen yet
+    EXPECT_EQ(o.code, 1) << o.out;
+    expect_one_line(o.err);
+    EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+    ++heard;
+  }
+  EXPECT_GT(heard, 0);
+}
+
 TEST(drives, are_measured) {
   folder const at;
   std::filesystem::create_directory(at / "d");

@@ -693,6 +693,36 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
       EXPECT_GE((hits[{cache_policy::next_use, window}]), (hits[{policy, window}]) * 98 / 100) << to_string(policy) << " " << window;
 }
 
+TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
+  std::vector<taken_batch> first;
+  std::vector<std::uint64_t> reads;
+  for (std::uint64_t const near : {0u, 1u, 8u, 5000u}) {  // pages: a slot, one of them, half, and all
+    filed_world w(where(), 300, 1500, 900);
+    loader_options o;
+    o.batch = 64, o.window_bytes = near * 4096;
+    auto const epochs = [&](std::vector<taken_batch>& all) {
+      loader l = w.load(1000, o);
+      for (int e = 0; e < 2; ++e)
+        for (taken_batch& b : epoch_of(l, where())) all.push_back(std::move(b));
+      return l.report();
+    };
+    if (first.empty()) epochs(first);
+    o.reads = reads_by::kernels;
+    std::vector<taken_batch> all;
+    load_report const r = epochs(all);
+    EXPECT_TRUE(all == first) << near;
+    EXPECT_GT(r.file_reads, 0u);
+    EXPECT_LE(r.file_hits, r.rows[tier::file]);
+    EXPECT_EQ(r.file_bytes, r.file_reads * 4096);
+    reads.push_back(r.file_reads);
+  }
+  EXPECT_TRUE(std::is_sorted(reads.rbegin(), reads.rend())) << ::testing::PrintToString(reads);
+  std::uint64_t const pages = (std::uint64_t{vertices} * width * 4 + 128 + 4095) / 4096;
+  if (where().kind != place_kind::host) {
+    EXPECT_LE(reads.back(), pages);  // each page once
+  }
+}
+
 TEST_P(loader_at, rows_that_stay_in_a_file_come_by_way_of_near_memory_and_in_parts) {
   std::vector<taken_batch> first;
   for (std::uint64_t const near : {0u, 1u, 700u, 5000u})

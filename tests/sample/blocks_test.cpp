@@ -1,13 +1,17 @@
 // Blocks at every place, held to a serial twin: which vertices stand where, which edges, and what may be drawn.
 #include "garner/blocks.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "graph/container.hpp"
 #include "graph/handle.hpp"
 #include "graph/pack.hpp"
 #include "graph/reorder.hpp"
@@ -766,6 +770,65 @@ TEST(blocks, refuse_options_that_contradict_each_other) {
   block_sampler out({}, directed, {2}, {}, list_side::out);
   blocks const b = out.sample(0, std::vector<std::int64_t>{0});
   EXPECT_EQ(b.of_type(0).ids[1], 1);
+}
+
+// Lists that stay in their file: the same blocks, bit by bit, whatever a window holds; and what cannot be drawn so is said.
+TEST(blocks_of_a_file, are_those_of_lists_in_memory) {
+  std::filesystem::path const folder = std::filesystem::temp_directory_path() / fmt::format("garner_blocks_of_a_file.{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  std::string const file = (folder / "g.gnr").string();
+  for (bool packed : {false, true})
+    for (std::uint32_t id_bytes : {4u, 8u})
+      for (bool undirected : {true, false}) {
+        if (packed && id_bytes == 8) continue;
+        graph g = random_graph(undirected, id_bytes);
+        if (packed) pack(g);
+        save_graph(g, file);
+        load_options how;
+        how.in_lists = !undirected;
+        graph_handle const near = graph_access::wrap(load_graph(file, how));
+        for (std::uint64_t window : {std::uint64_t{16} << 10, std::uint64_t{0}})
+          for (bool together : {false, true}) {
+            SCOPED_TRACE(
+                fmt::format("packed {} ids {} undirected {} window {} together {}", packed, id_bytes, undirected, window, together));
+            how.edges = tier::file, how.window_bytes = window;
+            graph_handle const far = graph_access::wrap(load_graph(file, how));
+            how.edges = tier::host;
+            block_options o;
+            o.edge_ids = true;
+            for (place where : {place{place_kind::host, 0}, place{place_kind::simulated, 0}}) {
+              block_sampler twin(where, near, {5, -1, 3}, o), s(where, far, {5, -1, 3}, o);
+              EXPECT_NE(s.about().find("tier file"), std::string::npos);
+              std::vector<blocks> a(3), b(3);
+              for (std::uint64_t k = 0; k < 3; ++k) {
+                auto const seeds = some_seeds(20, 1000, k);
+                if (!together) {
+                  ASSERT_EQ(taken(s, s.sample(k, seeds)), taken(twin, twin.sample(k, seeds)));
+                  continue;
+                }
+                for (auto const& [of, into] : {std::pair{&twin, &a[k]}, std::pair{&s, &b[k]}}) {
+                  typed_seeds const one{0, seeds, {}};
+                  of->inside().prepare(into->inside(), k, {&one, 1}, false);
+                }
+              }
+              if (!together) continue;
+              for (auto const& [of, all] : {std::pair{&twin, &a}, std::pair{&s, &b}}) {
+                std::vector<blocks::parts*> parts;
+                for (blocks& one : *all) parts.push_back(&one.inside());
+                of->inside().give(parts);
+                for (blocks& one : *all) of->finish(one);
+              }
+              for (std::uint64_t k = 0; k < 3; ++k) ASSERT_EQ(taken(s, b[k]), taken(twin, a[k]));
+            }
+            block_options whole;
+            whole.induced = true;
+            EXPECT_NE(error_of([&] { block_sampler({}, far, {5}, whole); }).find("open it with tier host"), std::string::npos);
+            block_options wrong;
+            wrong.lists = tier::host;
+            EXPECT_NE(error_of([&] { block_sampler({}, far, {5}, wrong); }).find("were left in their file"), std::string::npos);
+          }
+      }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -129,6 +129,10 @@ TEST_F(pages, what_may_happen_to_stripes) {
   fs::copy_file(u[1], t[1]);
   EXPECT_NE(problem_of(path()).find("stripes of two tables are mixed"), std::string::npos);
   fs::remove(t[1]);
+  write_pages(path("w.gnt"), 100'000, options(2, 8192));  // the same bytes in pages of another size
+  fs::copy_file(page_file(path("w.gnt")).stripes()[1], t[1]);
+  EXPECT_NE(problem_of(path()).find("stripes of two tables are mixed"), std::string::npos);
+  fs::remove(t[1]);
   fs::copy_file(t[0], t[1]);
   EXPECT_NE(problem_of(path()).find("is stripe 0 of 2, where " + path() + " lists stripe 1 of 2"), std::string::npos);
   fs::remove(t[1]);

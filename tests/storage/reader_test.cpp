@@ -102,6 +102,17 @@ TEST_P(reading, stripes_and_replicas) {
   read_everywhere(files, 300, 30000, 5);
 }
 
+TEST_P(reading, a_queue_of_few_places_lets_thousands_wait) {
+  std::string const file = made("one", 1 << 20);
+  for (unsigned const depth : {1u, 2u, 5u}) {
+    reader_options o = with();
+    o.depth = depth;
+    o.gap_bytes = 0;
+    reader files({file}, o);
+    read_everywhere(files, 4000, 200, depth);
+  }
+}
+
 TEST_P(reading, requests_that_touch_or_nearly_do_are_one_read) {
   std::string const file = made("f", 1 << 20);
   reader_options o = with();

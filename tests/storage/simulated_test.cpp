@@ -310,6 +310,37 @@ TEST(faults, no_memory_for_reads_that_are_not_aligned) {
   for (read_request const& r : asked) EXPECT_TRUE(right(r));
 }
 
+// Drives whose blocks are larger than a request, or others than those of the drive beside.
+TEST(faults, drives_of_another_block_size) {
+  for (std::uint32_t const block : {512u, 4096u, 16384u})
+    for (std::uint32_t const memory : {4u, 512u, 4096u}) {
+      constexpr std::uint64_t unit = 1 << 16;
+      std::vector<simulated_drive> drives;
+      for (std::uint64_t k = 0; k < 2; ++k) {
+        drives.push_back(drive_of(1 << 20, {fault(drive_fault::kind::short_read, 1e-2)}));
+        drives.back().direct = true;
+        drives.back().offset_align = k ? 512 : block, drives.back().memory_align = memory;
+        drives.back().bytes = [k](std::uint64_t offset, std::uint64_t n, std::byte* to) {
+          for (std::uint64_t done = 0; done < n;) {
+            std::uint64_t const here = offset + done, some = std::min(n - done, unit - here % unit);
+            words_at((here / unit * 2 + k) * unit + here % unit, some, to + done);
+            done += some;
+          }
+        };
+      }
+      reader_options o;
+      o.files = arrangement::striped;
+      o.unit_bytes = unit;
+      reader files(simulate(std::move(drives), counted(block)), o);
+      std::vector<std::byte> to(2000 * 900);
+      std::vector<read_request> asked;
+      for (std::uint64_t k = 0; k < 2000; ++k)
+        asked.push_back({random_bits(1, 0, k) % ((2 << 20) - 900), 1 + random_bits(1, 1, k) % 900, to.data() + k * 900, k});
+      read_all(files, asked);
+      for (read_request const& r : asked) ASSERT_TRUE(right(r)) << block << " " << memory << " " << r.offset << " " << r.bytes;
+    }
+}
+
 TEST(faults, a_drive_that_vanishes) {
   drive_fault f;
   f.what = drive_fault::kind::vanishes;

@@ -1,0 +1,52 @@
+// Files for what does not fit in memory. They never have a name, or lose it before anything is written, so nothing is left of them however
+// the process ends. Invariant: what a read gives was written before; a full disk, a limit or no file handle is one error that says how much
+// was written and how much is needed. Cost: a system call a read or write.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace garner {
+
+// A folder for such files, and how much of its disk they take together.
+class scratch_folder {
+ public:
+  explicit scratch_folder(std::filesystem::path folder) : path_(folder.empty() ? "." : std::move(folder)) {}
+  std::filesystem::path const& path() const { return path_; }
+  // That so many bytes will be needed, as far as is known now; errc::io where the disk has not so many free.
+  void expect(std::uint64_t bytes);
+  std::uint64_t expected() const { return expected_; }
+  std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }  // the most that lay there at once
+
+ private:
+  friend class scratch_file;
+  void grow(std::uint64_t bytes);
+  void shrink(std::uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  std::filesystem::path path_;
+  std::uint64_t expected_ = 0;
+  std::atomic<std::uint64_t> used_{0}, peak_{0};
+};
+
+class scratch_file {
+ public:
+  explicit scratch_file(scratch_folder& in);  // errc::io
+  ~scratch_file();
+  scratch_file(scratch_file const&) = delete;
+  scratch_file& operator=(scratch_file const&) = delete;
+
+  void append(void const* data, std::uint64_t bytes);
+  void write_at(std::uint64_t at, void const* data, std::uint64_t bytes);  // any thread may, also behind the end
+  void read(void* to, std::uint64_t bytes, std::uint64_t at) const;        // any thread may
+  void drop(std::uint64_t at, std::uint64_t bytes);                        // they will not be read again: their disk is given back
+  std::uint64_t bytes() const { return end_.load(std::memory_order_relaxed); }
+
+ private:
+  scratch_folder& in_;
+  std::atomic<std::uint64_t> end_{0};
+  std::uint64_t dropped_ = 0;
+  int fd_ = -1;
+};
+
+}  // namespace garner

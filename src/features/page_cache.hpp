@@ -1,0 +1,72 @@
+// Rows of a file whose pages the place itself asks for when it misses them (BaM, and GIDS without its look-ahead): no thread of the host
+// knows what a mini-batch wants. Its ids become pages, each once; kernels look these up among pages that lie near, choose what gives way,
+// ask for the others through request queues (storage/queue.hpp), wait, and bring them near.
+// A page may lie in the `ways` slots of one set, and of a set a clock takes what was used neither by this mini-batch nor since the hand was
+// there last. Between two kernels nobody changes anything, so there are no locks: pages are sorted by set, and one lane serves a set. A
+// page that finds no slot comes all the same, and is forgotten with the mini-batch.
+// Invariant: a slot has the page that its key names, in full; when anything goes wrong, no slot has any.
+// Cost: 12 bytes a slot and 4 a set, near; nothing for other pages. The caller waits for the drive.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "features/file_rows.hpp"
+#include "features/stored_rows.hpp"
+#include "storage/queue.hpp"
+#include "storage/queue_service.hpp"
+
+namespace garner {
+
+class page_cache final : public file_rows {
+ public:
+  struct terms {
+    std::uint64_t host_bytes = 0;    // of pages on their way; at the host also of those that stay
+    std::uint64_t device_bytes = 0;  // of pages near a device
+    std::span<float const> factors;  // by row, where i8 rows are converted; in host memory. Must outlive this
+    service_options service = {};    // threads that serve the queues, and how many queues
+  };
+  // `table`: which rows stand in the file; what it points at must outlive this.
+  page_cache(place where, std::shared_ptr<stored_rows const> file, row_view const& table, terms const& t);
+
+  std::uint64_t slots() const { return keys_.size(); }
+  std::uint64_t metadata_bytes() const { return keys_.bytes() + stamps_.bytes() + hands_.bytes(); }
+  std::uint64_t bytes() const override;
+  std::uint64_t near_bytes() const override;
+  void enter(executor& x, id_span ids) override;
+  bool gather(executor& x, void* out, gather_how how, stop_check const& stopped, figures& told) override;
+  void reset() override;
+
+ private:
+  struct batch {
+    std::uint64_t rows = 0;
+    buffer<std::uint64_t> ids;
+    buffer<std::uint32_t> positions;
+  };
+  bool bring(executor& x, batch const& b, stop_check const& stopped, figures& told);
+  void forget();
+
+  place where_;
+  std::shared_ptr<stored_rows const> file_;
+  row_view const& table_;
+  terms terms_;
+  stored_rows::page_places places_;
+  std::uint64_t pages_a_row_ = 0;
+  std::uint32_t sets_ = 0, ways_ = 0, now_ = 0;
+  memory_block pages_, passing_;  // slots; those that found none
+  buffer<std::uint64_t> keys_;
+  buffer<std::uint32_t> stamps_, hands_;
+  std::unique_ptr<queue_service> service_;
+  std::unique_ptr<request_queues> queues_;
+  file_ids finder_;
+  std::deque<batch> entered_;
+  std::vector<batch> idle_;
+  // Of one mini-batch.
+  buffer<std::uint64_t> wanted_, spare_, distinct_, asked_, order_, hits_;
+  buffer<std::uint32_t> at_, numbers_, missing_, into_, results_, all_;
+  buffer<std::uint8_t> misses_, homeless_;
+  memory_block rows_;
+  buffer<float> factors_;
+};
+
+}  // namespace garner

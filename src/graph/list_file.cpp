@@ -1,0 +1,41 @@
+#include "graph/list_file.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "core/exec.hpp"
+
+namespace garner {
+
+list_file::list_file(std::filesystem::path const& file, std::uint64_t bytes, std::uint64_t edges, std::shared_ptr<drive_set> drives,
+                     std::uint64_t window_bytes)
+    : name_(file.string()), window_bytes_(window_bytes) {
+  reader_options how;
+  how.size = bytes;
+  how.gap_bytes = 0;           // what lies between is left out, or read into place, before a reader hears of it
+  how.deadline_seconds = 30;   // as for rows of files
+  how.most_bytes = 256 << 10;  // more does not come faster
+  files_ = drives ? std::make_unique<reader>(std::move(drives), how) : std::make_unique<reader>(std::vector<std::string>{name_}, how);
+  sums_ = buffer<std::uint32_t>(tier::host, (bytes + unit - 1) / unit, -1, "checksums of lists in a file");
+  for (auto& right : right_) right = buffer<std::uint32_t>(tier::host, edges / 1024 + 1, -1, "checked lists of a file");
+}
+
+std::uint64_t list_file::compare(std::uint64_t at, void const* data, std::uint64_t bytes) {
+  for (std::uint64_t k = 0; k < bytes; k += unit) {
+    std::uint64_t const n = std::min(unit, bytes - k);
+    auto const sum = static_cast<std::uint32_t>(XXH3_64bits_withSeed(static_cast<std::byte const*>(data) + k, n, at + k)) | 1;
+    // Several may read the same file.
+    std::uint32_t* const place = sums_.data() + (at + k) / unit;
+    std::uint32_t const known = atomic_load(place);
+    if (known == 0) atomic_store(place, sum);
+    else if (known != sum) return at + k;
+  }
+  return none;
+}
+
+bool list_file::is_right(bool in, std::uint64_t block) const { return has_bit(right_[in].data(), block); }
+void list_file::note_right(bool in, std::uint64_t block) { atomic_or(right_[in].data() + block / 32, 1u << block % 32); }
+void list_file::note_all_right(bool in) { std::fill(right_[in].begin(), right_[in].end(), ~0u); }
+
+}  // namespace garner

@@ -1,0 +1,328 @@
+#include "graph/list_windows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "core/stats.hpp"
+#include "core/thread_pool.hpp"
+#include "graph/pack.hpp"
+#include "memory/budget.hpp"
+
+namespace garner {
+
+namespace {
+
+constexpr std::uint64_t unit = list_file::unit, least_window = 512u << 10, usual_window = 64u << 20;
+constexpr std::uint64_t gap = 8192;    // that is read in vain; see docs/benchmarks/file_edges.md
+constexpr std::uint64_t piece = 2048;  // arcs: how finely windows of all arcs are cut
+
+std::uint64_t down(std::uint64_t x) { return x / unit * unit; }
+std::uint64_t up(std::uint64_t x) { return down(x + unit - 1); }
+double ms_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct file_range {
+  std::uint64_t begin, end, place;  // bytes of the file; where they go
+};
+// One array in one window.
+struct part {
+  memory_block memory;
+  std::uint64_t used = 0, asked = 0;
+  std::vector<file_range> ranges;
+  buffer<std::uint64_t> at;  // by item
+
+  void clear() { used = asked = 0, ranges.clear(); }
+  // Room for the array's bytes [begin, end); false: there is none.
+  bool add(stored_array const& a, std::uint64_t begin, std::uint64_t end, bool whole) {
+    std::uint64_t const from = down(a.at + begin), to = up(a.at + end);
+    if (!ranges.empty() && (whole || from <= ranges.back().end + gap)) {
+      file_range& last = ranges.back();
+      std::uint64_t const more = std::max(last.end, to) - last.end;
+      if (used + more > memory.bytes()) return false;
+      last.end += more, used += more;
+    } else {
+      if (used + (to - from) > memory.bytes()) return false;
+      ranges.push_back({from, to, used});
+      used += to - from;
+    }
+    asked += end - begin;
+    return true;
+  }
+  // Where byte 0 of the array would stand, from the last range on.
+  std::uint64_t origin(stored_array const& a) const {
+    file_range const& last = ranges.back();
+    return reinterpret_cast<std::uint64_t>(memory.data()) + last.place - last.begin + a.at;
+  }
+  void* of(file_range const& r) const { return static_cast<std::byte*>(memory.data()) + r.place; }
+};
+
+struct room {
+  part targets, weights;
+  std::uint64_t first = 0, last = 0;
+};
+using rooms = std::array<room, 2>;
+
+// Where an array's elements [begin, end) stand in it: of packed ones their blocks' words, and the one that a reader may look at behind.
+indices bytes_of(packed_array const& packed, std::uint64_t each, indices arcs) {
+  if (packed.empty()) return {arcs.begin * each, arcs.end * each};
+  packed_directory const at = packed.view().at;
+  return {at.word_of(arcs.begin / 32) * 4, (at.word_of((arcs.end + 31) / 32) + 1) * 4};
+}
+
+}  // namespace
+
+struct list_windows::state {
+  struct task {
+    edge_lists const& lists;
+    bool in;
+    wanted what;
+    std::uint64_t count;
+    range_of const& range;
+  };
+
+  executor& x;
+  graph const& g;
+  list_file& file;
+  std::shared_ptr<rooms> both;  // which reads that a drive does not let go of keep
+  std::optional<read_queue> queue;
+  std::uint64_t most_items = 0, asked = 0;
+  double waited_ms = 0;
+  read_counters before;
+
+  state(executor& at, graph const& of) : x(at), g(of), file(*of.in_file), before(file.files().counters()) {}
+
+  void make_room() {
+    if (both) return;
+    budget& host = host_budget();
+    std::uint64_t const free = host.limit() - std::min(host.limit(), host.used()), needed = most_bytes(g.info) / 2;
+    std::uint64_t window = file.window_bytes();
+    if (!window) window = std::min({usual_window, needed, free / 4});  // both take half of what is left: a proof may want the other
+    if (!file.window_bytes() && 4 * window < least_bytes(g.info))
+      fail(
+          errc::memory,
+          "{}: two windows of lists want {} of host memory at the least, beside what the job itself takes, and {} are left; raise the host "
+          "budget",
+          g.name, format_bytes(least_bytes(g.info)), format_bytes(free));
+    bool const weighted = g.info.weights != weight_kind::none;
+    std::uint64_t const data = window / 4 * 3;
+    std::uint64_t const of_targets = !weighted ? data : g.info.packed ? data / 2 : data / (g.info.id_bytes + 4) * g.info.id_bytes;
+    most_items = std::max<std::uint64_t>(64, window / 4 / (weighted ? 16 : 8));
+    auto made = std::make_shared<rooms>();
+    for (room& r : *made) {
+      auto const make = [&](part& p, std::uint64_t bytes) {
+        p.memory = memory_block(tier::host, up(bytes), x.device(), "a window of lists");
+        p.at = buffer<std::uint64_t>(tier::host, most_items, x.device(), "a window of lists");
+      };
+      make(r.targets, of_targets);
+      if (weighted) make(r.weights, data - of_targets);
+    }
+    both = std::move(made);
+    queue.emplace(file.files(), both);
+    for (room& r : *both)
+      for (part* p : {&r.targets, &r.weights})
+        if (p->memory.bytes()) queue->register_memory(p->memory.data(), p->memory.bytes());
+  }
+
+  bool add(task const& t, room& r, std::uint64_t item) {
+    indices const arcs = t.range(item);
+    std::uint64_t const k = t.what.whole ? 0 : item - r.first;
+    auto const one = [&](bool wanted, part& p, stored_array const& a, packed_array const& packed, std::uint64_t each) {
+      if (!wanted) return true;
+      if (arcs.begin >= arcs.end) {
+        if (!t.what.whole) p.at[k] = 0;
+        return true;
+      }
+      indices const bytes = bytes_of(packed, each, arcs);
+      if (!p.add(a, bytes.begin, bytes.end, t.what.whole)) return false;
+      p.at[k] = p.origin(a);
+      return true;
+    };
+    return one(t.what.targets, r.targets, t.lists.stored_targets, t.lists.packed_targets, g.info.id_bytes) &&
+           one(t.what.weights, r.weights, t.lists.stored_weights, t.lists.packed_weights, 4);
+  }
+
+  // Items from `first` on, as many as there is room for, and what they want is read.
+  void fill(task const& t, std::uint64_t first, room& r) {
+    r.first = r.last = first;
+    r.targets.clear(), r.weights.clear();
+    std::uint64_t const most = t.what.whole ? t.count : std::min(t.count, first + most_items);
+    while (r.last < most && add(t, r, r.last)) ++r.last;
+    if (r.last == first) {
+      indices const arcs = t.range(first);
+      fail(errc::memory,
+           "{}: arcs {} to {} are wanted together and do not fit into a window of {}; raise the host budget, or let long lists be cut (no "
+           "--no-split, no variant emogi)",
+           g.name, arcs.begin, arcs.end, format_bytes(r.targets.memory.bytes() + r.weights.memory.bytes()));
+    }
+    std::vector<read_request> requests;
+    for (part* p : {&r.targets, &r.weights})
+      for (file_range const& range : p->ranges) requests.push_back({range.begin, range.end - range.begin, p->of(range)});
+    asked += r.targets.asked + r.weights.asked;
+    if (requests.empty()) return;
+    read_all(*queue, file.files(), requests);
+  }
+
+  // Nothing of a window is used before.
+  void look_at(task const& t, room& r) {
+    phase const timed{"lists.check"};
+    std::atomic<std::uint64_t> wrong{list_file::none};
+    auto const note = [&](std::uint64_t byte) {
+      for (std::uint64_t known = wrong; byte < known && !wrong.compare_exchange_weak(known, byte);) {
+      }
+    };
+    constexpr std::uint64_t step = 64 * unit;
+    for (part* p : {&r.targets, &r.weights}) {
+      if (p->ranges.empty()) continue;
+      // By places in memory, where ranges stand one after the other.
+      shared_pool().run((p->used + step - 1) / step, 1, [&](std::uint64_t first, std::uint64_t last) {
+        std::uint64_t at = first * step, const_end = std::min(p->used, last * step);
+        auto range = std::upper_bound(p->ranges.begin(), p->ranges.end(), at,
+                                      [](std::uint64_t place, file_range const& x) { return place < x.place; }) -
+                     1;
+        while (at < const_end) {
+          std::uint64_t const n = std::min(const_end - at, range->place + (range->end - range->begin) - at);
+          note(file.compare(range->begin + (at - range->place), static_cast<std::byte*>(p->memory.data()) + at, n));
+          at += n;
+          ++range;
+        }
+      });
+    }
+    if (wrong != list_file::none)
+      fail(errc::input,
+           "{}: the {} bytes at byte {} are not what was read before; the drive is at fault or the file was written to: check it with "
+           "garner "
+           "stats --check, and restore it from a copy",
+           g.name, unit, wrong.load());
+    if (!t.what.targets) return;
+    std::atomic<std::uint64_t> arc{list_file::none};
+    auto const note_arc = [&](std::uint64_t i) {
+      for (std::uint64_t known = arc; i < known && !arc.compare_exchange_weak(known, i);) {
+      }
+    };
+    shared_pool().run(r.last - r.first, t.what.whole ? 1 : 1024, [&](std::uint64_t first, std::uint64_t last) {
+      for (std::uint64_t k = first; k < last; ++k) {
+        indices const arcs = t.range(r.first + k);
+        if (arcs.begin >= arcs.end) continue;
+        std::uint64_t const at = r.targets.at[t.what.whole ? 0 : k];
+        for (std::uint64_t b = arcs.begin / 32; b * 32 < arcs.end; ++b) {
+          if (file.is_right(t.in, b)) continue;
+          if (std::uint64_t const bad = beyond(t.lists, at, b); bad != list_file::none) note_arc(bad);
+          else file.note_right(t.in, b);
+        }
+      }
+    });
+    if (arc != list_file::none)
+      fail(errc::input, "{}: arc {} leads to no vertex, of which there are {}; the file is damaged, copy or convert it again", g.name,
+           arc.load(), g.info.vertices);
+  }
+  // An arc of block b that leads to no vertex, or none.
+  std::uint64_t beyond(edge_lists const& lists, std::uint64_t at, std::uint64_t b) const {
+    std::uint64_t const begin = b * 32, end = std::min(g.info.edges, begin + 32);
+    std::uint64_t bad = list_file::none;
+    if (!lists.packed_targets.empty()) {
+      packed_view const view{lists.packed_targets.view().at, reinterpret_cast<std::uint32_t const*>(at)};
+      if (!block_is_right(view.at, view.words, b)) return begin;
+      each_in_turn(view, begin, end, [&](std::uint32_t v, std::uint64_t i) {
+        if (v < g.info.vertices) return false;
+        bad = i;
+        return true;
+      });
+      return bad;
+    }
+    auto const look = [&](auto const* targets) {
+      for (std::uint64_t i = begin; i < end && bad == list_file::none; ++i)
+        if (targets[i] >= g.info.vertices) bad = i;
+    };
+    if (g.info.id_bytes == 8) look(reinterpret_cast<std::uint64_t const*>(at));
+    else look(reinterpret_cast<std::uint32_t const*>(at));
+    return bad;
+  }
+};
+
+list_windows::list_windows(executor& x, graph const& g) : state_(std::make_unique<state>(x, g)) {}
+list_windows::~list_windows() = default;
+
+void list_windows::each(edge_lists const& lists, wanted const& what, std::uint64_t count, range_of const& range, use_of const& use) {
+  state& s = *state_;
+  if (count == 0) return;
+  s.make_room();
+  state::task const task{lists, &lists == &s.g.in, what, count, range};
+  rooms& both = *s.both;
+  auto start = std::chrono::steady_clock::now();
+  s.fill(task, 0, both[0]);
+  s.waited_ms += ms_since(start);
+  for (std::size_t turn = 0;; turn ^= 1) {
+    room &now = both[turn], &next = both[turn ^ 1];
+    bool const more = now.last < count;
+    std::exception_ptr problem;
+    {
+      std::jthread reading;
+      if (more)
+        reading = std::jthread([&] {
+          try {
+            s.fill(task, now.last, next);
+          } catch (...) {
+            problem = std::current_exception();
+          }
+        });
+      s.look_at(task, now);
+      list_window const w{now.first, now.last, what.targets ? now.targets.at.data() : nullptr,
+                          what.weights ? now.weights.at.data() : nullptr};
+      try {
+        use(w);
+        s.x.wait();
+      } catch (...) {
+        s.x.wait();
+        throw;
+      }
+      start = std::chrono::steady_clock::now();
+    }
+    if (more) s.waited_ms += ms_since(start);
+    if (problem) std::rethrow_exception(problem);
+    if (!more) break;
+  }
+  s.file.files().require_unchanged();
+}
+
+void list_windows::each_arc(edge_lists const& lists, wanted what, use_arcs const& use) {
+  graph const& g = state_->g;
+  what.whole = true;
+  std::uint64_t const* const offsets = lists.offsets.data();
+  auto const owner = [&](std::uint64_t arc) {
+    return static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + g.info.vertices + 1, arc) - offsets) - 1;
+  };
+  each(
+      lists, what, (g.info.edges + piece - 1) / piece,
+      [&](std::uint64_t k) {
+        return indices{k * piece, std::min(g.info.edges, (k + 1) * piece)};
+      },
+      [&](list_window const& w) {
+        indices const arcs{w.first * piece, std::min(g.info.edges, w.last * piece)};
+        use(w, arcs, {owner(arcs.begin), owner(arcs.end - 1) + 1});
+      });
+}
+
+file_reads list_windows::take() {
+  state& s = *state_;
+  read_counters const now = s.file.files().counters();
+  file_reads const all{now.reads - s.before.reads, now.bytes_read - s.before.bytes_read, std::exchange(s.asked, 0),
+                       std::exchange(s.waited_ms, 0)};
+  s.before = now;
+  return all;
+}
+
+std::uint64_t list_windows::least_bytes(graph_info const& info) { return 4 * std::min(least_window, most_bytes(info) / 2); }
+std::uint64_t list_windows::most_bytes(graph_info const& info) {
+  std::uint64_t const arc = info.id_bytes + (info.weights == weight_kind::none ? 0 : 4);
+  return 2 * std::min(usual_window, (info.edges * arc * 3 + 64 * unit));  // weights may be packed worse than targets
+}
+
+}  // namespace garner

@@ -1,0 +1,447 @@
+// Jobs over lists that stay in their file against the same in memory: every job, variant, access, id width, plain and packed, at every
+// place, in windows of a few lists up to one that holds all; and what a drive can do wrong.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "core/random.hpp"
+#include "graph/container.hpp"
+#include "graph/generate.hpp"
+#include "graph/list_file.hpp"
+#include "graph/pack.hpp"
+#include "memory/budget.hpp"
+#include "storage/simulated.hpp"
+#include "storage_support.hpp"
+#include "support.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/job.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/plan.hpp"
+#include "traverse/sssp.hpp"
+
+namespace garner {
+namespace {
+
+using namespace testing;
+
+// Two hubs with a sixth of all arcs each, short lists, isolated vertices, loops.
+graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind) {
+  std::uint64_t const n = 4000, m = 20000;
+  edge_list e;
+  e.vertices = n;
+  e.undirected = undirected;
+  e.source = "a test";
+  e.weights_are = kind;
+  for (std::uint64_t i = 0; i < m; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % (n - 100);
+    if (i % 3 == 0) u = 5 + i % 2;
+    e.arcs.push_back({u, v});
+    auto const w = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 65 + 8);
+    float const f = static_cast<float>(w) * 0.37f;
+    std::uint32_t bits = w;
+    if (kind == weight_kind::f32) std::memcpy(&bits, &f, 4);
+    e.weights.push_back(bits);
+  }
+  build_options o;
+  o.id_bytes = id_bytes;
+  o.keep_loops = true;
+  o.in_lists = !undirected;
+  build_report report;
+  return build_graph(std::move(e), o, report);
+}
+
+constexpr std::uint64_t small_window = 256 << 10;
+
+struct file_tier : in_folder {
+  std::string saved(graph const& g, std::string const& name = "g.gnr") const {
+    save_graph(g, folder / name);
+    return (folder / name).string();
+  }
+  // As it is loaded for a place, its lists left where they are, or brought to memory.
+  static graph load(std::string const& file, place where, tier edges, std::uint64_t window = 0, std::shared_ptr<drive_set> drives = {},
+                    bool check = true) {
+    container_header const h = read_header(file);
+    load_options how;
+    how.edges = edges, how.device = where.kind == place_kind::device ? where.index : -1;
+    how.in_lists = h.info.in_lists, how.weights = h.info.weights != weight_kind::none;
+    how.window_bytes = window, how.drives = std::move(drives), how.check = check;
+    return load_graph(file, how);
+  }
+};
+
+struct file_tier_at : file_tier, ::testing::WithParamInterface<place_kind> {
+  void SetUp() override {
+    in_folder::SetUp();
+    if (GetParam() == place_kind::device && device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  }
+  place where() const { return {GetParam(), 0}; }
+  // f(in memory, in the file) for every graph and window.
+  template <class F>
+  void each_graph(weight_kind kind, F f) {
+    for (bool undirected : {true, false})
+      for (std::uint32_t id_bytes : {4u, 8u})
+        for (bool packed : {false, true}) {
+          if (packed && id_bytes == 8) continue;
+          graph g = random_graph(id_bytes + undirected, id_bytes, undirected, kind);
+          if (packed) pack(g);
+          std::string const file = saved(g);
+          graph const near = load(file, where(), tier::host);
+          for (std::uint64_t window : {std::uint64_t{kind == weight_kind::none ? 96u : 300u} << 10, std::uint64_t{0}})
+            for (bool check : {true, false}) {
+              SCOPED_TRACE(fmt::format("undirected {} ids {} packed {} window {} checked {}", undirected, id_bytes, packed, window, check));
+              f(near, load(file, where(), tier::file, window, {}, check));
+              if (HasFatalFailure()) return;
+            }
+        }
+  }
+  static bool is_small(graph const& g) { return g.in_file->window_bytes() != 0; }  // for whole lists of hubs
+  template <class Options>
+  Options options() const {
+    Options o;
+    o.where = where();
+    o.check_certificate = true;
+    o.device_budget = 0;  // so that both ask for the same over the link
+    return o;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(at, file_tier_at, every_place, [](auto const& info) { return name_of(info.param); });
+
+// The lists of one direction were read at least as often as the job looked at all of them.
+void read_something(file_reads const& f, std::uint64_t arcs, std::uint64_t arc_bytes) {
+  if (arcs == 0) return;
+  EXPECT_GT(f.requests, 0u);
+  EXPECT_GT(f.bytes_asked, 0u);
+  EXPECT_GE(f.bytes_read, std::min<std::uint64_t>(f.bytes_asked, arcs * arc_bytes));
+}
+
+TEST_P(file_tier_at, bfs) {
+  each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
+    for (access_mode how : {access_mode::aligned, access_mode::merged, access_mode::strided})
+      for (bfs_variant v : {bfs_variant::levels, bfs_variant::direction, bfs_variant::emogi}) {
+        bfs_options o = options<bfs_options>();
+        o.access = how, o.variant = v;
+        o.paper.queue_small = false;
+        if (v == bfs_variant::direction && (near.info.directed || how == access_mode::strided)) continue;
+        if (v == bfs_variant::emogi && is_small(far)) continue;
+        SCOPED_TRACE(fmt::format("{} {}", to_string(v), to_string(how)));
+        bfs_job twin(near, o), job(far, o);
+        for (std::uint64_t source : {5u, 1000u}) {
+          bfs_run const a = twin.run(source), b = job.run(source);
+          ASSERT_TRUE(b.verified);
+          ASSERT_EQ(job.depths(), twin.depths());
+          EXPECT_EQ(b.reached, a.reached);
+          EXPECT_EQ(b.levels.size(), a.levels.size());
+          EXPECT_EQ(a.file.requests, 0u);
+          read_something(b.file, v == bfs_variant::direction ? 0 : b.edges, 1);
+          std::uint64_t by_level = 0;
+          for (bfs_level const& l : b.levels) by_level += l.bytes_file;
+          EXPECT_EQ(by_level, b.file.bytes_read);
+          if (v == bfs_variant::direction) continue;
+          // A window's lines are the file's. Where lists begin within a line, whose neighbours are read with them differs with windows.
+          EXPECT_EQ(b.link.bytes_useful, a.link.bytes_useful);
+          if (how == access_mode::aligned) {
+            EXPECT_EQ(b.link, a.link);
+          }
+        }
+      }
+  });
+}
+
+TEST_P(file_tier_at, components) {
+  each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
+    for (access_mode how : {access_mode::aligned, access_mode::strided})
+      for (components_variant v : {components_variant::afforest, components_variant::emogi}) {
+        components_options o = options<components_options>();
+        o.access = how, o.variant = v;
+        if (v == components_variant::emogi && is_small(far)) continue;
+        components_job twin(near, o), job(far, o);
+        components_run const a = twin.run(), b = job.run();
+        ASSERT_TRUE(b.verified);
+        ASSERT_EQ(job.labels(), twin.labels());
+        EXPECT_EQ(b.components, a.components);
+        EXPECT_EQ(b.largest, a.largest);
+        read_something(b.file, b.edges, 1);
+      }
+  });
+}
+
+TEST_P(file_tier_at, pagerank) {
+  each_graph(weight_kind::none, [&](graph const& near, graph const& far) {
+    for (access_mode how : {access_mode::aligned, access_mode::strided})
+      for (pagerank_variant v : {pagerank_variant::pull, pagerank_variant::emogi}) {
+        pagerank_options o = options<pagerank_options>();
+        o.access = how, o.variant = v;
+        if (v == pagerank_variant::emogi && is_small(far)) continue;
+        pagerank_job twin(near, o), job(far, o);
+        pagerank_run const a = twin.run(), b = job.run();
+        ASSERT_TRUE(b.verified);
+        if (v == pagerank_variant::pull) {
+          ASSERT_EQ(job.ranks(), twin.ranks());  // bit by bit
+          EXPECT_EQ(b.iterations, a.iterations);
+          EXPECT_EQ(b.link.bytes_useful, a.link.bytes_useful);
+          if (how == access_mode::aligned) {
+            EXPECT_EQ(b.link, a.link);
+          }
+          // An iteration reads the lists once, in whole units.
+          edge_lists const& lists = far.info.in_lists ? far.in : far.out;
+          EXPECT_LE(b.rounds[0].bytes_file, lists.stored_targets.bytes + 64 * list_file::unit * 2);
+          EXPECT_GE(b.rounds[0].bytes_file, lists.stored_targets.bytes / 4 * 4 - list_file::unit);
+        } else {
+          auto const x = twin.ranks(), y = job.ranks();
+          for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], y[k], 0.05 + 0.02 * static_cast<double>(x[k]));
+        }
+      }
+  });
+}
+
+TEST_P(file_tier_at, sssp) {
+  for (weight_kind kind : {weight_kind::u32, weight_kind::f32})
+    each_graph(kind, [&](graph const& near, graph const& far) {
+      for (access_mode how : {access_mode::aligned, access_mode::strided})
+        for (sssp_variant v : {sssp_variant::near_far, sssp_variant::emogi}) {
+          sssp_options o = options<sssp_options>();
+          o.access = how, o.variant = v;
+          if (v == sssp_variant::emogi && is_small(far)) continue;
+          sssp_job twin(near, o), job(far, o);
+          sssp_run const a = twin.run(5), b = job.run(5);
+          ASSERT_TRUE(b.verified);
+          EXPECT_EQ(b.reached, a.reached);
+          if (kind == weight_kind::u32) ASSERT_EQ(job.distances(), twin.distances());
+          else ASSERT_EQ(job.real_distances(), twin.real_distances());
+          read_something(b.file, b.edges, 1);
+          EXPECT_EQ(job.parents().size(), near.info.vertices);
+        }
+    });
+}
+
+TEST_F(file_tier, real_graphs_and_graphs_in_another_order) {
+  for (generator kind : {generator::kron, generator::web, generator::uniform}) {
+    generate_options made;
+    made.kind = kind, made.scale = 12;
+    executor x({place_kind::host, 0});
+    build_report report;
+    graph g = generate(x, made, report);
+    std::string const file = saved(g);
+    graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file, small_window);
+    bfs_options o;
+    o.check_certificate = true;
+    bfs_job twin(near, o), job(far, o);
+    for (std::uint64_t source : pick_sources(near, 4, 3)) {
+      twin.run(source), job.run(source);
+      ASSERT_EQ(job.depths(), twin.depths());
+    }
+    // Nobody reads more than what the search by levels would, and some: here all lists are read once at the most in top-down levels.
+    EXPECT_EQ(pick_sources(near, 4, 3), pick_sources(far, 4, 3));
+  }
+}
+
+TEST_F(file_tier, a_graph_without_arcs_and_one_vertex) {
+  for (graph const& g : {make_graph({}, true, 1), make_graph({}, true, 40), make_graph({{0, 1}}, true)}) {
+    std::string const file = saved(g);
+    graph const far = load(file, {}, tier::file);
+    bfs_options o;
+    o.check_certificate = true;
+    EXPECT_EQ(bfs_job(far, o).run(0).reached, g.info.edges ? 2u : 1u);
+    components_options c;
+    c.check_certificate = true;
+    EXPECT_EQ(components_job(far, c).run().components, g.info.vertices - g.info.edges / 2);
+    pagerank_options p;
+    p.check_certificate = true;
+    EXPECT_TRUE(pagerank_job(far, p).run().converged);
+  }
+}
+
+TEST_F(file_tier, what_does_not_go_together_is_said) {
+  graph const g = random_graph(3, 4, false, weight_kind::none);
+  std::string const file = saved(g);
+  graph const near = load(file, {}, tier::host), far = load(file, {}, tier::file);
+  errc code{};
+  bfs_options o;
+  o.variant = bfs_variant::direction;
+  EXPECT_NE(error_of([&] { bfs_job(far, o); }, &code).find("say variant levels"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  o = {};
+  o.edges = tier::file;
+  EXPECT_NE(error_of([&] { bfs_job(near, o); }).find("do not lie in their file"), std::string::npos);
+  o.edges = tier::host;
+  EXPECT_NE(error_of([&] { bfs_job(far, o); }).find("were left in their file"), std::string::npos);
+  o.edges = {}, o.access = access_mode::copied;
+  EXPECT_NE(error_of([&] { bfs_job(far, o); }).find("does not go with tier file"), std::string::npos);
+  EXPECT_NE(error_of([&] { far.view<std::uint32_t>(far.out); }).find("open it with tier host"), std::string::npos);
+  pagerank_options p;
+  p.by_degree = true;
+  EXPECT_NE(error_of([&] { pagerank_job(far, p); }).find("by_degree"), std::string::npos);
+  o = {};
+  o.access = access_mode::paged;
+  EXPECT_NE(error_of([&] { bfs_job(far, o); }).find("does not go with tier"), std::string::npos);
+}
+
+TEST_F(file_tier, a_list_that_is_not_cut_and_larger_than_a_window) {
+  graph const g = random_graph(4, 8, true, weight_kind::none);
+  graph const far = load(saved(g), {}, tier::file, 16 << 10);
+  bfs_options o;
+  o.variant = bfs_variant::emogi;
+  errc code{};
+  bfs_job job(far, o);
+  std::string const text = error_of([&] { job.run(5); }, &code);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(text.find("g.gnr: arcs "), std::string::npos) << text;
+  EXPECT_NE(text.find("raise the host budget"), std::string::npos) << text;
+  o.variant = bfs_variant::levels, o.slice = 512;
+  EXPECT_GT(bfs_job(far, o).run(5).reached, 1u);
+}
+
+TEST_F(file_tier, windows_keep_to_the_host_budget) {
+  generate_options made;
+  made.scale = 14;
+  executor x({place_kind::host, 0});
+  build_report report;
+  std::string const file = saved(generate(x, made, report));
+  graph const far = load(file, {}, tier::file);
+  pagerank_options o;
+  o.check_certificate = true;
+  budget& host = host_budget();
+  std::uint64_t const was = host.limit(), state = pagerank_job::state_bytes(far.info, o);
+  for (std::uint64_t more : {8u << 20, 2u << 20}) {
+    host.set_limit(host.used() + state + more);
+    pagerank_job job(far, o);
+    EXPECT_TRUE(job.run().verified);
+    EXPECT_LE(host.used(), host.limit());
+  }
+  host.set_limit(host.used() + state + (100 << 10));
+  errc code{};
+  std::string const text = error_of([&] { pagerank_job(far, o).run(); }, &code);
+  host.set_limit(was);
+  EXPECT_EQ(code, errc::memory);
+  EXPECT_NE(text.find("host budget"), std::string::npos) << text;
+}
+
+// --- what a drive does ---
+
+simulated_drive holding_it(std::string const& file, std::vector<drive_fault> faults) {
+  simulated_drive like;
+  like.faults = std::move(faults);
+  return holding(file, like);
+}
+
+struct file_faults : file_tier {
+  std::string file;
+  void SetUp() override {
+    file_tier::SetUp();
+    generate_options made;
+    made.scale = 13;
+    executor x({place_kind::host, 0});
+    build_report report;
+    file = saved(generate(x, made, report));
+  }
+  graph with(std::vector<drive_fault> faults, bool check = true) const {
+    return load(file, {}, tier::file, small_window, simulate({holding_it(file, std::move(faults))}), check);
+  }
+  static std::string run_pagerank(graph const& g, errc& code) {
+    pagerank_job job(g, {});
+    return error_of([&] { job.run(); }, &code);
+  }
+};
+
+TEST_F(file_faults, an_error_of_the_drive_names_file_and_place) {
+  drive_fault f;
+  f.every = 3;
+  graph const far = with({f});
+  errc code{};
+  std::string const text = run_pagerank(far, code);
+  EXPECT_EQ(code, errc::io);
+  EXPECT_NE(text.find("bytes at byte"), std::string::npos) << text;
+  EXPECT_NE(text.find("Input/output error"), std::string::npos) << text;
+}
+
+TEST_F(file_faults, short_and_late_reads_and_answers_twice_change_nothing) {
+  std::vector<drive_fault> faults(3);
+  faults[0].what = drive_fault::kind::short_read, faults[0].every = 5;
+  faults[1].what = drive_fault::kind::twice, faults[1].every = 7;
+  faults[2].what = drive_fault::kind::late, faults[2].every = 11, faults[2].seconds = 0.002;
+  graph const far = with(faults), near = load(file, {}, tier::host);
+  pagerank_job job(far, {}), twin(near, {});
+  job.run(), twin.run();
+  EXPECT_EQ(job.ranks(), twin.ranks());
+  bfs_job search(far, {}), same(near, {});
+  std::uint64_t const source = pick_sources(near, 1, 1)[0];
+  search.run(source), same.run(source);
+  EXPECT_EQ(search.depths(), same.depths());
+}
+
+TEST_F(file_faults, a_wrong_bit_is_an_error) {
+  drive_fault f;
+  f.what = drive_fault::kind::wrong_bit, f.every = 4;
+  graph const checked = with({f});
+  errc code{};
+  std::string const text = run_pagerank(checked, code);
+  EXPECT_EQ(code, errc::input);
+  EXPECT_NE(text.find("are not what was read before"), std::string::npos) << text;
+}
+
+TEST_F(file_faults, targets_beyond_the_vertices_are_found_without_checksums) {
+  for (bool packed : {false, true}) {
+    graph g = random_graph(6, 4, true, weight_kind::none);
+    if (packed) pack(g);
+    std::string const bad = saved(g, "bad.gnr");
+    container_header const h = read_header(bad);
+    std::uint64_t at = 0;
+    for (container_section const& s : h.sections)
+      if (s.kind == (packed ? section_kind::out_target_words : section_kind::out_targets)) at = s.offset + 40000 / (packed ? 2 : 1);
+    {
+      std::fstream out(bad, std::ios::in | std::ios::out | std::ios::binary);
+      out.seekp(static_cast<std::streamoff>(at));
+      std::string const damage(64, '\xff');
+      out.write(damage.data(), 64);
+    }
+    EXPECT_NE(error_of([&] { load(bad, {}, tier::file); }).find("damaged"), std::string::npos);
+    graph const far = load(bad, {}, tier::file, small_window, {}, false);
+    errc code{};
+    components_job job(far, {});
+    std::string const text = error_of([&] { job.run(); }, &code);
+    EXPECT_EQ(code, errc::input);
+    EXPECT_NE(text.find("leads to no vertex"), std::string::npos) << text;
+  }
+}
+
+TEST_F(file_faults, a_file_that_is_written_to_or_cut_meanwhile) {
+  graph const far = load(file, {}, tier::file, small_window);
+  pagerank_job job(far, {});
+  job.run();
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(5000);
+    out.write("\1\2\3\4", 4);
+  }
+  errc code{};
+  std::string text = error_of([&] { job.run(); }, &code);
+  EXPECT_EQ(code, errc::input) << text;
+  EXPECT_NE(text.find("g.gnr"), std::string::npos) << text;
+  std::filesystem::resize_file(file, 20000);
+  text = error_of([&] { job.run(); }, &code);
+  EXPECT_NE(text.find("g.gnr"), std::string::npos) << text;
+}
+
+TEST_F(file_faults, an_interrupt_stops_reads_that_are_never_answered) {
+  drive_fault f;
+  f.what = drive_fault::kind::never, f.every = 2;
+  graph const far = with({f});
+  pagerank_job job(far, {});
+  std::jthread const user([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    request_interrupt();
+  });
+  errc code{};
+  auto const start = std::chrono::steady_clock::now();
+  error_of([&] { job.run(); }, &code);
+  EXPECT_EQ(code, errc::interrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  clear_interrupt();
+}
+
+}  // namespace
+}  // namespace garner
