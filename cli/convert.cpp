@@ -44,8 +44,9 @@ std::string of_edges(convert_arguments const& a) {
         std::pair(b.keep_duplicates, "--keep-duplicates"), std::pair(b.keep_loops, "--keep-loops"), std::pair(a.compact, "--compact"),
         std::pair(a.keep_ids, "--keep-ids"), std::pair(b.allow_empty, "--allow-empty"), std::pair(!a.how.read.columns.empty(), "--columns"),
         std::pair(a.how.read.skip_lines != 0, "--skip-lines"), std::pair(a.how.read.ignore_weights, "--ignore-weights"),
-        std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--weights"), std::pair(a.pack.plain, "--unpack"),
-        std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"), std::pair(a.no_check, "--no-check")})
+        std::pair(!a.scratch.empty(), "--scratch"), std::pair(a.weights.parse().has_value(), "--weights"),
+        std::pair(a.pack.plain, "--unpack"), std::pair(a.pack.cached_neighbours.has_value(), "--keep-cached-neighbours"),
+        std::pair(a.no_check, "--no-check")})
     if (said) return option;
   return "";
 }

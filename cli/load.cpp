@@ -132,7 +132,7 @@ void load_file(run_arguments& a) {
     made = bench::make_rows(n, rows.row_bytes, on_device ? where.index : -1);
     table = {made.data(), n, *a.width, element::f32, {}};
   } else {
-    table = a.open_table(a.features, on_device);
+    table = a.open_table(a.features, where);
   }
   tiered_options t;
   t.where = where;
@@ -178,7 +178,7 @@ void load_file(run_arguments& a) {
   out["labels"] = labels ? json(labels->about()) : json(nullptr);
   out["lists"] = sampler.about();
   out["score"] = scored.empty() ? json(nullptr) : json(a.score);
-  out["way"] = a.way, out["window"] = a.window, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
+  out["way"] = a.way, out["window"] = nullptr, out["ahead"] = a.ahead, out["multiprocessors"] = a.multiprocessors;
   bool const asks = a.reads == "kernels";
   out["cache"] = table.file ? json(asks ? "clock" : a.cache) : json(nullptr);
   out["reads"] = table.file ? json(a.reads) : json(nullptr);
@@ -190,7 +190,7 @@ void load_file(run_arguments& a) {
     if (kept_lists) cli::say("lists   {}\n", sampler.about());
     cli::say("rows    {} x {} {} ({}), {} B each: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()),
              a.features.empty() ? "made in memory" : a.features, features.row_bytes(), features.about());
-    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window, a.ahead,
+    cli::say("loader  way {}, window {}, {} ahead{}{}{}\n", a.way, a.window ? std::to_string(*a.window) : "automatic", a.ahead,
              !table.file ? ""
              : asks      ? ", kernels ask for pages"
                          : fmt::format(", cache {}", a.cache),
@@ -210,7 +210,7 @@ void load_file(run_arguments& a) {
   bench::dry_options o;
   o.epochs = a.epochs;
   o.batches = a.batches;
-  o.stretch = a.window;
+  o.stretch = a.window.value_or(first_window);
   o.compute_ms = a.compute_ms;
   if (check)
     o.each = [&](mini_batch const& b, executor& x) { check->batch(x, b, train.positions, std::span(sources).first(labels ? 2 : 1)); };
@@ -240,6 +240,7 @@ void load_file(run_arguments& a) {
   out["ms_mean"] = simulated ? json(nullptr) : json(r.mean_ms);
   out["ms_median"] = simulated ? json(nullptr) : json(r.median_ms);
   out["all"] = figures(r.all, link, !simulated);
+  out["window"] = l.report().window;
   out["near_bytes"] = l.bytes();
   out["state"] = l.state().text();
   out["verified"] = a.verify ? json(r.batches) : json(nullptr);
@@ -248,9 +249,9 @@ void load_file(run_arguments& a) {
     return;
   }
   if (!simulated)
-    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, a.window,
+    cli::say("ms a mini-batch: mean {:.3f}, median {:.3f} (of stretches of {}), over {}{}\n", r.mean_ms, r.median_ms, o.stretch,
              grouped(r.timed), r.warm ? ", without the warm-up" : "; too few for a warm-up of two windows");
-  cli::say("near    {} of sampler, ring and window\n", format_bytes(l.bytes()));
+  cli::say("near    {} of sampler, ring and window, of {} mini-batches\n", format_bytes(l.bytes()), l.report().window);
   if (a.verify) cli::say("verified {} mini-batches: vertices, edges, counts and rows\n", grouped(r.batches));
   if (!a.state.empty()) cli::say("{}: {}; go on with --resume {}\n", a.state, l.state().text(), a.state);
 }

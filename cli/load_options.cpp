@@ -3,6 +3,7 @@
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "features/row_file.hpp"
+#include "garner/gnn.hpp"
 #include "memory/budget.hpp"
 
 namespace garner::cli {
@@ -26,15 +27,23 @@ bool row_arguments::in_file(std::string const& table) const {
   if (table.empty()) return false;
   return rows.empty() ? is_row_file(table) : rows == "file";
 }
-row_array row_arguments::open_table(std::string const& table, bool read) const {
+row_array row_arguments::open_table(std::string const& table, place where, rank_group* together) const {
   if (in_file(table)) return open_rows(table);
-  return read ? read_rows(table) : map_rows(table);
+  bool const read = where.kind == place_kind::device || is_row_file(table);
+  return !read ? map_rows(table) : together ? read_rows(table, *together, where) : read_rows(table);
 }
 std::uint64_t row_arguments::host_bytes(std::string const& table, std::uint64_t table_bytes) const {
   if (!in_file(table)) return table_bytes;
   std::uint64_t const said =
       host_rows.empty() ? host_memory_now().free() / 2 : bytes_or_share("--host-rows", "rows", host_rows, table_bytes);
   return std::min(table_bytes, said);
+}
+file_shares row_arguments::file_shares_of(table_size const& table) const {
+  file_budget b;
+  b.rows = table.rows, b.row_bytes = table.row_bytes, b.free_host = host_memory_now().free();
+  if (!host_rows.empty()) b.host_budget = bytes_or_share("--host-rows", "rows", host_rows, table.rows * table.row_bytes);
+  if (!file_cache.empty()) b.file_cache = parse_bytes(file_cache);
+  return share_file_rows(b);
 }
 void row_arguments::set_file_budgets(tiered_options& o, row_array const& table) const {
   if (!table.file) return;
@@ -56,7 +65,7 @@ garner::loader_options load_arguments::loader() const {
   garner::loader_options o;
   o.batch = batch;
   o.seed = seed;
-  o.ahead = ahead, o.window = window;
+  o.ahead = ahead, o.window = window.value_or(0);
   o.way = parse_load_way(way);
   o.cache = parse_cache_policy(cache);
   o.reads = parse_reads_by(reads);
@@ -79,7 +88,7 @@ std::optional<std::uint64_t> load_arguments::budget_bytes(std::uint64_t table_by
 void load_arguments::check() const {
   loading_arguments::check();
   loader();
-  if (window < 1 || window > 64) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", window);
+  if (window && (*window < 1 || *window > 64)) fail(errc::usage, "--window {}: say 1 to 64 mini-batches", *window);
   if (ahead < 1 || ahead > 64) fail(errc::usage, "--ahead {}: say 1 to 64 mini-batches", ahead);
   if (features.empty() && !width) fail(errc::usage, "which rows? Name a table with --features FILE.npy, or make one with --width N");
   check_rows();

@@ -3,19 +3,26 @@
 #include <optional>
 #include <string>
 
+#include "features/place_rows.hpp"
 #include "garner/load.hpp"
 #include "loading.hpp"
 
 namespace garner::cli {
 
+// Of an .npy file or a row file, what its header says: rows and the bytes of one.
+struct table_size {
+  std::uint64_t rows = 0, row_bytes = 0;
+};
 // Where the rows of a table are that are not kept near.
 struct row_arguments {
   std::string rows, host_rows, file_cache;
   void add_file_rows(verb& v);
   void check_rows() const;
   bool in_file(std::string const& table) const;  // its rows stay there
-  // A table as --rows has it. `read`: into memory of Garner's own, where it does not stay in its file.
-  row_array open_table(std::string const& table, bool read) const;
+  // A table as --rows has it; what does not stay in its file is read into memory for a device, by processes `together` once.
+  row_array open_table(std::string const& table, place where, rank_group* together = nullptr) const;
+  // Of a table that stays in its file: what of it lies in host memory.
+  file_shares file_shares_of(table_size const& table) const;
   // Of host memory, for its rows; all of them, where they do not stay in the file.
   std::uint64_t host_bytes(std::string const& table, std::uint64_t table_bytes) const;
   void set_file_budgets(tiered_options& o, row_array const& table) const;
@@ -25,7 +32,8 @@ struct load_arguments : loading_arguments, row_arguments {
   std::string features, labels, budget, way = "automatic", window_bytes;
   std::string cache = "next-use", reads = "ahead", merge_reads;
   std::optional<std::uint64_t> width;
-  std::uint32_t window = 8, ahead = 2, multiprocessors = 16;
+  std::optional<std::uint32_t> window;  // unset: chosen
+  std::uint32_t ahead = 2, multiprocessors = 16;
 
   void add_rows(verb& v);
   void add_loader(verb& v);
@@ -35,10 +43,6 @@ struct load_arguments : loading_arguments, row_arguments {
   void check() const;
 };
 
-// Of an .npy file or a row file, what its header says: rows and the bytes of one.
-struct table_size {
-  std::uint64_t rows = 0, row_bytes = 0;
-};
 table_size size_of(std::string const& file);
 
 }  // namespace garner::cli

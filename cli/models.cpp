@@ -20,22 +20,27 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
   return all;
 }
 
-open_options types_options(place where, std::string const& tier) {
+open_options types_options(place where, std::string const& tier, pulled_lists const& how) {
   open_options o;
   o.where = where;
   if (!tier.empty() && tier != "automatic") o.edges = parse_tier(tier);
-  o.in_lists = false, o.weights = false;
+  o.in_lists = how.side == list_side::out || how.both, o.weights = how.weighted;
   return o;
 }
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
-                        row_arguments const& a) {
-  opened_types all{hetero_graph::open(file, types_options(where, tier)), {}, {}};
+opened_types open_types(std::string const& file, place where, std::string const& tier, pulled_lists const& how,
+                        std::optional<std::uint64_t> budget, row_arguments const& a, rank_group* together) {
+  open_options const lists = types_options(where, tier, how);
+  opened_types all{
+      hetero_graph::open(
+          file, [&](std::filesystem::path const& of) { return together ? open_graph(of, lists, *together) : open_graph(of, lists); }),
+      {},
+      {}};
   for (vertex_type const& t : all.g.types()) {
     if (!t.features)
       fail(errc::input,
            "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
            file, t.name);
-    row_array const rows = a.open_table(t.features->string(), where.kind == place_kind::device);
+    row_array const rows = a.open_table(t.features->string(), where, together);
     tiered_options o;
     o.where = where;
     if (where.kind != place_kind::host) o.device_budget = budget;

@@ -26,9 +26,14 @@ struct opened_types {
     return all;
   }
 };
-open_options types_options(place where, std::string const& tier);
-// `budget`: bytes of each table that are kept near. errc::input names a type without features.
-opened_types open_types(std::string const& file, place where, std::string const& tier, std::optional<std::uint64_t> budget,
-                        row_arguments const& rows);
+struct pulled_lists {  // of each relation
+  list_side side = list_side::in;
+  bool weighted = false, both = false;  // both: whole-graph steps go back too
+};
+open_options types_options(place where, std::string const& tier, pulled_lists const& how);
+// `budget`: bytes of each table that are kept near. `together`: processes that have lists and rows in host memory once. errc::input names
+// a type without features.
+opened_types open_types(std::string const& file, place where, std::string const& tier, pulled_lists const& how,
+                        std::optional<std::uint64_t> budget, row_arguments const& rows, rank_group* together = nullptr);
 
 }  // namespace garner::cli

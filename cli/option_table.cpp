@@ -153,6 +153,7 @@ constexpr option_row table[] = {
     {"--host-rows", "BYTES", basic,
      "with --rows file: of rows in host memory, as 8GiB, or a share of all, as 10% (default: half of what is free)"},
     {"--file-cache", "BYTES", basic, "of --host-rows, what is for rows that come from the file, as 1GiB (default: a quarter)"},
+    {"--drive-reads", "N", basic, "with --rows file: rows a second that its drive gives (default: measured, of a file of 64 MiB and more)"},
     {"--merge-reads", "N", paper,
      "with --rows file: mini-batches are read together until they ask for N rows, and the next when these have come: GIDS' storage access "
      "accumulator; 95%: for as many as its formula says for this share of the measured drive (default: reads never pause)"},
@@ -166,7 +167,8 @@ constexpr option_row table[] = {
     {"--near-bytes", "BYTES", advanced, "what may lie near at a time, as 8GiB; the rest comes in parts (default: what is free)"},
     {"--way", "WAY", basic,
      "how rows come: window (far rows of several mini-batches once), tiered, zero_copy (unordered), staged (by the host), automatic"},
-    {"--window", "N", basic, "mini-batches whose far rows are fetched together, 1 to 64"},
+    {"--window", "N", basic,
+     "mini-batches whose far rows are fetched together, 1 to 64 (default: 8 to 32, as an eighth of free memory has room for)"},
     {"--ahead", "N", basic, "mini-batches that are ready before they are asked for, 1 to 64"},
     {"--window-bytes", "BYTES", advanced, "of rows that a window holds at the most (default: a quarter of what is free)"},
     {"--multiprocessors", "N", advanced, "of the device, for far rows; 0: all"},

@@ -24,8 +24,7 @@ void say_packed(std::uint64_t plain, std::uint64_t packed, double bits, double w
 // Where nobody asked for them.
 void say_none_cached(graph_info const& info) {
   if (info.directed && !info.in_lists) say("cached neighbours: none, since those of a directed graph need its in-lists (--in-lists)\n");
-  else
-    say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
+  else say("cached neighbours: none, since with so few edges a vertex they fit no tenth of the edge list (--keep-cached-neighbours)\n");
 }
 }  // namespace
 
@@ -98,10 +97,8 @@ void pack_arguments::tell(large_report const& about, graph_info const& info) con
     say("\n");
   }
   if (none_cached) return;
-  if (about.cached_neighbours)
-    say("cached neighbours: {} a vertex, {}\n", about.cached_neighbours, format_bytes(about.cached_bytes));
-  else if (!cached_neighbours)
-    say_none_cached(info);
+  if (about.cached_neighbours) say("cached neighbours: {} a vertex, {}\n", about.cached_neighbours, format_bytes(about.cached_bytes));
+  else if (!cached_neighbours) say_none_cached(info);
 }
 
 }  // namespace garner::cli

@@ -9,6 +9,7 @@
 #include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/npy.hpp"
+#include "features/stored_rows.hpp"
 #include "gnn/plan.hpp"
 #include "graph/source.hpp"
 #include "job_options.hpp"
@@ -40,9 +41,14 @@ void plan_load_arguments::add(verb& v) {
   v.add("--keep-lists", keep_lists,
         "load: of far lists those that are read most are kept near, as 8GiB, or a share of all (default: none)");
   v.add("--way", way, "load: window, tiered, zero_copy, staged, automatic (default: automatic)");
-  v.add("--window", window, "load: mini-batches whose far rows are fetched together (default: 8)");
+  v.add("--window", window,
+        "load: mini-batches whose far rows are fetched together (default: 8 to 32, as an eighth of free memory has room for)");
   v.add("--ahead", ahead, "load: mini-batches that are ready before they are asked for (default: 2)");
   v.add("--window-bytes", window_bytes);
+  v.add("--rows", rows);
+  v.add("--host-rows", host_rows);
+  v.add("--file-cache", file_cache);
+  v.add("--drive-reads", drive_reads);
 }
 void plan_load_arguments::require_unset(std::string const& job) const {
   auto const refuse = [&](bool said, char const* option) {
@@ -53,7 +59,8 @@ void plan_load_arguments::require_unset(std::string const& job) const {
   refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
   refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
       refuse(ahead.has_value(), "--ahead");
-  refuse(window_bytes.has_value(), "--window-bytes");
+  refuse(window_bytes.has_value(), "--window-bytes"), refuse(rows.has_value(), "--rows"), refuse(host_rows.has_value(), "--host-rows");
+  refuse(file_cache.has_value(), "--file-cache"), refuse(drive_reads.has_value(), "--drive-reads");
 }
 
 void plan_train_arguments::add(verb& v) {
@@ -88,6 +95,7 @@ load_question question_of(load_arguments const& a, graph_source const& from, tab
   q.loader = a.loader();
   if (where.kind != place_kind::host && rows.row_bytes)
     q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
+  if (a.in_file(a.features)) q.rows_at_home = a.file_shares_of(rows).host;
   q.list_bytes = drawn_list_bytes(from, a), q.lists_kept = a.kept_list_bytes(q.list_bytes);
   buffer<std::uint64_t> const known = from.offsets(a.lists() == list_side::in && from.info().directed, !a.no_check);
   if (!known.empty()) q.degrees = degree_classes(known.data(), from.info().vertices);
@@ -100,6 +108,13 @@ std::uint64_t near_bytes(load_question const& q) {
 }
 
 namespace {
+// Rows a second that the drive of a file gives, where it is worth the look.
+std::optional<double> drive_of(std::string const& table) {
+  row_array const rows = open_rows(table);
+  if (rows.file->stored_bytes() < worth_measuring) return std::nullopt;
+  drive_rate const rate = rows.file->measured();
+  return rate.requests_a_second * rate.drives;
+}
 // How the gradients of ranks at these places reach each other. Devices that are not here are taken for such as read each other.
 training_question::exchange gradients_of(std::vector<place> const& places) {
   bool apart = false;
@@ -146,6 +161,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   take(a.fanout, p.fanout), take(a.share, p.share), take(a.rule, p.rule), take(a.side, p.side), take(a.budget, p.budget),
       take(a.keep_lists, p.keep_lists), take(a.way, p.way);
   take(a.features, p.features), take(a.window_bytes, p.window_bytes), take(a.batch, p.batch);
+  take(a.rows, p.rows), take(a.host_rows, p.host_rows), take(a.file_cache, p.file_cache);
   if (p.window && *p.window <= 64) a.window = static_cast<std::uint32_t>(*p.window);
   else if (p.window) a.window = 65;  // refused below
   if (p.ahead && *p.ahead <= 64) a.ahead = static_cast<std::uint32_t>(*p.ahead);
@@ -181,6 +197,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   q.lists_far = !host && !in_device_memory(edges);
   load_plan plan = plan_load(q);
   std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
+  if (!train) plan = plan_load(q);
   std::optional<training_plan> learns;
   std::vector<place> const places = train ? places_of(train->devices, train->ranks, where, train->full) : std::vector<place>{where};
   std::uint64_t const ranks = places.size();
@@ -190,8 +208,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (train) {
     std::uint64_t inputs = rows.row_bytes / 4;
     if (!a.features.empty()) {
-      row_array const table = map_rows(a.features);
-      inputs = table.width;
+      inputs = a.open_table(a.features, {}).width;
     }
     std::uint64_t const allowed = on_device ? device_allowed : host_allowed;
     std::uint64_t const lists_there = on_device && in_device_memory(edges) ? lists + offsets : offsets;
@@ -214,7 +231,15 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                                {"lists", on_device ? edges : tier::host, lists * (on_device && edges == tier::device ? together : 1)}};
   if (on_device) memory.push_back({"offsets, near", near, offsets * together});
   if (from.makes_in_lists()) memory.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
-  memory.push_back({"table of rows", tier::host, rows.rows * rows.row_bytes});
+  if (q.rows_at_home) {
+    file_shares const s = a.file_shares_of(rows);
+    std::uint64_t const of_file = rows.rows - std::min(rows.rows, q.rows_kept + s.host);
+    memory.push_back({"rows in host memory", tier::host, std::min(s.host, rows.rows - q.rows_kept) * rows.row_bytes});
+    memory.push_back({"rows of the file, a while", tier::host, s.cache_bytes * ranks});
+    memory.push_back({"rows that stay in the file", tier::file, of_file * rows.row_bytes});
+  } else {
+    memory.push_back({"table of rows", tier::host, rows.rows * rows.row_bytes});
+  }
   if (q.rows_kept) {
     memory.push_back({"rows kept", near, q.rows_kept * rows.row_bytes * together});
     memory.push_back({"ranks of rows", near, rows.rows * 4 * together});
@@ -227,7 +252,10 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   }
   bytes_needed needed;
   for (plan_row const& r : memory)
-    (r.where == tier::device ? needed.device : r.where == tier::peer ? needed.device : needed.host) += r.where == tier::peer ? 0 : r.bytes;
+    if (r.where != tier::file)
+      (r.where == tier::device ? needed.device
+       : r.where == tier::peer ? needed.device
+                               : needed.host) += r.where == tier::peer ? 0 : r.bytes;
   std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
                                       edges == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
 
@@ -247,7 +275,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"rows_kept", q.rows_kept},
            {"lists_kept", q.lists_far ? q.lists_kept : 0},
            {"way", a.way},
-           {"window", a.window},
+           {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", !q.degrees.empty()},
            {"training_vertices", share},
            {"batches_an_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
@@ -276,6 +304,17 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   all["fetch"] = stage(plan.rows);
   all["together"] = stage(both_stages);
   if (!host && !here) all["not_here"] = why_no_link(where);
+  std::optional<double> drive_ms;  // a mini-batch
+  if (q.rows_at_home) {
+    std::optional<double> const a_second = p.drive_reads ? std::optional(static_cast<double>(*p.drive_reads)) : drive_of(a.features);
+    if (a_second) drive_ms = plan.file_reads / *a_second * 1e3;
+    all["drive"] = {{"file_rows", plan.file_rows},
+                    {"file_reads", plan.file_reads},
+                    {"bytes", std::llround(plan.file_reads * static_cast<double>(rows.row_bytes))},
+                    {"reads_a_second", a_second ? json(*a_second) : json()},
+                    {"ms", drive_ms ? json(*drive_ms) : json()},
+                    {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_an_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
+  }
   if (learns) {
     // What a device of a known kind would take; here nothing of it is measured.
     auto const steps = static_cast<double>(learns->steps),
@@ -285,16 +324,22 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     json epochs = json::object(), bounds = json::object();
     for (auto const& [link, ms] : crosses.items()) {
       bool const known = on_device && !ms.is_null();
-      double const crossing = known ? ms.get<double>() * steps * on_it : 0;
-      epochs[link] = known ? json(std::max(crossing, of_products + of_rows)) : json();
-      bounds[link] = known ? json(crossing > of_products + of_rows ? "link" : of_products > of_rows ? "products" : "aggregation") : json();
+      double const crossing = known ? ms.get<double>() * steps * on_it : 0, computing = of_products + of_rows;
+      double const reading = drive_ms.value_or(0) * steps * static_cast<double>(ranks);  // all ranks read one drive
+      epochs[link] = known ? json(std::max({crossing, computing, reading})) : json();
+      bounds[link] = !known                                    ? json()
+                     : reading > std::max(crossing, computing) ? json("drive")
+                     : crossing > computing                    ? json("link")
+                     : of_products > of_rows                   ? json("products")
+                                                               : json("aggregation");
     }
     json reads = json::array();
     for (read_by_tier const& r : learns->reads) {
       auto const tiers = [&](double times) {
         return json{{"near_bytes", std::llround(r.near * times)},
                     {"peer_bytes", std::llround(r.peer * times)},
-                    {"far_bytes", std::llround(r.far * times)}};
+                    {"far_bytes", std::llround(r.far * times)},
+                    {"file_bytes", std::llround(r.file * times)}};
       };
       reads.push_back({{"what", r.what}, {"batch", tiers(1)}, {"epoch", tiers(steps)}});
     }
@@ -324,8 +369,9 @@ void print_plan_of_load(json const& all) {
   auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   bool const trains = all.contains("training"), full = trains && all["training"]["full"].get<bool>();
-  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B, way {}, window {}\n\n", text(all["job"]), text(all["place"]),
-      text(all["tier"]), text(all["access"]), all["row_bytes"].get<std::uint64_t>(), text(all["way"]), all["window"].get<std::uint64_t>());
+  say("job     {}, at {}; lists in tier {}, access {}, rows of {} B{}\n\n", text(all["job"]), text(all["place"]), text(all["tier"]),
+      text(all["access"]), all["row_bytes"].get<std::uint64_t>(),
+      full ? "" : fmt::format(", way {}, window {}", text(all["way"]), all["window"].get<std::uint64_t>()));
   say("{:<46} {:<8} {:>20}\n", "array", "tier", "bytes");
   for (json const& r : all["memory"])
     say("{:<46} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes(r["bytes"]));
@@ -353,6 +399,14 @@ void print_plan_of_load(json const& all) {
     }
     say("stages overlap each other and the model; both come over one link\n");
   }
+  if (all.contains("drive")) {
+    json const& d = all["drive"];
+    say("\nof the file, a mini-batch: {} rows, of which {} are read ({}), the cache has the others\n", number(d["file_rows"]),
+        number(d["file_reads"]), bytes(d["bytes"]));
+    if (d["ms"].is_null())
+      say("  how fast its drive reads is not known: the file is small; say --drive-reads N (garner info --drives tells)\n");
+    else say("  {} reads a second: {} ms, an epoch {} ms\n", number(d["reads_a_second"]), shown_ms(d["ms"]), shown_ms(d["epoch_ms"]));
+  }
   if (trains) {
     json const& t = all["training"];
     say("\nan epoch of {}: steps {}, parameters {}\n", text(t["model"]), grouped(t["steps"].get<std::uint64_t>()),
@@ -368,6 +422,8 @@ void print_plan_of_load(json const& all) {
       std::string line = fmt::format("  {:<18}", text(r["what"]));
       for (char const* of : {"batch", "epoch"})
         line += fmt::format("  {:>10} {:>10} {:>10}", bytes(r[of]["near_bytes"]), bytes(r[of]["peer_bytes"]), bytes(r[of]["far_bytes"]));
+      if (r["epoch"]["file_bytes"] != 0)
+        line += fmt::format("  and of the file {}, {} an epoch", bytes(r["batch"]["file_bytes"]), bytes(r["epoch"]["file_bytes"]));
       say("{}\n", line);
     }
     say("  {:.3g} GFLOP of products, {} of rows aggregated near, {} over the link ({} more for an evaluation)\n",

@@ -13,8 +13,8 @@ namespace garner::cli {
 
 // What `garner load` is told too; unset: its default.
 struct plan_load_arguments {
-  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes;
-  std::optional<std::uint64_t> batch, width, window, ahead;
+  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes, rows, host_rows, file_cache;
+  std::optional<std::uint64_t> batch, width, window, ahead, drive_reads;
   bool disjoint = false, weighted = false;
 
   void add(verb& v);

@@ -101,20 +101,20 @@ void write_scores(predict_arguments const& a, gnn_model const& model, std::vecto
 
 void predict_types(predict_arguments& a) {
   if (!a.features.empty()) fail(errc::usage, "--features {}: {} names features itself; leave it out", a.features, a.file);
-  if (a.weighted) fail(errc::usage, "--weighted: edges of several types count alike; leave it out");
-  if (!a.near_bytes.empty()) fail(errc::usage, "--near-bytes: a graph of several types is inferred in one piece; leave it out");
   cli::check_outputs(a.file, {{"--out", a.out}});
   place const where = a.where();
   a.budgets.apply(where);
   gnn_model model = read_model(a, where);
   if (model.types().names.empty())
     fail(errc::input, "{}: a model of one type, and {} is a manifest; name a container, or train on the manifest", a.model, a.file);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, std::nullopt, a);
-  std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
   inference_options o;
+  o.side = a.side == "in" ? list_side::in : list_side::out, o.weighted = a.weighted;
   o.math = parse_dense_math(a.math);
-  infer(model, on.g, on.features(), scores, o);
-  write_scores(a, model, scores);
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, {o.side, o.weighted}, std::nullopt, a);
+  std::vector<float> scores(on.tables.at(model.types().target).rows() * model.options().classes);
+  if (!a.near_bytes.empty()) o.near_bytes = parse_bytes(a.near_bytes);
+  inference_report const r = infer(model, on.g, on.features(), scores, o);
+  write_scores(a, model, scores, r.layers.empty() ? nullptr : &r);
 }
 
 void predict_file(predict_arguments& a) {
@@ -137,7 +137,7 @@ void predict_file(predict_arguments& a) {
   if (on_device && (a.tier.empty() || a.tier == "automatic")) a.tier = "host";
   std::optional<tier> edges;
   graph_handle const g = a.load(from, edges, side == list_side::in, 0, {a.weighted, n * classes * sizeof(float)});
-  row_array const table = a.open_table(a.features, on_device);
+  row_array const table = a.open_table(a.features, where);
   tiered_options tiers;
   tiers.where = where;
   if (on_device) tiers.device_budget = 0;

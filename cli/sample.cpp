@@ -36,7 +36,7 @@ void sample_file(cli::loading_arguments& a) {
   if (a.lists() == list_side::in) from.want_in_lists();
   cli::load_arguments one;  // as a loader without rows, of one mini-batch at a time
   static_cast<cli::loading_arguments&>(one) = a;
-  one.window = one.ahead = 1, one.way = "tiered";
+  one.window = 1, one.ahead = 1, one.way = "tiered";
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(one, from, {}, where.kind == place_kind::device ? cli::device_limit(where) : 0));
   graph_handle const g = a.load_lists(from, edges, needs + (where.kind == place_kind::device ? (from.info().vertices + 1) * 8 : 0), 0);

@@ -10,6 +10,7 @@
 
 #include "access/matrix.hpp"
 #include "core/fail.hpp"
+#include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/handle.hpp"
 #include "job_options.hpp"
@@ -65,32 +66,39 @@ std::uint64_t sample_arguments::most_training(std::uint64_t vertices) const {
 graph_handle sample_arguments::load(graph_source& from, std::optional<garner::tier>& chosen, bool in_lists, std::uint64_t state,
                                     more const& also) const {
   require_in_place(how());
-  open_options o;
-  o.where = where();
-  require_combination(o.where, edges(~std::uint64_t{0}), how());
+  garner::place const here = where();
+  bool const on_device = here.kind == place_kind::device;
+  require_combination(here, edges(~std::uint64_t{0}), how());
   container_header const& header = from.header();
   stored const kept = stored_in(header);
   std::uint64_t const weights = also.weights ? weight_bytes(header.info, kept) : 0;
   std::uint64_t const lists =
       target_bytes(header.info, kept) + weights + (in_lists && header.info.in_lists ? target_bytes(header.info, kept, true) + weights : 0);
-  o.edges = chosen = edges(lists + state + (header.info.vertices + 1) * 16);
-  bool const in_file = *o.edges == garner::tier::file;
-  bool const on_device = o.where.kind == place_kind::device, far = !in_device_memory(*o.edges), beside = *o.edges == garner::tier::peer;
-  std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0) + (far ? also.kept_lists : 0);
-  std::uint64_t const home = (header.info.vertices + 1) * 16 +
-                             (in_file ? file_tier_bytes(header.info, kept, in_lists && header.info.in_lists, also.weights)
-                              : far   ? lists
-                                      : 0) +
-                             (on_device ? 0 : near) + (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
-  require_memory(file, home, on_device ? near : 0, o.where);
-  if (beside) require_on_peer(file, lists, o.where);
-  load_options how;
-  how.edges = on_device || in_file ? *o.edges : garner::tier::host;
-  how.device = on_device ? o.where.index : -1;
-  how.in_lists = in_lists && header.info.in_lists;
-  how.weights = also.weights;
-  how.check = !no_check;
-  return graph_access::wrap(from.load(how));
+  bool const in_file = edges(lists + state + (header.info.vertices + 1) * 16) == garner::tier::file;  // each process reads for itself
+  auto const terms = together && !in_file ? together->common(on_device ? here.index : -1) : std::nullopt;
+  auto const load = [&] {
+    chosen = edges(lists + state + (header.info.vertices + 1) * 16);
+    bool const far = !in_device_memory(*chosen), beside = *chosen == garner::tier::peer;
+    std::uint64_t const near = state + (on_device && !far && !beside ? lists : 0) + (far ? also.kept_lists : 0);
+    std::uint64_t const kept_home = in_file ? file_tier_bytes(header.info, kept, in_lists && header.info.in_lists, also.weights)
+                                    : far   ? lists
+                                            : 0;
+    std::uint64_t const home = (header.info.vertices + 1) * 16 + kept_home + (on_device ? 0 : near) +
+                               (in_lists ? from.making_bytes(on_device) : 0) + also.host_bytes;
+    require_memory(file, home, on_device ? near : 0, here);
+    if (beside) require_on_peer(file, lists, here);
+    load_options how;
+    how.edges = on_device || in_file ? *chosen : garner::tier::host;
+    how.device = on_device && !(terms && how.edges == garner::tier::host) ? here.index : -1;
+    how.in_lists = in_lists && header.info.in_lists;
+    how.weights = also.weights;
+    how.check = !no_check;
+    return from.load(how);
+  };
+  if (!terms) return graph_access::wrap(load());
+  graph g = load_in_common(*terms, load);
+  if (!chosen) chosen = garner::tier::host, from.let_go();  // the first process has chosen, and has them
+  return graph_access::wrap(std::move(g));
 }
 
 namespace {

@@ -1,9 +1,11 @@
 // What the verbs that predict or record a training share: the graph loaded where it runs, fanouts, the training set.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common.hpp"
+#include "comm/rank_group.hpp"
 #include "garner/sample.hpp"
 #include "graph/source.hpp"
 
@@ -14,6 +16,7 @@ struct sample_arguments {
   std::uint64_t batch = 1000, seed = 1, presample = 8;
   bool json = false, no_check = false;
   budget_arguments budgets;
+  std::shared_ptr<rank_group> together = {};  // processes that have lists and rows in host memory once; null: this one alone
 
   void add_file(verb& v);
   void add_place(verb& v);

@@ -90,11 +90,11 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
 // Of how many ranks this process has those at `places`, or with --group one.
-std::uint32_t join_ranks(train_arguments const& a, std::vector<place> const& places, training_options& t) {
+std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
   if (!a.group.empty()) {
     t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
-    t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
+    a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
   } else if (places.size() > 1) {
     t.ranks = ranks_of_threads(all_ranks, 3600);
   }
@@ -209,6 +209,7 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
       row["peer_rows"] = e.load.rows[tier::peer];
       row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
       row["far_bytes"] = e.load.far_bytes;
+      row["window"] = a.full ? none : json(e.load.window);
       row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
       row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
@@ -286,9 +287,8 @@ std::size_t target_of(hetero_graph const& g, std::string const& said) {
 void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
-  if (a.full) fail(errc::usage, "--full: {} may have several types, which are trained by mini-batches; say --fanout", a.file);
+  if (a.full) a.fanout = "1";  // nothing is drawn
   if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
-  if (a.side != "in") fail(errc::usage, "--side {}: each relation of a manifest has its side; leave it out", a.side);
   a.features = "of the manifest";  // for check()
   a.check();
   auto options = options_of(a);
@@ -301,7 +301,8 @@ void train_types(train_arguments& a) {
   std::uint32_t const all_ranks = join_ranks(a, places, t);
   std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
   if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
-  cli::opened_types on = cli::open_types(a.file, where, a.tier, budget, a);
+  cli::pulled_lists const how{a.lists(), a.weighted, a.full};
+  cli::opened_types on = cli::open_types(a.file, where, a.tier, how, budget, a, a.together.get());
   std::size_t const target = target_of(on.g, a.target);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
@@ -318,18 +319,12 @@ void train_types(train_arguments& a) {
   known.split = split;
   set_classes(a, known.labels, type.labels->string(), m);
   if (a.scaling == "automatic") m.scaling = scaling_of(on.tables[target]);
-  model_types const types = types_of(on.g, target, on.features());
+  model_types const types = types_of(on.g, target, on.features(), how.side);
   gnn_model model(where, m, types);
   std::vector<cli::opened_types> rooms;
   for (std::size_t k = 1; k < places.size(); ++k) {
-    rooms.push_back({hetero_graph::open(a.file, cli::types_options(places[k], a.tier)), on.rows, {}});
-    for (std::size_t type = 0; type < on.tables.size(); ++type) {
-      tiered_options o;
-      o.where = places[k];
-      if (o.where.kind != place_kind::host) o.device_budget = budget;
-      a.set_file_budgets(o, on.rows[type]);
-      rooms.back().tables.push_back(on.rows[type].file ? tiered_tensor(on.rows[type], o) : on.tables[type].beside(places[k]));
-    }
+    rooms.push_back({hetero_graph::open(a.file, cli::types_options(places[k], a.tier, how)), on.rows, {}});
+    for (tiered_tensor const& table : on.tables) rooms.back().tables.push_back(table.beside(places[k]));
   }
   std::vector<std::jthread> others;
   for (std::uint32_t k = 1; k < places.size(); ++k)
@@ -407,7 +402,7 @@ void train_file(train_arguments& a) {
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
-  row_array const table = a.open_table(a.features, on_device);
+  row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
   std::optional<std::uint64_t> const kept = a.budget_bytes(rows.rows * rows.row_bytes);
   tiered_options tiers;
@@ -438,7 +433,7 @@ void train_file(train_arguments& a) {
   std::vector<tiered_tensor> tables;
   for (std::size_t k = 1; k < places.size(); ++k) {
     tiers.where = places[k];
-    tables.push_back(table.file ? tiered_tensor(table, tiers) : features.beside(places[k]));
+    tables.push_back(features.beside(places[k]));
     if (*edges == tier::host || !on_device) continue;
     train_arguments other = a;
     other.place = named(places[k]);

@@ -23,7 +23,7 @@ class block_aggregation {
   struct edges {
     std::int64_t const *row = nullptr, *col = nullptr;  // from source number row[e] to target number col[e]; col ascends
     std::uint64_t count = 0;
-    std::uint64_t targets = 0, sources = 0;  // the first sources are the targets
+    std::uint64_t targets = 0, sources = 0;  // gcn: the first sources are the targets
     Real const* weights = nullptr;           // one an edge, kept by the caller until the last backward(); null: all 1
     float const* degrees = nullptr;  // gcn: of each source, how many neighbours it has where these were drawn from (or their weights' sum);
                                      // null: those of these edges, which takes as many targets as sources

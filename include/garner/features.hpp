@@ -235,9 +235,9 @@ class tiered_tensor {
   tiered_tensor(row_array rows, tiered_options const& options = {});
   ~tiered_tensor();
   // The same table for another device of this process (or this one): the same rows on it as here, copied, and the rows on peers and in host
-  // memory shared, each released with the last that reads it. Any device with fast links to the peers; without them it reads their rows
-  // from host memory, and about() says so. errc::usage between places of different kinds, where peers are processes, and where rows stay in
-  // a file.
+  // memory shared, each released with the last that reads it; of rows that stay in a file each has a cache of its own. Any device with fast
+  // links to the peers; without them it reads their rows from host memory, and about() says so (of a file: errc::usage, they are not
+  // there). errc::usage between places of different kinds, and where peers are processes.
   tiered_tensor beside(place where) const;
   tiered_tensor(tiered_tensor&&) noexcept;
   tiered_tensor& operator=(tiered_tensor&&) noexcept;

@@ -76,8 +76,9 @@ struct model_types {
   std::uint32_t target = 0;           // the type that is told apart
   bool operator==(model_types const&) const = default;
 };
-// A table a type, in their order. errc::input names a type without one.
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features);
+// A table a type, in their order. errc::input names a type without one. `side` out: every relation is pulled the other way round, so that
+// vertices of its `from` take up those of its `to`; it keeps its name.
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side = list_side::in);
 
 // Rows of vertices in, scores of classes out. Its parameters lie near its place.
 class gnn_model {
@@ -130,6 +131,11 @@ class rank_group;
 std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
 // Processes that say the same name; `wait_seconds`: for all to come.
 std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
+// What ranks that are processes all read, in host memory once: rank 0 reads the file, and the others have rows and lists where they lie, as
+// long as any of them does. All make these calls, in one order; errc::io names a rank that has ended. Rows are for tables at any place.
+// Lists that rank 0 has on its device each loads itself, as do ranks that are threads.
+row_array read_rows(std::filesystem::path const& file, rank_group& ranks, place where);
+graph_handle open_graph(std::filesystem::path const& file, open_options const& options, rank_group& ranks);
 // For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
 
@@ -185,8 +191,8 @@ class training {
   // trained; errc::usage for options out of range, and * for ranks whose options or parameters differ. errc::io names a rank that has
   // stopped, and why; none can go on then.
   training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known, training_options const& options);
-  // Of several types: a table each, labels and split of the model's target. By mini-batches alone; `fanouts` are of every relation, side
-  // and weights are not looked at. All must outlive it.
+  // Of several types: a table each, labels and split of the model's target. `fanouts` are of every relation, `side` is that of the model's
+  // types. Whole-graph steps and side out want in-lists (open_options::in_lists), weights those of every relation. All must outlive it.
   training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
            training_options const& options);
   ~training();
@@ -239,9 +245,10 @@ struct inference_report {
 };
 inference_report infer(gnn_model& model, graph_handle const& g, tiered_tensor& features, std::span<float> scores,
                        inference_options const& options = {});
-// Of the target's vertices, of a graph of several types: all of it in one piece, near.
-void infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
-           inference_options const& options = {});
+// Of the target's vertices, of a graph of several types; `side` is that of the model's types. In one piece (then no layers are told) where
+// all lists and rows fit near; else a relation after the other, as many columns of its rows near as fit.
+inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
+                       inference_options const& options = {});
 // The same without doing it. errc::memory where too little is allowed.
 inference_report plan_inference(gnn_model& model, graph_handle const& g, tiered_tensor& features, inference_options const& options = {});
 

@@ -44,8 +44,9 @@ struct loader_options {
   std::uint32_t seed_type = 0;
   std::uint32_t ahead = 2;  // mini-batches that are ready before they are asked for, 1 to 64
   // Mini-batches whose far rows are fetched together, or that are known ahead of one whose rows come from a file, 1 to 64; of a file of 64
-  // MiB and more at least as many as keep its drive busy, which is measured first.
-  std::uint32_t window = 8;
+  // MiB and more at least as many as keep its drive busy, which is measured first. 0: chosen, and told by load_report::window: 8 at first;
+  // then, where rows are far, the most of 32, 16 and 8 that take at most an eighth of what is free near, by what the first 8 took.
+  std::uint32_t window = 0;
   load_way way = load_way::automatic;
   // Of a table, at the most, also of the rows of a file that stay on the device a while; unset: a quarter of what is free there.
   std::optional<std::uint64_t> window_bytes = {};
@@ -84,6 +85,7 @@ struct load_report {
   std::uint64_t window_rows = 0;   // of these far ones that had been fetched before, or for another of the group ...
   std::uint64_t fetched_rows = 0;  // ... and those that crossed the link for a group
   std::uint64_t far_bytes = 0;     // of rows that crossed
+  std::uint32_t window = 0;        // mini-batches that are drawn together, and their far rows fetched
   // Rows of tables that stay in a file: that were in memory by then; rows (pages, where kernels ask for them) that were read, and their
   // bytes; what the loader waited for them.
   std::uint64_t file_hits = 0, file_reads = 0, file_bytes = 0;

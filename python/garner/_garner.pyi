@@ -1144,16 +1144,18 @@ class Loader:
     While it works nobody else can draw from its sampler.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
         samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
         seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.
         batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
-        ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in
-        window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.
+        ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to 32,
+        as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
+        device, for far rows; 0: all.
         way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
-        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score).
+        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). merge_reads: of such tables mini-batches
+        are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
         keep_times: of so many mini-batches report() tells when each stage ran.
         rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
         WORLD_SIZE), else 0 of 1.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,15 @@ import torch.utils.dlpack
 from . import _garner, tables
 from ._garner import BlockSampler, Graph, info
 from .errors import IdError, UsageError
+
+
+def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options of garner.Loader that somebody says to a loader over it; others are what that loader says itself."""
+    known = ("ahead", "window", "way", "window_bytes", "cache", "merge_reads", "multiprocessors", "keep_times")
+    for name in said or ():
+        if name not in known:
+            raise UsageError(f"loading: there is no '{name}'; it has {', '.join(known)}")
+    return dict(said or {})
 
 
 def mixed(seed: int, number: int) -> int:
@@ -100,12 +109,13 @@ class Loader:
     _ahead: _garner.Loader | None = None
 
     def __init__(self, make_sampler: Callable[[], BlockSampler], seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool, seed: int | None,
-                 seed_times: torch.Tensor | None, rank: int, ranks: int) -> None:
+                 seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None) -> None:
         self._make_sampler = make_sampler
         self.sampler, self.seeds, self.x, self.y = make_sampler(), seeds, x, y
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
+        self.loading = loading or {}
 
     def __len__(self) -> int:
         whole, rest = divmod(-(-self.seeds.numel() // self.ranks), self.batch_size)
@@ -146,7 +156,7 @@ class Loader:
             return None
         sampler = self._make_sampler() if self.sampler.lent else self.sampler
         return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
-                              shuffle=False, rank=0, ranks=1)
+                              shuffle=False, rank=0, ranks=1, **self.loading)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:
         """The mini-batch of these of the seeds; the number says what it draws."""
@@ -174,7 +184,7 @@ class Loader:
 
 def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
            drop_last: bool = False, seed: int | None = None, seed_times: Any = None, place: Any = None, rank: int | None = None, ranks: int | None = None,
-           **options: Any) -> Loader:
+           loading: Mapping[str, Any] | None = None, **options: Any) -> Loader:
     """Mini-batches of a graph and tables, for a loop of plain torch.
 
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=garner.tiered(features), y=labels, shuffle=True):
@@ -187,6 +197,7 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
     rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
     the environment (RANK, WORLD_SIZE), else 0 of 1.
     seed_times: shape (seeds,), for temporal=. place: that samples: None: the device of a table that lies on one, else 'host'.
+    loading: options of garner.Loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors, keep_times.
     options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...
     Result: Loader, which yields MiniBatch. Errors: UsageError, IdError for a seed that is no vertex.
     """
@@ -228,4 +239,4 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
             place = str(x.device)
             graph.to(place)  # where the rows are gathered; no change where it can be read there
     hops = list(fanouts)
-    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks)
+    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, ahead_options(loading))

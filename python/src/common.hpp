@@ -17,6 +17,10 @@
 
 #include "garner/garner.hpp"
 
+namespace garner {
+struct loader_options;
+}
+
 namespace garner::python {
 
 namespace nb = nanobind;
@@ -119,6 +123,9 @@ class keywords {
   char const* call_;
   nb::kwargs given_;
 };
+
+// What Loader and train are told alike of a loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors.
+void take_loading(keywords& given, loader_options& into);
 
 // Any array of the host's: NumPy, torch, anything with DLPack or a buffer; a list becomes a NumPy array. Never copied otherwise.
 using array = nb::ndarray<nb::ro>;

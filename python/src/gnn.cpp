@@ -64,7 +64,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
           nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu> const& split, nb::kwargs options) {
   model_options m;
   training_options t;
-  std::string kind = "sage", norm = "none", scaling = "automatic", math = "tf32", side = "in", way = "automatic", cache = "next-use";
+  std::string kind = "sage", norm = "none", scaling = "automatic", math = "tf32", side = "in";
   std::optional<std::uint64_t> classes;
   place where{};
   keywords given("train", std::move(options));
@@ -88,13 +88,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("patience", t.patience);
   given.take("math", math);
   given.take("device", where);
-  given.take("ahead", t.load.ahead);
-  given.take("window", t.load.window);
-  given.take("way", way);
-  given.take_bytes("window_bytes", t.load.window_bytes);
-  given.take("cache", cache);
-  t.load.cache = parse_cache_policy(cache);
-  given.take("multiprocessors", t.load.multiprocessors);
+  take_loading(given, t.load);
   given.done();
   m.kind = parse_model_kind(kind);
   m.seed = t.seed;
@@ -102,7 +96,6 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   m.layer_norm = norm == "layer";
   t.math = parse_dense_math(math);
   t.side = side_of(side);
-  t.load.way = parse_load_way(way);
 
   new (self) py_training;
   try {

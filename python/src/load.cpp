@@ -133,9 +133,36 @@ std::pair<std::uint32_t, std::uint32_t> ranks_said(std::optional<std::uint32_t> 
   return {rank.value_or(0), ranks.value_or(1)};
 }
 
+}  // namespace
+
+void take_loading(keywords& given, loader_options& into) {
+  std::string way(to_string(into.way)), cache(to_string(into.cache));
+  nb::object merge = nb::none();
+  given.take("ahead", into.ahead);
+  given.take("window", into.window);
+  given.take("way", way);
+  into.way = parse_load_way(way);
+  given.take_bytes("window_bytes", into.window_bytes);
+  given.take("cache", cache);
+  into.cache = parse_cache_policy(cache);
+  given.take("merge_reads", merge);
+  given.take("multiprocessors", into.multiprocessors);
+  if (merge.is_none()) return;
+  std::string const said = nb::isinstance<nb::str>(merge) ? nb::cast<std::string>(merge) : "";
+  if (!said.ends_with('%')) {
+    into.merge_reads = bytes_of(merge).value_or(0);
+    return;
+  }
+  char* end = nullptr;
+  into.merge_share = std::strtod(said.c_str(), &end) / 100;
+  if (end != said.c_str() + said.size() - 1 || !(into.merge_share > 0 && into.merge_share < 1))
+    refuse(errc::usage, "merge_reads '" + said + "': say rows, or a share of the drive's rate above 0% and below 100%");
+}
+
+namespace {
+
 void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tables, nb::object labels, nb::kwargs options) {
   loader_options o;
-  std::string way = "automatic", cache = "next-use";
   std::optional<std::uint32_t> rank, ranks;
   nb::object times = nb::none();
   std::optional<element> to;
@@ -146,14 +173,7 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
   given.take("drop_last", o.drop_last);
   given.take("seed", o.seed);
   given.take("seed_type", o.seed_type);
-  given.take("ahead", o.ahead);
-  given.take("window", o.window);
-  given.take("way", way);
-  o.way = parse_load_way(way);
-  given.take_bytes("window_bytes", o.window_bytes);
-  given.take("cache", cache);
-  o.cache = parse_cache_policy(cache);
-  given.take("multiprocessors", o.multiprocessors);
+  take_loading(given, o);
   given.take("keep_times", o.keep_times);
   given.take("rank", rank);
   given.take("ranks", ranks);
@@ -252,7 +272,7 @@ nb::dict told_of(load_report const& r) {
     times.append(one);
   }
   d["times"] = times;
-  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes;
+  d["window_rows"] = r.window_rows, d["fetched_rows"] = r.fetched_rows, d["far_bytes"] = r.far_bytes, d["window"] = r.window;
   d["file_hits"] = r.file_hits, d["file_reads"] = r.file_reads, d["file_bytes"] = r.file_bytes;
   d["file_waited_ms"] = r.file_waited_ms;
   return d;
@@ -334,8 +354,9 @@ void add_load(nb::module_& m) {
           nb::arg("labels") = nb::make_tuple(), nb::arg("options"),
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
                   "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
-                  "1, seed_type: int = 0, ahead: int = 2, window: int = 8, way: str = 'automatic', window_bytes: int | str | None = None, "
-                  "cache: str = 'next-use', multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = "
+                  "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
+                  "cache: str = 'next-use', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = "
+                  "None, ranks: int | None = "
                   "None, times: object = "
                   "None, dtype: str | None = "
                   "None) -> None"),
@@ -345,10 +366,14 @@ void add_load(nb::module_& m) {
           "samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the\n"
           "seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.\n"
           "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
-          "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together, in\n"
-          "window_bytes a table (None: a quarter of what is free). multiprocessors: of the device, for far rows; 0: all.\n"
+          "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to "
+          "32,\n"
+          "as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the\n"
+          "device, for far rows; 0: all.\n"
           "way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows\n"
-          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score).\n"
+          "stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). merge_reads: of such tables "
+          "mini-batches\n"
+          "are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.\n"
           "keep_times: of so many mini-batches report() tells when each stage ran.\n"
           "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
           "WORLD_SIZE), else 0 of 1.\n"

@@ -186,6 +186,40 @@ class Aggregation(unittest.TestCase):
             self.assertTrue(torch.allclose(garner.torch.aggregate(rows, batch, "sum"),
                                            self.twin(rows, torch.from_numpy(edges[0]), torch.from_numpy(edges[1]), targets, "sum", None), atol=1e-5))
 
+    def test_learns_a_type_without_features_beside_another(self):
+        """Papers have rows that say nothing, authors none: what is learned of them tells the papers apart, as torch's own tables learn it."""
+        papers, authors, draw = 120, 80, torch.Generator().manual_seed(1)
+        paper = torch.randint(papers, (900,), generator=draw)
+        author = torch.randint(authors // 2, (900,), generator=draw) * 2 + paper % 2
+        wrote = garner.build(paper.numpy(), author.numpy())
+        x = torch.zeros(papers, 3)
+        losses = {}
+        for place in ("host", "simulated"):
+            torch.manual_seed(1)
+            emb = garner.torch.Embedding(authors, 4, lr=0.05, device=place, device_budget="400")
+            twin = torch.nn.Embedding(authors, 4, sparse=True)
+            twin.weight.data.copy_(emb.weight)
+            twin_step = torch.optim.SparseAdam(twin.parameters(), lr=0.05)
+            head = torch.nn.Linear(4, 2)
+            told = []
+            sampler = garner.BlockSampler.of_relations([papers, authors], [garner.Relation(wrote, [5], source=1, target=0, side="out")], place=place)
+            loader = garner.Loader(sampler, np.arange(papers), [garner.tiered(x.numpy(), device=place)], batch=40)
+            for _ in range(20):
+                for batch in loader:
+                    seeds, ids = torch.from_numpy(batch.of_type(0).ids), torch.from_numpy(batch.of_type(1).ids).clone()
+                    edges = torch.from_numpy(batch.of_relation(0).edge_index)
+                    self.assertGreater(len(ids), 0)
+                    for table in (emb, twin):
+                        taken = garner.torch.aggregate(table(ids), (edges[0], edges[1], len(seeds)))
+                        loss = torch.nn.functional.cross_entropy(head(taken), seeds % 2)
+                        loss.backward()
+                    emb.step(), twin_step.step(), twin_step.zero_grad()
+                    told.append(float(loss.detach()))
+            self.assertTrue(torch.allclose(emb.weight, twin.weight, atol=1e-4))
+            self.assertLess(told[-1], 0.3 * told[0])
+            losses[place] = told
+        self.assertEqual(losses["host"], losses["simulated"])
+
     def test_what_is_wrong_is_said(self):
         x, one = torch.randn(4, 2), torch.zeros(1, dtype=torch.int64)
         with self.assertRaisesRegex(garner.IdError, "edge 0 from 9 to 0: there are 4 sources and 2 targets"):

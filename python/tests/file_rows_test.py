@@ -66,8 +66,13 @@ class FileRows(unittest.TestCase):
             garner.tiered(self.rows, device="host", host_budget="1MiB")
         with self.assertRaisesRegex(garner.UsageError, "a row takes"):
             garner.tiered(self.at / "rows.npy", device="host", host_budget=100)
-        with self.assertRaisesRegex(garner.UsageError, "made for each place of its own"):
-            garner.tiered(self.at / "rows.npy", device="host", host_budget="32KiB").beside("host")
+
+    def test_a_table_beside_another_has_the_same_rows(self):
+        ids = np.random.default_rng(5).integers(0, 1024, 300)
+        t = garner.tiered(self.at / "rows.npy", device="host", host_budget="32KiB")
+        other = t.beside("host")
+        self.assertEqual(other.tiers, t.tiers)
+        np.testing.assert_array_equal(other[ids], self.rows[ids])
 
     def test_the_loader_brings_the_same_mini_batches(self):
         g = garner.generate("kron", 10)
@@ -77,7 +82,8 @@ class FileRows(unittest.TestCase):
             table = self.rows if policy is None else garner.tiered(
                 self.at / "rows.npy", device="host", host_budget=600 * 160, file_cache=500 * 160)
             sampler = garner.BlockSampler(g, [4, 3])
-            loader = garner.Loader(sampler, seeds, [table], batch=32, **({"cache": policy} if policy else {}))
+            merged = {"window": 300, "clock": "95%"}.get(policy or "", 0)
+            loader = garner.Loader(sampler, seeds, [table], batch=32, **({"cache": policy, "merge_reads": merged} if policy else {}))
             seen[policy] = [(np.array(b.of_type(0).ids), np.array(b.rows(0))) for b in loader]
             for (ids, rows), (want_ids, want_rows) in zip(seen[policy], seen[None], strict=True):
                 np.testing.assert_array_equal(ids, want_ids)
@@ -87,6 +93,9 @@ class FileRows(unittest.TestCase):
                 self.assertEqual(told["rows"]["file"], told["file_hits"] + told["file_reads"])
                 self.assertEqual(told["file_bytes"], told["file_reads"] * 160)
                 self.assertGreater(told["file_reads"], 0)
+                self.assertGreaterEqual(told["window"], 8)
+        with self.assertRaisesRegex(garner.UsageError, "merge_reads '0%'"):
+            garner.Loader(garner.BlockSampler(g, [4]), seeds, [self.rows], merge_reads="0%")
 
 
 if __name__ == "__main__":

@@ -202,6 +202,7 @@ peer_group::peer_group(std::string const& name, terms const& t) {
 void peer_group::meeting::wait_for(state wanted, bool with_end) const {
   while (true) {
     check_interrupted();
+    if (said.look) said.look();
     std::string missing;
     for (std::uint32_t k = 0; k < said.members; ++k) {
       std::uint32_t const s = state_of(k).load(std::memory_order_acquire);
@@ -279,6 +280,9 @@ std::vector<void const*> peer_group::open() {
 }
 
 bool peer_group::lives(std::uint32_t member) const { return meeting_->lives(member); }
+bool peer_group::ended(std::uint32_t member) const {
+  return meeting_->state_of(member).load(std::memory_order_acquire) != nobody && !meeting_->lives(member);
+}
 void peer_group::require_alive() const {
   meeting const& m = *meeting_;
   for (std::uint32_t k = 0; k < m.said.members; ++k)

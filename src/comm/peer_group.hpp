@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,9 +23,10 @@ class peer_group {
   static constexpr std::uint32_t most_members = 16;
   struct terms {
     std::uint32_t members = 0, mine = 0;
-    int device = -1;           // of this process; -1: parts in host memory
-    std::string same = {};     // what all must say alike, told where they do not
-    double wait_seconds = 60;  // for all to come
+    int device = -1;                  // of this process; -1: parts in host memory
+    std::string same = {};            // what all must say alike, told where they do not
+    double wait_seconds = 60;         // for all to come
+    std::function<void()> look = {};  // called while it waits; throws where that has no meaning any more
   };
   // Comes to the meeting of that name; the first one makes it. errc::usage where somebody else is that member or `same` differs.
   peer_group(std::string const& name, terms const& t);
@@ -43,6 +45,7 @@ class peer_group {
   // errc::device names a member whose process has ended. What is read of its part has no meaning, then and since it ended.
   void require_alive() const;
   bool lives(std::uint32_t member) const;  // of one that has come
+  bool ended(std::uint32_t member) const;  // it has come, and lives no more
 
   static std::filesystem::path file(std::string const& name);
   static std::size_t left_behind();  // parts of groups let go of here that others still read; those that nobody reads go now

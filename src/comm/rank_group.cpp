@@ -70,6 +70,7 @@ struct rank_group::parts {
   double wait_seconds;
   std::string name;
   std::optional<std::uint32_t> only;
+  std::uint64_t in_common = 0;
   std::unique_ptr<board[]> own;  // of threads
   std::optional<peer_group> processes;
   std::array<board const*, most_ranks> boards{};
@@ -122,6 +123,16 @@ rank_group::rank_group(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
 rank_group::~rank_group() = default;
 std::uint32_t rank_group::ranks() const { return parts_->ranks; }
 std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
+std::optional<common_memory::terms> rank_group::common(int device) {
+  parts& p = *parts_;
+  if (!p.only || p.ranks < 2) return std::nullopt;
+  auto const look = [&p] {
+    for (std::uint32_t k = 0; k < p.ranks; ++k)
+      if (p.processes->ended(k))
+        fail(errc::io, "{} has stopped: its process ended before all had rows and lists; begin anew in all ranks", p.named(k));
+  };
+  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++), p.ranks, *p.only, device, {}, p.wait_seconds, look};
+}
 
 namespace {
 void check(std::uint32_t ranks, double wait_seconds) {
@@ -143,7 +154,7 @@ std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, st
   check(ranks, wait_seconds);
   if (rank >= ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, ranks);
   auto p = std::make_unique<parts>();
-  p->ranks = ranks, p->wait_seconds = wait_seconds, p->only = rank;
+  p->ranks = ranks, p->wait_seconds = wait_seconds, p->only = rank, p->name = name;
   peer_group::terms t;
   t.members = ranks, t.mine = rank, t.same = "ranks", t.wait_seconds = wait_seconds;
   p->processes.emplace(name, t);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/common_memory.hpp"
 #include "core/executor.hpp"
 
 namespace garner {
@@ -28,6 +29,9 @@ class rank_group {
 
   std::uint32_t ranks() const;
   std::optional<std::uint32_t> only() const;  // of processes: the one that this process is
+  // Of several processes: how they come to have something in common, for this one's device (-1: none). In each the k-th call is of the
+  // same.
+  std::optional<common_memory::terms> common(int device);
 
   // The rank is this thread's from here on; waits until all have come. `numbers`: the most that mean() will get. errc::usage where it is
   // taken, is none, or others say other numbers; errc::io names who has not come. All calls below: errc::io names a rank that is gone, and

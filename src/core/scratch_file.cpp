@@ -89,7 +89,8 @@ void scratch_file::read(void* to, std::uint64_t bytes, std::uint64_t at) const {
 }
 
 void scratch_file::drop(std::uint64_t at, std::uint64_t bytes) {
-  if (bytes == 0 || ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(at), static_cast<::off_t>(bytes)) != 0)
+  if (bytes == 0 ||
+      ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<::off_t>(at), static_cast<::off_t>(bytes)) != 0)
     return;  // not every file system can; then the disk comes back with the file
   dropped_ += bytes;
   in_.shrink(bytes);

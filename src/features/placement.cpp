@@ -48,9 +48,15 @@ row_placement::row_placement(executor& x, row_array const& source, row_sender& s
 }
 
 row_placement::row_placement(executor& x, row_array const& source, row_sender& sender, row_placement const& first)
-    : x_(x), source_(source), sender_(sender), view_(first.view_), peers_(first.peers_) {
+    : x_(x),
+      source_(source),
+      sender_(sender),
+      view_(first.view_),
+      host_rows_(first.host_rows_),
+      file_(first.file_),
+      scores_(first.scores_),
+      peers_(first.peers_) {
   garner::place const where = x.where();
-  if (source.file) fail(errc::usage, "a table whose rows stay in {} is made for each place of its own", source.file->name());
   if (where.kind != first.x_.where().kind)
     fail(errc::usage, "a table whose rows lie as those of {} cannot be gathered at {}; make a tensor for it", to_string(first.x_.where()),
          to_string(where));
@@ -66,6 +72,9 @@ row_placement::row_placement(executor& x, row_array const& source, row_sender& s
   std::uint64_t peer_rows = view_.rows_in(tier::peer);
   if (peers_ && x.on_device())
     if (std::string const slow = no_fast_link(where.index, peers_->devices); !slow.empty()) {
+      if (source.file)
+        fail(errc::usage, "rows of {} lie on peers and not in host memory{}; make a tensor for {}", source.file->name(), slow,
+             to_string(where));
       note += slow;  // then theirs are read from host memory, which has all rows
       peer_rows = 0;
       peers_.reset();
@@ -90,7 +99,7 @@ void row_placement::see_kept(std::uint64_t near, std::uint64_t peer) {
     for (void const* p : peers_->at) parts.push_back(static_cast<char const*>(p));
     view_.add(tier::peer, peer, static_cast<std::uint32_t>(parts.size()), parts.data());
   }
-  char const* const host = static_cast<char const*>(host_rows_.data());
+  char const* const host = host_rows_ ? static_cast<char const*>(host_rows_->data()) : nullptr;
   view_.add(tier::host, file_.host, 1, &host);
 }
 
@@ -195,8 +204,9 @@ void row_placement::place(tiered_options const& o) {
     peers_ = std::move(lie);
   }
   if (file_.host) {
-    host_rows_ = memory_block(tier::host, file_.host * row_bytes, x_.device(), "rows of a file kept in host memory");
-    read_rows_of(*source_.file, file_.host, ids_of(kept, 1), static_cast<char*>(host_rows_.data()), &told);
+    host_rows_ =
+        std::make_shared<memory_block const>(tier::host, file_.host * row_bytes, x_.device(), "rows of a file kept in host memory");
+    read_rows_of(*source_.file, file_.host, ids_of(kept, 1), static_cast<char*>(host_rows_->data()), &told);
   }
   see_kept(shares.near, shares.peer);
   if (mapped_ids) keep_ranks(hot);

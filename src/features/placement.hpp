@@ -43,7 +43,8 @@ class row_placement {
   row_sender& sender_;
   row_view view_;
   std::optional<unified_tensor> mapped_;
-  memory_block near_rows_, host_rows_, ranks_;
+  memory_block near_rows_, ranks_;
+  std::shared_ptr<memory_block const> host_rows_;  // of a file; of all tensors that lie beside each other
   file_shares file_;
   std::vector<float> scores_;
   std::shared_ptr<rows_on_peers const> peers_;  // of all tensors that lie beside each other

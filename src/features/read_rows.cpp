@@ -1,11 +1,13 @@
 // Tables of feature rows from .npy files.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "core/progress.hpp"
 #include "core/thread_pool.hpp"
+#include "features/common_rows.hpp"
 #include "features/row_file.hpp"
 #include "features/stored_rows.hpp"
 #include "garner/features.hpp"
@@ -91,33 +93,60 @@ row_array open_rows(std::filesystem::path const& path, std::optional<element> as
   return table;
 }
 
-row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
+namespace {
+
+// What the file says of itself, and its rows where `to` says they go.
+row_array rows_into(std::filesystem::path const& path, std::optional<element> as,
+                    std::function<std::shared_ptr<void>(row_array const& said, std::uint64_t bytes)> const& to) {
   if (is_row_file(path)) {
     row_array table = open_rows(path, as);
     std::uint64_t const bytes = table.rows * table.row_bytes();
-    auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
+    std::shared_ptr<void> const memory = to(table, bytes);
     progress told("reading rows", bytes);
     read_rows_of(
         *table.file, table.rows, [](std::uint64_t first, std::uint64_t n, std::uint64_t* ids) { std::iota(ids, ids + n, first); },
-        static_cast<char*>(memory->data()), &told);
+        static_cast<char*>(memory.get()), &told);
     table.file.reset();
-    table.data = memory->data();
-    table.owner = std::shared_ptr<void const>(memory, memory->data());
+    table.data = memory.get(), table.owner = memory;
     return table;
   }
   npy_file const file(path);
   row_array table = described(file, as);
   std::uint64_t const bytes = table.rows * file.row_bytes(), at = file.head_bytes();
-
-  auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
+  std::shared_ptr<void> const memory = to(table, bytes);
   progress told("reading rows", bytes);
   shared_pool().run(bytes, 8u << 20, [&](std::uint64_t a, std::uint64_t b) {
-    file.read(static_cast<char*>(memory->data()) + a, b - a, at + a);
+    file.read(static_cast<char*>(memory.get()) + a, b - a, at + a);
     told.advance(b - a);
   });
-  table.data = memory->data();
-  table.owner = std::shared_ptr<void const>(memory, memory->data());
+  table.data = memory.get(), table.owner = memory;
   return table;
+}
+
+}  // namespace
+
+row_array read_rows(std::filesystem::path const& path, std::optional<element> as) {
+  return rows_into(path, as, [](row_array const&, std::uint64_t bytes) {
+    auto const memory = std::make_shared<memory_block>(tier::host, bytes, -1, "a table of features");
+    return std::shared_ptr<void>(memory, memory->data());
+  });
+}
+
+row_array read_rows_in_common(std::filesystem::path const& path, common_memory::terms terms) {
+  row_array said = is_row_file(path) ? open_rows(path) : described(npy_file(path), {});
+  said.file.reset();
+  std::uint64_t const bytes = said.rows * said.row_bytes();
+  terms.same = fmt::format("a table of {} rows of {} {}", said.rows, said.width, to_string(said.kind));
+  common_memory common(terms);
+  if (common.makes())
+    rows_into(path, {}, [&](row_array const&, std::uint64_t all) {
+      common.pay(all, "a table of features");
+      return std::shared_ptr<void>(common.make(all), [](void*) {});  // it is held below
+    });
+  said.owner = common.open(false).memory;
+  said.data = said.owner.get();
+  if (bytes == 0) said.data = nullptr;
+  return said;
 }
 
 }  // namespace garner

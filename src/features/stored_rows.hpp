@@ -75,6 +75,8 @@ class stored_rows {
   mutable std::optional<drive_rate> measured_;
 };
 
+inline constexpr std::uint64_t worth_measuring = 64u << 20;  // bytes of a file: of a smaller one no drive is measured
+
 // Of rows one after the other from byte `begin` on.
 std::shared_ptr<stored_rows const> plain_stored_rows(std::string name, std::shared_ptr<drive_set> drives, reader_options const& how,
                                                      std::uint64_t begin, std::uint64_t rows, std::uint64_t row_bytes);

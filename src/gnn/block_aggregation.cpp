@@ -73,8 +73,9 @@ struct block_aggregation<Real>::impl {
   impl(impl const&) = delete;
 
   void take(edges const& e, aggregation how, stream_ref stream) {
-    if (e.targets > e.sources)
-      fail(errc::usage, "{} targets and {} sources; the first sources are the targets, so there are no fewer", e.targets, e.sources);
+    if (how == aggregation::gcn && e.targets > e.sources)
+      fail(errc::usage, "gcn over {} targets and {} sources; the first sources are the targets, so there are no fewer", e.targets,
+           e.sources);
     if (e.count && !(e.row && e.col)) fail(errc::usage, "{} edges and no ends", e.count);
     if (how == aggregation::gcn && !e.degrees && e.targets != e.sources)
       fail(errc::usage, "gcn over {} targets and {} sources, and no degrees; give those of the sources in the whole graph", e.targets,

@@ -30,6 +30,8 @@ class exact_inference {
   bool have_rows_ = false;
 };
 
+std::uint64_t free_near(executor const& x);  // what may be taken now, with something left for others
+
 // Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
 // `kept`: what it works in, for the next call.
 struct take_room {

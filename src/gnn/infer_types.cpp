@@ -1,15 +1,17 @@
 #include "gnn/infer_types.hpp"
 
+#include <chrono>
+
 #include "core/fail.hpp"
-#include "gnn/infer.hpp"
+#include "gnn/types_in_parts.hpp"
 #include "graph/handle.hpp"
 
 namespace garner {
 
-void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features) {
+void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, list_side side) {
   model_types const wanted = types_in(m.net.shape());
   if (wanted.names.empty()) fail(errc::usage, "{}: several types, and the model is of one; make it with the types of the graph", g.name());
-  model_types const there = types_of(g, std::min<std::size_t>(wanted.target, g.types().size() - 1), features);
+  model_types const there = types_of(g, std::min<std::size_t>(wanted.target, g.types().size() - 1), features, side);
   for (std::size_t t = 0; t < std::max(wanted.names.size(), there.names.size()); ++t) {
     auto const name = [&](model_types const& of) { return t < of.names.size() ? "'" + of.names[t] + "'" : "none"; };
     if (name(wanted) != name(there))
@@ -18,53 +20,100 @@ void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<t
     require_table(m, *features[t], g.types()[t].count, wanted.inputs[t], g.name(), there.names[t]);
   }
   if (wanted.relations != there.relations)
-    fail(errc::input, "{}: its {} relations are not the {} that the model was made for, in their order", g.name(), there.relations.size(),
-         wanted.relations.size());
+    fail(errc::input, "{}: its {} relations, {}, are not the {} that the model was made for, in their order and side", g.name(),
+         there.relations.size(), side == list_side::in ? "pulled by `to`" : "pulled by `from` (side out)", wanted.relations.size());
 }
 
-types_inference::types_inference(executor& x, hetero_graph const& g) : x_(x), edges_(g.edges().size()) {
+types_inference::types_inference(executor& x, hetero_graph const& g, list_side side, bool weighted, bool turned)
+    : x_(x), edges_(g.edges().size()) {
   for (vertex_type const& t : g.types()) counts_.push_back(t.count);
   lists_.reserve(edges_.size());
   for (std::size_t r = 0; r < edges_.size(); ++r) {
-    whole_graph const& lists = lists_.emplace_back(g.lists(r), list_side::out, false, false);
-    edges_[r].take(x, lists.pulled(), lists.pulled(), lists.vertices());  // nothing goes backward
+    whole_graph const& lists = lists_.emplace_back(g.lists(r), pulled_side(side), weighted, turned);
+    edges_[r].take(x, lists.pulled(), turned ? lists.given() : lists.pulled(), lists.vertices());
     edges_[r].normalise(x, aggregation::mean, nullptr, nullptr, nullptr);
   }
 }
 
-row_block<float const> types_inference::run(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features,
-                                            blas& products) {
+network<float>::pass types_inference::pass_of(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features,
+                                              blas& products) {
   network<float>::pass p;
   p.products = &products, p.edges = &edges_;
   p.rows.assign(net.shape().layers + 1, counts_);
-  std::vector<buffer<float>> rows;
   for (std::size_t t = 0; t < counts_.size(); ++t) {
     std::uint64_t const width = features[t]->width();
-    buffer<float>& of = rows.emplace_back(x_.near(), counts_[t] * width, x_.device(), "rows of a whole graph");
-    try {
-      take_rows(x_, *features[t], scaling, 0, counts_[t], of.data());
-    } catch (error const& e) {
-      fail(e.code(), "'{}': {}", net.shape().types[t], e.what());
+    if (t == rows_.size()) {
+      buffer<float> of(x_.near(), counts_[t] * width, x_.device(), "rows of a whole graph");
+      try {
+        take_rows(x_, *features[t], scaling, 0, counts_[t], of.data());
+      } catch (error const& e) {
+        fail(e.code(), "'{}': {}", net.shape().types[t], e.what());
+      }
+      rows_.push_back(std::move(of));
     }
-    p.inputs.push_back({of.data(), width});
+    p.inputs.push_back({rows_[t].data(), width});
   }
-  row_block<float> const scores = net.forward(x_, p);
-  x_.wait();  // the rows go
+  return p;
+}
+
+row_block<float const> types_inference::run(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features,
+                                            blas& products) {
+  row_block<float> const scores = net.forward(x_, pass_of(net, scaling, features, products));
+  x_.wait();  // the rows may go
   return {scores.data, scores.stride};
 }
 
-void infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
-           inference_options const& options) {
-  as_error([&] {
+std::uint64_t types_inference::bytes() const {
+  std::uint64_t sum = 0;
+  for (auto const& e : edges_) sum += e.bytes();
+  for (auto const& r : rows_) sum += r.bytes();
+  return sum;
+}
+
+std::uint64_t types_inference::bytes_for(executor const& x, hetero_graph const& g, network<float> const& net, bool weighted) {
+  network_shape const& s = net.shape();
+  std::uint64_t lists = 0, rows = 0, made = 0;
+  for (std::size_t r = 0; r < g.edges().size(); ++r) {
+    graph_info const& i = g.lists(r).info();
+    lists += i.vertices * 4 + (weighted ? i.edges * 4 : 0) + (x.on_device() ? (i.vertices + 1) * 8 + i.edges * 4 : 0);
+  }
+  for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
+    std::uint64_t const n = g.types()[t].count;
+    rows += n * s.inputs[t] * sizeof(float);
+    if (s.residual) made += n * 2 * s.hidden * sizeof(float);
+    for (std::uint32_t l = 0; l < s.layers; ++l)
+      if (net.uses(l, t)) made += n * (net.first_of(l, t).stride + (s.layer_norm ? 3 : 2) * net.outputs(l)) * sizeof(float);
+  }
+  return lists + lists / 4 + rows + made + made / 4;
+}
+
+inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
+                             std::span<tiered_tensor* const> features, list_side side, bool weighted, std::optional<std::uint64_t> near,
+                             blas& products, exact_inference::taker const& take) {
+  std::uint64_t const allowed = near.value_or(free_near(x)), whole = types_inference::bytes_for(x, g, net, weighted);
+  if (whole > allowed) return types_in_parts(x, g, net, scaling, features, side, weighted, allowed).run(products, take);
+  auto const begun = std::chrono::steady_clock::now();
+  take(0, g.types()[net.shape().target].count, types_inference(x, g, side, weighted, false).run(net, scaling, features, products));
+  inference_report report;
+  report.near_bytes = whole;
+  report.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+  return report;
+}
+
+inference_report infer(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> const& features, std::span<float> scores,
+                       inference_options const& options) {
+  return as_error([&] {
     gnn_model::parts& m = model.inside();
-    require_types(m, g, features);
+    require_types(m, g, features, options.side);
     std::uint64_t const n = g.types()[m.net.shape().target].count, classes = m.options.classes;
     if (scores.size() < n * classes)
       fail(errc::usage, "room for {} scores, and {} vertices have {} each; make it larger", scores.size(), n, classes);
     blas products(m.x, options.math);
-    row_block<float const> const found = types_inference(m.x, g).run(m.net, m.options.scaling, features, products);
-    m.x.copy(scores.data(), found.data, n * classes * sizeof(float));
-    m.x.wait();
+    return infer_types(m.x, g, m.net, m.options.scaling, features, options.side, options.weighted, options.near_bytes, products,
+                       [&](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
+                         m.x.copy(scores.data() + first * classes, found.data, count * classes * sizeof(float));
+                         m.x.wait();
+                       });
   });
 }
 

@@ -1,6 +1,6 @@
-// Exact inference over a graph of several types, all of it in one piece, near.
-// Invariant: no draw; every vertex of every type takes all of its neighbours. Cost: the lists of all relations and the rows of all types,
-// near.
+// Exact inference over a graph of several types: all of it in one piece, near, where that fits, else in parts (types_in_parts.hpp).
+// Invariant: no draw; every vertex of every type takes all of its neighbours. Cost of one piece: the lists of all relations, the rows of
+// all types and what the layers make of them, near.
 #pragma once
 #include <functional>
 #include <span>
@@ -8,25 +8,39 @@
 
 #include "garner/features.hpp"
 #include "garner/hetero.hpp"
+#include "gnn/infer.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
 
 namespace garner {
 
 // errc::input where tables, types and relations are not those of the model; names the first that differs.
-void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features);
+void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, list_side side);
 
 class types_inference {
  public:
-  types_inference(executor& x, hetero_graph const& g);
+  // `turned`: with the transposes, for backward.
+  types_inference(executor& x, hetero_graph const& g, list_side side, bool weighted, bool turned);
   // Scores of the target's vertices, near; they stay until the network is used again.
   row_block<float const> run(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features, blas& products);
+  // What whole-graph training runs on: edges and rows of all types, gathered once and kept.
+  network<float>::pass pass_of(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features, blas& products);
+  std::uint64_t bytes() const;
+
+  // What it takes near, about.
+  static std::uint64_t bytes_for(executor const& x, hetero_graph const& g, network<float> const& net, bool weighted);
 
  private:
   executor& x_;
+  std::vector<buffer<float>> rows_;    // a type
   std::vector<std::uint64_t> counts_;  // of vertices
   std::vector<whole_graph> lists_;     // which the edges read at the host
   std::vector<relation_edges<float>> edges_;
 };
+
+// Scores of the target's vertices, in order. `near`: at most so many bytes; unset: what is free.
+inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
+                             std::span<tiered_tensor* const> features, list_side side, bool weighted, std::optional<std::uint64_t> near,
+                             blas& products, exact_inference::taker const& take);
 
 }  // namespace garner

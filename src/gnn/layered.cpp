@@ -17,15 +17,14 @@ namespace {
 using steady = std::chrono::steady_clock;
 double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
-// What may be taken now, with something left for others.
+}  // namespace
+
 std::uint64_t free_near(executor const& x) {
   budget const& b = x.on_device() ? device_budget(x.device()) : host_budget();
   std::uint64_t const allowed = b.limit() > b.used() ? b.limit() - b.used() : 0;
   std::uint64_t const there = x.on_device() ? device::memory(x.device()).free_bytes : host_memory_now().free() / 2;
   return std::min(allowed, there - there / 16);
 }
-
-}  // namespace
 
 std::uint64_t inference_report::bytes() const {
   std::uint64_t sum = lists;

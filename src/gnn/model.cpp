@@ -118,7 +118,7 @@ model_types types_in(network_shape const& s) {
   for (auto const& r : s.relations) t.relations.push_back({r.from, r.to, r.name});
   return t;
 }
-model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features) {
+model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered_tensor* const> features, list_side side) {
   auto const& types = g.types();
   if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
   if (features.size() != types.size())
@@ -132,9 +132,11 @@ model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered
            g.name(), types[k].name);
     t.names.push_back(types[k].name), t.inputs.push_back(features[k]->width());
   }
-  for (edge_type const& e : g.edges())
+  for (edge_type const& e : g.edges()) {
     t.relations.push_back({static_cast<std::uint32_t>(g.type(e.from)), static_cast<std::uint32_t>(g.type(e.to)),
                            fmt::format("{}__{}__{}", e.from, e.relation, e.to)});
+    if (side == list_side::out) std::swap(t.relations.back().from, t.relations.back().to);
+  }
   return t;
 }
 

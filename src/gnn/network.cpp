@@ -196,11 +196,12 @@ typename network<Real>::rows_in network<Real>::source_of(executor& x, std::uint3
   return shape_.residual && shape_.layer_norm ? norm_rows(x, of.norm, in, count, of.normed) : in;
 }
 template <class Real>
-typename network<Real>::first_matrix network<Real>::first_of(std::uint32_t l, std::uint32_t t) const {
+typename network<Real>::first_matrix network<Real>::first_of(std::uint32_t l, std::uint32_t t, std::uint32_t relation) const {
   layer_of_type const& of = layers_[l][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data() + first.weight;
-  return {w + of.part[0], shape_.kind == model_kind::sage ? w + of.own_part : nullptr, first.in, first.out};
+  return {of.part.empty() || of.part[relation] == none ? nullptr : w + of.part[relation],
+          shape_.kind == model_kind::sage ? w + of.own_part : nullptr, first.in, first.out};
 }
 template <class Real>
 typename network<Real>::rows_out network<Real>::first_room(executor& x, std::uint32_t l, std::uint32_t t, std::uint64_t count) {

@@ -85,7 +85,8 @@ class network {
     Real const *aggregated, *own;
     std::uint64_t stride, out;
   };
-  first_matrix first_of(std::uint32_t layer, std::uint32_t type) const;
+  first_matrix first_of(std::uint32_t layer, std::uint32_t type, std::uint32_t relation = 0) const;
+  bool uses(std::uint32_t layer, std::uint32_t type) const { return layers_[layer][type].used; }   // somebody wants its rows
   rows_out first_room(executor& x, std::uint32_t layer, std::uint32_t type, std::uint64_t count);  // where their products go,
   rows_out finish(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_in in,
                   std::uint64_t count);                                             // and what follows

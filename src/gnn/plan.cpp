@@ -25,10 +25,10 @@ training_plan plan_training(training_question const& q) {
   } else {
     load_question of = q.load;
     of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(mine, 1.0)));
-    p.load = plan_load(of);
     auto const batch = static_cast<double>(of.loader.batch);
     seeds = std::min(batch, mine);
-    p.steps = static_cast<std::uint64_t>(std::ceil(mine / batch));
+    p.steps = of.batches = static_cast<std::uint64_t>(std::ceil(mine / batch));
+    p.load = plan_load(of);
     double drawn = 0;
     p.rows.assign(layers + 1, seeds), p.edges.assign(layers, 0);
     for (std::uint32_t h = 0; h < layers; ++h) {
@@ -116,7 +116,7 @@ training_plan plan_training(training_question const& q) {
     (q.lists_on_peer ? lists.peer : lists.near) = static_cast<double>(p.load.list_bytes - far_lists);
     p.reads.push_back(lists);
     p.reads.push_back({"rows", (p.load.near_rows + p.load.window_rows) * static_cast<double>(q.load.row_bytes), 0,
-                       static_cast<double>(p.load.rows.bytes_link())});
+                       static_cast<double>(p.load.rows.bytes_link()), p.load.file_reads * static_cast<double>(q.load.row_bytes)});
   }
   p.reads.push_back({"aggregation", moved, 0, 0});
   if (q.ranks > 1) {

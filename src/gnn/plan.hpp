@@ -27,6 +27,7 @@ struct training_question {
 struct read_by_tier {
   char const* what;
   double near = 0, peer = 0, far = 0;
+  double file = 0;  // from the drive, before
 };
 
 // Of one rank.

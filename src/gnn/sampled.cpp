@@ -7,24 +7,33 @@
 
 namespace garner {
 
-sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind)
-    : x_(x), how_(aggregation_of(kind)), edges_(1) {
+sampled_layers::weights_of sampled_layers::weights_in(graph_handle const& g, list_side side) {
   graph const& inside = graph_access::of(g);
-  if (weighted) {
-    if (inside.info.weights == weight_kind::none)
-      fail(errc::input, "{}: this graph has no weights; convert it with some, or train without", inside.name);
-    kind_ = inside.info.weights;
-    edge_lists const& lists = side == list_side::in && inside.info.directed ? inside.in : inside.out;
-    weights_ = with_id_type(inside.info, [&](auto id) { return inside.view<decltype(id)>(lists).weights; });
-  }
+  if (inside.info.weights == weight_kind::none)
+    fail(errc::input, "{}: this graph has no weights; convert it with some, or train without", inside.name);
+  edge_lists const& lists = side == list_side::in && inside.info.directed ? inside.in : inside.out;
+  return {with_id_type(inside.info, [&](auto id) { return inside.view<decltype(id)>(lists).weights; }), inside.info.weights};
+}
+
+sampled_layers::sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind)
+    : x_(x), how_(aggregation_of(kind)), edges_(1), weights_(1) {
+  if (weighted) weights_[0] = weights_in(g, side);
   if (how_ != aggregation::gcn) return;
   vertex_degrees const of = degrees_of(g, side, weighted);
   counts_ = bring(x, of.counts, "degrees");
   degrees_ = weighted ? bring(x, of.degrees, "degrees") : buffer<float>();
 }
 
-sampled_layers::sampled_layers(executor& x, network_shape const& shape)
-    : x_(x), how_(aggregation_of(shape.kind)), edges_(shape.relations.size()) {}
+sampled_layers::sampled_layers(executor& x, network_shape const& shape, hetero_graph const& g, list_side side, bool weighted)
+    : x_(x), how_(aggregation_of(shape.kind)), edges_(shape.relations.size()), weights_(shape.relations.size()) {
+  for (std::size_t r = 0; weighted && r < weights_.size(); ++r) weights_[r] = weights_in(g.lists(r), pulled_side(side));
+}
+
+std::uint64_t sampled_layers::bytes() const {
+  std::uint64_t sum = counts_.bytes() + degrees_.bytes();
+  for (auto const& e : edges_) sum += e.bytes();
+  return sum;
+}
 
 void sampled_layers::take(mini_batch const& from, network<float> const& net, network<float>::pass& p) {
   network_shape const& s = net.shape();
@@ -40,7 +49,7 @@ void sampled_layers::take(mini_batch const& from, network<float> const& net, net
     blocks::edges const& edges = from.drawn().of_relation(r);
     std::uint64_t const back = edges.count - (turns_inputs ? 0 : edges.by_hop.back());
     edges_[r].take(x_, edges, p.rows[1][s.relations[r].to], p.rows[0][s.relations[r].from], back,
-                   kind_ == weight_kind::none ? nullptr : &weights_, kind_);
+                   weights_[r].kind == weight_kind::none ? nullptr : &weights_[r].of, weights_[r].kind);
     edges_[r].normalise(x_, how_, degrees_.empty() ? counts_.data() : degrees_.data(), counts_.data(),
                         from.drawn().of_type(s.relations[r].from).ids);
   }

@@ -11,18 +11,23 @@ namespace garner {
 class sampled_layers {
  public:
   sampled_layers(executor& x, graph_handle const& g, list_side side, bool weighted, model_kind kind);
-  sampled_layers(executor& x, network_shape const& shape);  // of several types, without weights
+  sampled_layers(executor& x, network_shape const& shape, hetero_graph const& g, list_side side, bool weighted);
   // Sets edges and rows of the pass; they stay until the next call.
   void take(mini_batch const& from, network<float> const& net, network<float>::pass& p);
-  std::uint64_t bytes() const { return edges_[0].bytes() + counts_.bytes() + degrees_.bytes(); }
+  std::uint64_t bytes() const;
 
  private:
+  struct weights_of {
+    arc_array<std::uint32_t> of{};
+    weight_kind kind = weight_kind::none;
+  };
+  static weights_of weights_in(graph_handle const& g, list_side side);
+
   executor& x_;
   aggregation how_;
   std::vector<relation_edges<float>> edges_;
   buffer<float> counts_, degrees_;
-  arc_array<std::uint32_t> weights_{};
-  weight_kind kind_ = weight_kind::none;
+  std::vector<weights_of> weights_;  // a relation
 };
 
 }  // namespace garner

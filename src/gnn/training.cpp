@@ -111,6 +111,7 @@ struct training::impl {
   std::optional<whole_graph> lists;  // of whole-graph steps, or of evaluations
   // Of whole-graph steps.
   std::optional<exact_inference> whole;
+  std::optional<types_inference> whole_types;
   // Of mini-batches.
   std::optional<sampled_layers> layers;
   std::optional<block_sampler> sampler;
@@ -144,7 +145,10 @@ struct training::impl {
     first = zeros(net.count()), second = zeros(net.count());
     totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
     clear_totals();
-    if (o.fanouts.empty()) {
+    if (o.fanouts.empty() && ground.several) {
+      whole_types.emplace(x, *ground.several, o.side, o.weighted, true);
+      known = parts.near_of_all(x, split_part::train);
+    } else if (o.fanouts.empty()) {
       lists.emplace(*ground.one, o.side, o.weighted);
       whole.emplace(x, *lists, aggregation_of(m.options.kind));
       known = parts.near_of_all(x, split_part::train);
@@ -177,13 +181,13 @@ struct training::impl {
       sampler.emplace(x.where(), *ground.one, o.fanouts, b, o.side);
       return;
     }
-    layers.emplace(x, m.net.shape());
+    layers.emplace(x, m.net.shape(), *ground.several, o.side, o.weighted);
     std::vector<sampled_type> types;
     for (vertex_type const& t : ground.several->types()) types.push_back({t.count});
     std::vector<sampled_relation> relations;
     for (std::size_t r = 0; r < m.net.shape().relations.size(); ++r) {
       auto const& of = m.net.shape().relations[r];
-      relations.push_back({&ground.several->lists(r), list_side::out, of.from, of.to, o.fanouts});
+      relations.push_back({&ground.several->lists(r), pulled_side(o.side), of.from, of.to, o.fanouts});
     }
     sampler.emplace(x.where(), std::move(types), std::move(relations), b);
   }
@@ -228,12 +232,8 @@ struct training::impl {
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
   }
   void check_types() {
-    require_types(m, *ground.several, ground.tables);
-    if (o.fanouts.empty())
-      fail(errc::usage, "{}: a step of the whole graph takes one type of vertices, and here are {}; say fanouts", ground.name(),
-           ground.tables.size());
+    require_types(m, *ground.several, ground.tables, o.side);
     if (o.list_budget) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
-    if (o.weighted) fail(errc::usage, "{}: edges of several types count alike; say nothing of weights", ground.name());
   }
   buffer<float> zeros(std::uint64_t n) {
     buffer<float> made(x.near(), n, x.device(), "moments of Adam");
@@ -347,15 +347,20 @@ struct training::impl {
     epoch_report r;
     if (at == stage::evaluation) {
       // The last call was broken off in it.
-    } else if (whole) {
+    } else if (whole || whole_types) {
       check_interrupted();
       interrupts_held const whole_step;
       clock.begin(x);
       network<float>::pass p = pass_of_step();
-      std::uint64_t const n = ground.vertices(0);
-      p.edges = &whole->edges();
-      p.rows.assign(m.options.layers + 1, {n});
-      p.inputs = {whole->rows(m.options.scaling, *ground.tables[0])};
+      std::uint64_t const n = ground.vertices(ground.target);
+      if (whole) {
+        p.edges = &whole->edges();
+        p.rows.assign(m.options.layers + 1, {n});
+        p.inputs = {whole->rows(m.options.scaling, *ground.tables[0])};
+      } else {
+        network<float>::pass const of = whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
+        p.edges = of.edges, p.rows = of.rows, p.inputs = of.inputs;
+      }
       step(p, known, n, seeds.size());
     } else {
       stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
@@ -473,7 +478,8 @@ struct training::impl {
     std::string all;
     for (vertex_type const& t : ground.several->types()) all += fmt::format("{}{} of '{}'", all.empty() ? "" : ", ", t.count, t.name);
     for (edge_type const& e : ground.several->edges()) all += fmt::format(", {} arcs {} {} {}", e.arcs, e.from, e.relation, e.to);
-    return all + fmt::format("; target '{}'", ground.several->types()[ground.target].name);
+    return all + fmt::format("; target '{}'{}{}", ground.several->types()[ground.target].name, o.side == list_side::in ? "" : ", side out",
+                             o.weighted ? ", weighted" : "");
   }
   std::string told_tables() const {
     std::string all;
@@ -554,7 +560,8 @@ struct training::impl {
     if (whole) {
       whole->run(m.net, m.options.scaling, *ground.tables[0], products, take);
     } else if (ground.several) {
-      take(0, ground.vertices(ground.target), types_inference(x, *ground.several).run(m.net, m.options.scaling, ground.tables, products));
+      if (whole_types) take(0, ground.vertices(ground.target), whole_types->run(m.net, m.options.scaling, ground.tables, products));
+      else infer_types(x, *ground.several, m.net, m.options.scaling, ground.tables, o.side, o.weighted, std::nullopt, products, take);
     } else {
       if (!lists) lists.emplace(*ground.one, o.side, o.weighted, false);
       layered_inference(x, *lists, m.options, m.net, *ground.tables[0], std::nullopt).run(products, take);
@@ -621,7 +628,8 @@ void training::take_best() {
 std::uint64_t training::bytes() const {
   impl const& t = *impl_;
   return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
-         (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0);
+         (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0) +
+         (t.whole_types ? t.whole_types->bytes() : 0);
 }
 
 }  // namespace garner

@@ -36,6 +36,9 @@ class whole_graph {
   side_lists pulled_, given_;
 };
 
+// The side of an edge type's container that a model of several types pulls from: its out-lists hold what `to` takes up (hetero.hpp).
+inline list_side pulled_side(list_side of) { return of == list_side::in ? list_side::out : list_side::in; }
+
 // The same numbers of a graph whose lists nobody wants as arrays.
 struct vertex_degrees {
   std::vector<float> counts, degrees;

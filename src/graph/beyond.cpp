@@ -23,16 +23,17 @@ struct find_beyond {
 
 }  // namespace
 
-std::uint64_t first_beyond(graph const& g, std::uint64_t bound) {
+std::uint64_t first_beyond(graph const& g, std::uint64_t bound, bool of_in_lists) {
   if (bound >= g.info.vertices || g.info.edges == 0) return g.info.edges;
-  memory_block const& lies = g.info.packed ? g.out.packed_targets.words : g.out.targets;
+  edge_lists const& lists = of_in_lists ? g.in : g.out;
+  memory_block const& lies = g.info.packed ? lists.packed_targets.words : lists.targets;
   executor x(in_device_memory(lies.where()) ? place{place_kind::device, lies.device()} : place{place_kind::host, 0});
   buffer<std::uint64_t> first(x.near(), 1, x.device(), "a counter");
   x.copy(first.data(), &g.info.edges, sizeof g.info.edges);
   with_id_type(g.info, [&](auto id) {
     using Id = decltype(id);
     std::uint64_t const blocks = (g.info.edges + find_beyond<Id>::block - 1) / find_beyond<Id>::block;
-    for_each_item<32>(x, blocks, find_beyond<Id>{g.view<Id>(g.out), bound, first.data()});
+    for_each_item<32>(x, blocks, find_beyond<Id>{g.view<Id>(lists), bound, first.data()});
   });
   return x.read(first.data());
 }

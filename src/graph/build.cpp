@@ -318,8 +318,8 @@ numbering_plan plan_numbering(edge_list const& said, std::uint64_t arcs, std::ui
   if (!said.ids.empty()) return {said.vertices, false};
   // An id is too sparse to be kept when the offsets alone would outweigh the edges many times; what a header declares stands.
   std::uint64_t const vertices = std::max(said.vertices, arcs ? largest + 1 : 0);
-  bool const sparse = (said.vertices == 0 || said.vertices < vertices) &&
-                      (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > arcs));
+  bool const sparse =
+      (said.vertices == 0 || said.vertices < vertices) && (vertices >= 0xffffffffull || (vertices > (1u << 20) && vertices / 32 > arcs));
   return {vertices, options.numbering == numbering::compact || (options.numbering == numbering::automatic && sparse)};
 }
 

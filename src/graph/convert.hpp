@@ -29,10 +29,10 @@ struct convert_options {
 // What is known before it starts.
 struct convert_plan {
   file_format from, to;
-  bool builds = true;              // false: a container that is written as it is
-  bool keeps_all = false;          // of a container: loops and duplicates stay, whatever the options say
-  std::uint64_t bytes_needed = 0;  // of host memory at the peak, guessed from the input's size; 0: not known, as of a pipe
-  bool by_parts = false;           // it is more than the host budget, or not known: sorted by parts
+  bool builds = true;               // false: a container that is written as it is
+  bool keeps_all = false;           // of a container: loops and duplicates stay, whatever the options say
+  std::uint64_t bytes_needed = 0;   // of host memory at the peak, guessed from the input's size; 0: not known, as of a pipe
+  bool by_parts = false;            // it is more than the host budget, or not known: sorted by parts
   std::uint64_t scratch_bytes = 0;  // of disk that this takes beside the container
 };
 // Throws what is wrong with the names and options, errc::io where the output cannot be written, errc::memory where the host budget is too
@@ -42,9 +42,9 @@ convert_plan plan_conversion(std::filesystem::path const& in, std::filesystem::p
 struct convert_result {
   graph_info info;
   build_report report;
-  bool built = true;               // false: a container that was written as it is, and the report is empty
+  bool built = true;                     // false: a container that was written as it is, and the report is empty
   std::optional<large_report> by_parts;  // set: it was sorted by parts
-  std::vector<std::string> notes;  // what the user should hear though nothing failed
+  std::vector<std::string> notes;        // what the user should hear though nothing failed
 };
 convert_result convert(std::filesystem::path const& in, std::filesystem::path const& out, convert_options const& options);
 

@@ -51,7 +51,9 @@ GARNER_HD inline endpoints draw_web(std::uint64_t seed, std::uint64_t i, int sca
 }
 
 GARNER_HD inline endpoints draw_ends(generator kind, std::uint64_t seed, std::uint64_t i, int scale) {
-  return kind == generator::kron ? draw_kron(seed, i, scale) : kind == generator::uniform ? draw_uniform(seed, i, scale) : draw_web(seed, i, scale);
+  return kind == generator::kron      ? draw_kron(seed, i, scale)
+         : kind == generator::uniform ? draw_uniform(seed, i, scale)
+                                      : draw_web(seed, i, scale);
 }
 
 struct draw_edge {

@@ -12,6 +12,7 @@
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/build.hpp"
+#include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
 #include "graph/generate.hpp"
@@ -134,18 +135,26 @@ edge_list list_of(edge_array const& from) {
 
 }  // namespace
 
+namespace {
+// `in_common`: lists in host memory are pinned for no device yet.
+graph open_alone(std::filesystem::path const& file, open_options const& o, bool in_common) {
+  load_options how;
+  graph_source from(file);
+  how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
+  how.in_lists = o.in_lists.value_or(from.info().in_lists);
+  if (how.in_lists) from.want_in_lists();
+  how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
+  how.device = on_device(o.where) && !(in_common && how.edges == tier::host) ? o.where.index : -1;
+  how.check = o.check;
+  return from.load(how);
+}
+}  // namespace
+
 graph_handle open_graph(std::filesystem::path const& file, open_options const& o) {
-  return as_error([&] {
-    load_options how;
-    graph_source from(file);
-    how.weights = o.weights.value_or(from.info().weights != weight_kind::none);
-    how.in_lists = o.in_lists.value_or(from.info().in_lists);
-    how.device = on_device(o.where) ? o.where.index : -1;
-    if (how.in_lists) from.want_in_lists();
-    how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
-    how.check = o.check;
-    return graph_access::wrap(from.load(how));
-  });
+  return as_error([&] { return graph_access::wrap(open_alone(file, o, false)); });
+}
+graph_handle open_in_common(std::filesystem::path const& file, open_options const& o, common_memory::terms const& terms) {
+  return as_error([&] { return graph_access::wrap(load_in_common(terms, [&] { return open_alone(file, o, true); })); });
 }
 
 graph_handle read_graph(std::filesystem::path const& file, build_options const& options, build_report* report) {

@@ -3,6 +3,7 @@
 #include <new>
 #include <system_error>
 
+#include "comm/common_memory.hpp"
 #include "core/fail.hpp"
 #include "garner/handle.hpp"
 #include "graph/graph.hpp"
@@ -16,6 +17,9 @@ struct graph_access {
   static graph& change(graph_handle& h);
   static graph take(graph_handle&& h);
 };
+
+// As open_graph, by the processes of a group together (common_lists.hpp).
+graph_handle open_in_common(std::filesystem::path const& file, open_options const& options, common_memory::terms const& terms);
 
 // The contract throws garner::error alone.
 template <class F>

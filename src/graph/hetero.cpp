@@ -174,6 +174,9 @@ void check_lists(graph const& g, edge_type const& e, std::uint64_t from, std::ui
     fail(errc::input, "{}: {} arcs stand in lists beyond the {} of '{}'", g.name, g.info.edges - g.out.offsets[to], to, e.to);
   std::uint64_t const bad = first_beyond(g, from);
   if (bad != g.info.edges) fail(errc::input, "{}: arc {} leads beyond the {} of '{}'", g.name, bad, from, e.from);
+  if (!g.info.directed || g.in.offsets.empty()) return;
+  if (g.in.offsets[from] != g.info.edges || first_beyond(g, to, true) != g.info.edges)
+    fail(errc::input, "{}: its in-lists hold other arcs than its lists; convert its data set again", g.name);
 }
 
 template <class T, class Name>
@@ -295,12 +298,15 @@ hetero_graph::hetero_graph(hetero_graph&&) noexcept = default;
 hetero_graph& hetero_graph::operator=(hetero_graph&&) noexcept = default;
 
 hetero_graph hetero_graph::open(fs::path const& manifest, open_options const& options) {
+  return open(manifest, [&](fs::path const& lists) { return open_graph(lists, options); });
+}
+hetero_graph hetero_graph::open(fs::path const& manifest, std::function<graph_handle(fs::path const&)> const& each) {
   return as_error([&] {
     hetero_manifest says = read_manifest(manifest);
     std::vector<graph_handle> lists;
     for (edge_type const& e : says.edges) {
       about(manifest.string(), "edges '" + name_of(e) + "'", "lists", [&] {
-        lists.push_back(open_graph(e.lists, options));
+        lists.push_back(each(e.lists));
         check_lists(graph_access::of(lists.back()), e, count_of(says, e.from), count_of(says, e.to));
       });
     }

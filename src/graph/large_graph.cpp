@@ -19,9 +19,9 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t widest = 0xffffffff;      // ids below it fit a key, two of them
-constexpr std::uint64_t at_once = 1u << 15;       // arcs that become keys, and entries that are written
-constexpr std::uint64_t of_streams = 12u << 20;   // bytes that the sections under way keep in memory
+constexpr std::uint64_t widest = 0xffffffff;     // ids below it fit a key, two of them
+constexpr std::uint64_t at_once = 1u << 15;      // arcs that become keys, and entries that are written
+constexpr std::uint64_t of_streams = 12u << 20;  // bytes that the sections under way keep in memory
 constexpr std::uint64_t least_merge = 4u << 20;
 
 // A section of the container as its bytes come.
@@ -91,10 +91,10 @@ class gathered {
 // One direction of the edges, as far as it is written.
 struct large_graph::lists {
   buffer<std::uint64_t> offsets;
-  std::uint64_t at = 0, checksum = 0;                        // plain targets in the container
-  std::unique_ptr<scratch_file> targets;                     // of lists that will be packed
-  std::unique_ptr<scratch_file> weights;                     // plain, or none
-  std::unique_ptr<scratch_file> packed[6];                   // words, blocks and groups, of targets and weights
+  std::uint64_t at = 0, checksum = 0;       // plain targets in the container
+  std::unique_ptr<scratch_file> targets;    // of lists that will be packed
+  std::unique_ptr<scratch_file> weights;    // plain, or none
+  std::unique_ptr<scratch_file> packed[6];  // words, blocks and groups, of targets and weights
   std::uint64_t words[2] = {};
 };
 
@@ -291,7 +291,10 @@ graph_info large_graph::finish(edge_list said, build_report& report) {
   info.directed = !undirected_;
   info.in_lists = info.directed && build_.in_lists;
   info.id_bytes = build_.id_bytes ? build_.id_bytes : 4;
-  info.weights = build_.draw_weights ? build_.draw_weights->kind : !weighted_ ? weight_kind::none : real_ ? weight_kind::f32 : weight_kind::u32;
+  info.weights = build_.draw_weights ? build_.draw_weights->kind
+                 : !weighted_        ? weight_kind::none
+                 : real_             ? weight_kind::f32
+                                     : weight_kind::u32;
   info.id_map = maps;
   info.id_base = maps ? 0 : said.id_base + first_id;
   info.packed = how_.compress;
@@ -426,7 +429,8 @@ void large_graph::write_beside(std::uint64_t at, lists const& in, std::uint64_t&
   buffer<std::uint64_t> const& in_offsets = info.in_lists ? in.offsets : counts_.out.offsets;
   progress told("cached neighbours", info.edges);
   std::uint64_t const words = about_.cached_bytes / 4 / std::max<std::uint64_t>(1, info.vertices);
-  std::uint64_t const most = std::max<std::uint64_t>(1024, left() / 4 / info.id_bytes), most_vertices = std::min<std::uint64_t>(1u << 16, most);
+  std::uint64_t const most = std::max<std::uint64_t>(1024, left() / 4 / info.id_bytes),
+                      most_vertices = std::min<std::uint64_t>(1u << 16, most);
   for (std::uint64_t first = 0; first < info.vertices;) {
     std::uint64_t const begin = in_offsets[first];
     std::uint64_t last = std::min(info.vertices, first + most_vertices);
@@ -458,8 +462,8 @@ void large_graph::write_container(std::uint64_t id_base, build_report& report) {
   bool const tiny = how_.bytes && how_.bytes < large_graph_least;  // as in tests
   if (!enough() && !tiny)
     fail(errc::memory,
-         "{}: {} bytes of host memory are left for its {} vertices and a part of its edges, and {} are needed; raise the host budget{}", name_,
-         left(), n, state + of_streams + least_merge * 2, info.directed && info.in_lists ? ", or leave out --in-lists" : "");
+         "{}: {} bytes of host memory are left for its {} vertices and a part of its edges, and {} are needed; raise the host budget{}",
+         name_, left(), n, state + of_streams + least_merge * 2, info.directed && info.in_lists ? ", or leave out --in-lists" : "");
   std::uint64_t const free = left() - std::min(left(), state + of_streams);
   std::uint64_t const share = std::max<std::uint64_t>(tiny ? 1024 : least_merge, free / (info.in_lists ? 5 : 4) * (info.in_lists ? 2 : 3));
   sorter_->finish(share);

@@ -40,8 +40,8 @@ struct large_options {
 
 // How it went.
 struct large_report {
-  std::uint64_t runs = 0, passes = 0;  // that were written; passes over them before the last
-  std::uint64_t scratch_bytes = 0;     // the most that lay in files without names
+  std::uint64_t runs = 0, passes = 0;               // that were written; passes over them before the last
+  std::uint64_t scratch_bytes = 0;                  // the most that lay in files without names
   std::uint64_t plain_bytes = 0, packed_bytes = 0;  // of lists that were packed
   double target_bits = 0, weight_bits = 0;          // an edge
   std::uint32_t cached_neighbours = 0;              // a vertex

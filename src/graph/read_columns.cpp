@@ -236,32 +236,34 @@ read_result read_columns(input_stream& in, file_format format, read_options cons
   first_and_rest begins;
   begins.passed_on = options.sink;
   if (options.sink) text.gives_to(begins);
-  std::uint64_t const n = text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
-    char const* const begin = p = skip_blanks(p, end);
-    if (p == end || *p == '#' || *p == '%') return;
-    auto const part = [&] {
-      char const* const q = skip_separator(p, end);
-      if (!q || q == end)
-        throw bad_line{begin, fmt::format("{} column{} where the first edge (line {}) has {}",
-                                          columns_of({begin, static_cast<std::size_t>(end - begin)}),
-                                          columns_of({begin, static_cast<std::size_t>(end - begin)}) == 1 ? "" : "s", first_line, columns)};
-      p = q;
-    };
-    arc a;
-    a.source = parse_id(p, end);
-    part();
-    a.target = parse_id(p, end);
-    if (columns == 3) {
-      part();
-      parse_weight(p, end, rule, out);
-    }
-    p = skip_blanks(p, end);
-    if (p != end) [[unlikely]]
-      throw bad_line{begin, fmt::format("{} columns where the first edge (line {}) has {}",
-                                        columns_of({begin, static_cast<std::size_t>(end - begin)}) + (end[-1] == ',' || end[-1] == ';'),
-                                        first_line, columns)};
-    out.arcs.push_back(a);
-  });
+  std::uint64_t const n =
+      text.parse_all(result.edges, rule, std::numeric_limits<std::uint64_t>::max(), [&](char const* p, char const* end, line_sink& out) {
+        char const* const begin = p = skip_blanks(p, end);
+        if (p == end || *p == '#' || *p == '%') return;
+        auto const part = [&] {
+          char const* const q = skip_separator(p, end);
+          if (!q || q == end)
+            throw bad_line{
+                begin,
+                fmt::format("{} column{} where the first edge (line {}) has {}", columns_of({begin, static_cast<std::size_t>(end - begin)}),
+                            columns_of({begin, static_cast<std::size_t>(end - begin)}) == 1 ? "" : "s", first_line, columns)};
+          p = q;
+        };
+        arc a;
+        a.source = parse_id(p, end);
+        part();
+        a.target = parse_id(p, end);
+        if (columns == 3) {
+          part();
+          parse_weight(p, end, rule, out);
+        }
+        p = skip_blanks(p, end);
+        if (p != end) [[unlikely]]
+          throw bad_line{begin, fmt::format("{} columns where the first edge (line {}) has {}",
+                                            columns_of({begin, static_cast<std::size_t>(end - begin)}) + (end[-1] == ',' || end[-1] == ';'),
+                                            first_line, columns)};
+        out.arcs.push_back(a);
+      });
 
   begins.look(result.edges.arcs);
   // "VERTICES EDGES": the second number counts the lines that follow, and no id that follows is above the first.

@@ -27,7 +27,8 @@ struct list_marks : arc_sink {
       arc const a = edges.arcs[i];
       if (a.source == next_vertex) {
         if (++vertex > n && !a.target)
-          fail(errc::input, "{}: a list follows that of vertex {}, the last that its header promises; mend the header or the file", name, n);
+          fail(errc::input, "{}: a list follows that of vertex {}, the last that its header promises; mend the header or the file", name,
+               n);
         continue;
       }
       std::uint32_t const w = weighted ? edges.weights[i] : 0;

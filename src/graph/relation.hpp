@@ -38,6 +38,6 @@ relation make_relation(edge_source const& edges, relation_sizes const& of, direc
 std::pair<std::uint64_t, std::uint64_t> largest_ends(edge_source const& edges);
 
 // The first arc whose target is not below `bound`, at any place and in any tier; `arcs` where there is none.
-std::uint64_t first_beyond(graph const& g, std::uint64_t bound);
+std::uint64_t first_beyond(graph const& g, std::uint64_t bound, bool of_in_lists = false);
 
 }  // namespace garner

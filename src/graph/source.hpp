@@ -31,6 +31,7 @@ class graph_source {
   double making_ms() const { return making_ms_; }
 
   graph load(load_options const& how);  // once, of a generated one
+  void let_go() { made_.reset(); }      // of a generated one that is had elsewhere
   // As load_offsets; empty where only the making of in-lists would tell them.
   buffer<std::uint64_t> offsets(bool of_in_lists = false, bool check = true) const;
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -29,6 +30,7 @@
 #include "features/page_cache.hpp"
 #include "features/window.hpp"
 #include "graph/handle.hpp"
+#include "load/plan.hpp"
 #include "memory/budget.hpp"
 #include "sample/blocks.hpp"
 #include "sample/order.hpp"
@@ -41,7 +43,6 @@ using steady = std::chrono::steady_clock;
 double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 constexpr std::uint32_t most_ahead = 64;
-constexpr std::uint64_t worth_measuring = 64u << 20;  // bytes of a file of rows
 
 struct load_core;
 
@@ -160,6 +161,8 @@ struct loader::impl {
   std::shared_ptr<load_core> core = std::make_shared<load_core>();
   std::jthread thread;
   bool from_files = false;
+  std::atomic<std::uint32_t> window{0};  // mini-batches of a group; the thread may change it once
+  bool chooses_window = false;
   std::uint64_t epoch = 0, next_index = 0;  // the first that was not handed over
   bool at_end = false;                      // of the epoch: next() begins another
   event made;                               // with core->made, where the device's clock counts from
@@ -167,6 +170,8 @@ struct loader::impl {
   impl(block_sampler& s, std::vector<loaded_table> t, std::vector<std::int64_t> const& from, loader_options const& options,
        std::vector<std::int64_t> at_times)
       : sampler(s), tables(std::move(t)), o(options), times(std::move(at_times)), x(executor(s.where()), executor::urgent{}) {
+    chooses_window = o.window == 0;
+    if (chooses_window) o.window = first_window;
     check(from);
     seed_count = from.size();
     count_epoch();
@@ -211,6 +216,8 @@ struct loader::impl {
     auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
     from_files = !none(caches);
     if (none(windows) && !from_files) o.window = std::min<std::uint32_t>(o.window, 2);
+    chooses_window &= !none(windows);
+    window = o.window;
     made.record(x);
     x.wait();
     core->made = steady::now();
@@ -241,6 +248,13 @@ struct loader::impl {
     if (o.window_bytes) return *o.window_bytes;
     if (!x.on_device()) return 1u << 30;  // simulated
     return std::min(device_budget(x.device()).limit(), device::memory(x.device()).free_bytes) / 4;
+  }
+  double free_near() const {
+    budget const& b = x.on_device() ? device_budget(x.device()) : host_budget();
+    std::uint64_t const allowed = b.limit() > b.used() ? b.limit() - b.used() : 0;
+    std::uint64_t const there =
+        x.on_device() ? device::memory(x.device()).free_bytes : std::min<std::uint64_t>(host_memory_now().free(), std::uint64_t{4} << 30);
+    return static_cast<double>(std::min(allowed, there));
   }
   void check_ids(std::vector<std::int64_t> const& from) const {
     std::uint64_t const n = sampler.vertices(o.seed_type);
@@ -345,7 +359,7 @@ struct loader::impl {
             l.own ? order_of_epoch(l.x, l.own->seeds.span(), false, l.o.seed, epoch, 0, 1)
                   : order_of_epoch(l.x, l.seeds.span(), l.o.shuffle, l.o.seed, epoch, l.o.rank, l.o.ranks));
       }
-      for (; g.size() < l.o.window && index < l.a_epoch; ++index) {
+      for (; g.size() < l.window && index < l.a_epoch; ++index) {
         std::uint64_t const first = index * l.o.batch;
         g.push_back({order, index, first, std::min(l.o.batch, l.share - first), nullptr, index + 1 == l.a_epoch, {}, {}});
       }
@@ -464,6 +478,7 @@ struct loader::impl {
   }
   void finish(group& g) {
     for (job& j : g) sampler.inside().finish(j.drawn->inside());
+    choose(g);
     if (g.empty() || !o.keep_times) return;
     job& first = g.front();
     first.sampled = stage_of(first.drawn->inside().begun, g.back().drawn->inside().done, first.began, first.ended - first.began);
@@ -472,6 +487,28 @@ struct loader::impl {
     loaded_table const& t = tables[table];
     auto const& v = j.drawn->inside().types[t.seeds_only ? o.seed_type : t.type].seen;
     return {v.ids, t.seeds_only ? j.count : v.count, 8};
+  }
+  // By what the first group took: how many are drawn together from the next one on.
+  void choose(group const& g) {
+    if (g.empty() || !std::exchange(chooses_window, false)) return;
+    double vertices = 0, edges = 0, rows = 0, row_bytes = 0;
+    for (job const& j : g) {
+      double all = 0, drawn = 0;
+      for (auto const& t : j.drawn->inside().types) all += static_cast<double>(t.seen.count);
+      for (auto const& e : j.drawn->inside().relations) drawn += static_cast<double>(e.seen.count);
+      vertices = std::max(vertices, all), edges = std::max(edges, drawn);
+    }
+    for (std::size_t k = 0; k < tables.size(); ++k) {
+      if (!windows[k]) continue;
+      double most = 0;
+      for (job const& j : g) most = std::max(most, static_cast<double>(ids_of(j, k).size()));
+      rows += most, row_bytes += most * static_cast<double>(tables[k].table->row_bytes());
+    }
+    double const drawing = static_cast<double>(sampler.bytes()) / static_cast<double>(g.size());
+    auto const most = static_cast<double>(window_bytes()) * static_cast<double>(tables.size());
+    std::uint32_t const chosen =
+        choose_window(need_of_window(drawing, vertices, edges, rows, rows > 0 ? row_bytes / rows : 0, most), free_near());
+    window = std::max(chosen, o.window);
   }
   bool window_full() const {
     return std::any_of(windows.begin(), windows.end(), [](auto const& w) { return w && w->full(); });
@@ -775,7 +812,9 @@ load_report loader::report() const {
   }
   for (auto const& r : all) impl_->tell(*r);
   std::lock_guard const hold(impl_->core->mutex);
-  return impl_->core->report;
+  load_report said = impl_->core->report;
+  said.window = impl_->window;
+  return said;
 }
 std::uint64_t loader::bytes() const {
   std::uint64_t n = impl_->sampler.bytes() + impl_->seeds.bytes();

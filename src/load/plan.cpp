@@ -58,6 +58,12 @@ double share_drawn_near(load_question const& q, std::vector<degree_class> const&
 
 }  // namespace
 
+std::uint32_t choose_window(window_need const& need, double free) {
+  for (std::uint32_t const w : {32u, 16u})
+    if (w * need.each + std::min(w * need.rows_each, need.rows_most) <= free / 8) return w;
+  return first_window;
+}
+
 load_plan plan_load(load_question const& q) {
   load_plan p;
   auto const n = static_cast<double>(q.info.vertices), arcs = static_cast<double>(q.info.edges);
@@ -102,29 +108,47 @@ load_plan plan_load(load_question const& q) {
   }
   p.edges = draws;
   p.list_bytes = 32 * whole(draws) + (q.weighted ? 128 * whole(looked_at * 4 / 128) : 0);
-  double kept = static_cast<double>(q.rows_kept), far_of_window = 0;
-  auto const window = static_cast<double>(q.loader.window);
+  double kept = static_cast<double>(q.rows_kept), far_of_window = 0, far_rows = 0;
+  for (degree_class const& d : degrees) {
+    double const here = std::min(kept, d.vertices);
+    kept -= here, p.vertices += d.vertices * (1 - missed(d, draws)), far_rows += (d.vertices - here) * (1 - missed(d, draws));
+  }
+  kept = static_cast<double>(q.rows_kept);
+  bool const host = q.where.kind == place_kind::host;
+  bool const from_file = q.rows_at_home.has_value();
+  bool const windows = !host && !from_file && far_rows > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
+  constexpr double room = 1.25;  // what grows to what mini-batches take has a quarter more
+  p.window = q.loader.window ? q.loader.window : first_window;
+  if (windows && q.loader.window == 0) {
+    double const all = room * (q.disjoint ? batch + draws : p.vertices), free = static_cast<double>(q.near_limit);
+    double const sampler = (q.disjoint ? 0 : 4 * n) + room * widest * 52 + 24 * all;
+    double const most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));
+    p.window = choose_window(need_of_window(sampler, all, room * draws, all, static_cast<double>(q.row_bytes), most), free);
+  }
+  auto const window = static_cast<double>(q.batches ? std::min<std::uint64_t>(p.window, q.batches) : p.window);
+  double at_home = from_file ? static_cast<double>(*q.rows_at_home) : n;
   for (degree_class const& d : degrees) {
     double const here = std::min(kept, d.vertices), there = d.vertices - here;
     kept -= here;
     double const gone = missed(d, draws);
     p.near_rows += here * (1 - gone), p.far_rows += there * (1 - gone);
     far_of_window += there * (1 - std::pow(gone, window));
+    double const of_file = there - std::min(at_home, there);
+    at_home -= there - of_file;
+    p.file_rows += of_file * (1 - gone), p.file_reads += of_file * (1 - std::pow(gone, window)) / window;
   }
   p.vertices = p.near_rows + p.far_rows;
   if (q.disjoint) {
     double const all = batch + draws, scale = p.vertices > 0 ? all / p.vertices : 0;
-    p.near_rows *= scale, p.far_rows *= scale, p.vertices = all;
+    p.near_rows *= scale, p.far_rows *= scale, p.file_rows *= scale, p.vertices = all;
   }
-  bool const host = q.where.kind == place_kind::host;
+  p.file_reads = std::min(p.file_reads, p.file_rows);
   if (host) p.near_rows += p.far_rows, p.far_rows = 0;
-  bool const windows = !host && p.far_rows > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
-  double const group = windows ? window : std::min(window, 2.0);
+  double const group = windows || from_file ? window : std::min(window, 2.0);
   p.fetched_rows = windows ? std::min(p.far_rows, far_of_window / window) : p.far_rows;
   p.window_rows = p.far_rows - p.fetched_rows;
 
-  // Near memory. What grows to what mini-batches take has a quarter more.
-  constexpr double room = 1.25;
+  // Near memory.
   auto const take = [&](char const* what, double bytes) {
     if (bytes >= 1) p.near.push_back({what, whole(bytes)});
   };
@@ -134,8 +158,10 @@ load_plan plan_load(load_question const& q) {
   auto const beyond = static_cast<double>(places_beyond(q.where.kind == place_kind::device, q.near_limit));
   take("sampler: local numbers of vertices", q.disjoint || (together > 1 && entries > beyond) ? slots : entries);
   take("sampler: work of a window", items * (36 + (q.lists_far && q.where.kind == place_kind::device ? 16 : 0)) + all_vertices * 24);
+  // Of an epoch no more than it has; a device draws the first of the next one too.
+  double const ever = q.batches ? static_cast<double>(q.batches) * (q.where.kind == place_kind::device ? 2 : 1) : 3 * group;
   take("mini-batches drawn, of three windows and ahead",
-       (3 * group + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));
+       (std::min(3 * group, ever) + q.loader.ahead + 2) * room * (p.vertices * 8 + p.edges * (q.edge_ids ? 24 : 16)));
   take("ring of rows", (q.loader.ahead + 2) * 1.125 * p.vertices * static_cast<double>(q.row_bytes));
   if (windows) {
     double const ids = room * p.vertices * window, most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));

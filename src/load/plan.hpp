@@ -33,18 +33,34 @@ struct load_question {
   bool disjoint = false, edge_ids = false, weighted = false;
   std::uint64_t row_bytes = 0, rows_kept = 0;  // kept: near, those of most neighbours
   std::uint64_t near_limit = 0;                // bytes that the place has; of a window, where nobody said
+  std::uint64_t batches = 0;  // an epoch, where that is known: no window has more
+  // Of a table that stays in its file: rows in host memory for good, the next in that order; all others are read.
+  std::optional<std::uint64_t> rows_at_home = {};
   loader_options loader;
 };
 struct load_array {
   std::string what;
   std::uint64_t bytes = 0;
 };
+// What a window takes near for each mini-batch of it, rows aside; rows, and the most bytes of them.
+struct window_need {
+  double each = 0, rows_each = 0, rows_most = 0;
+};
+inline constexpr std::uint32_t first_window = 8;
+// The most of 32, 16 and 8 that take an eighth of `free` bytes.
+std::uint32_t choose_window(window_need const& need, double free);
+inline window_need need_of_window(double sampler, double vertices, double edges, double rows, double row_bytes, double rows_most) {
+  // Mini-batches of three windows are there at a time; a window has room for the rows of two.
+  return {sampler + 3 * (8 * vertices + 24 * edges) + 58 * rows, 2 * rows * row_bytes, rows_most};
+}
 struct load_plan {
+  std::uint32_t window = 0;
   double training = 0;                                                    // vertices with neighbours
   double vertices = 0, edges = 0;                                         // a mini-batch
   double near_rows = 0, far_rows = 0, window_rows = 0, fetched_rows = 0;  // far: had by the window, come for it
-  std::vector<double> vertices_by_hop, edges_by_hop;                      // of a mini-batch: reached by then; drawn at this hop
-  std::vector<load_array> near;                                           // what sampler and loader take there, rows kept aside
+  double file_rows = 0, file_reads = 0;  // of far ones: that stay in the file; that are read for it, each once for all of a window
+  std::vector<double> vertices_by_hop, edges_by_hop;  // of a mini-batch: reached by then; drawn at this hop
+  std::vector<load_array> near;                       // what sampler and loader take there, rows kept aside
   std::uint64_t list_bytes =
       0;                 // that sampling reads for a mini-batch, wherever lists lie: a sector an edge; by weights, whole lists of these too
   traffic sample, rows;  // over the link a mini-batch; nothing at the host

@@ -50,10 +50,16 @@ memory_block::memory_block(tier where, std::size_t bytes, int device, char const
   paid_by_ = &pays;
 }
 
+memory_block::memory_block(std::shared_ptr<void> owner, void* data, std::size_t bytes, int device)
+    : data_(data), bytes_(bytes), device_(device), owner_(std::move(owner)) {}
+
 void memory_block::reset() noexcept {
   if (!data_) return;
-  with_tier(where_, [&](auto t) { t.release(data_, bytes_, device_); });
-  paid_by_->give_back(bytes_);
+  if (!owner_) {
+    with_tier(where_, [&](auto t) { t.release(data_, bytes_, device_); });
+    paid_by_->give_back(bytes_);
+  }
+  owner_.reset();
   data_ = nullptr;
   bytes_ = 0;
 }

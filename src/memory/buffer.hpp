@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -36,6 +37,8 @@ class memory_block {
   // `device`: the device that the memory lies on, or (host, managed, peer) the one that reads it; -1 for host memory that no device will
   // read (then it is not pinned). `what` names the use in the budget's message. Zero bytes give an empty block.
   memory_block(tier where, std::size_t bytes, int device, char const* what);
+  // Host memory that others have too: `owner` lets go of it, and has paid.
+  memory_block(std::shared_ptr<void> owner, void* data, std::size_t bytes, int device);
   ~memory_block() { reset(); }
   memory_block(memory_block&& other) noexcept { swap(other); }
   memory_block& operator=(memory_block&& other) noexcept {
@@ -49,6 +52,7 @@ class memory_block {
     std::swap(where_, other.where_);
     std::swap(device_, other.device_);
     std::swap(paid_by_, other.paid_by_);
+    std::swap(owner_, other.owner_);
   }
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
@@ -61,6 +65,7 @@ class memory_block {
   tier where_ = tier::host;
   int device_ = -1;
   budget* paid_by_ = nullptr;
+  std::shared_ptr<void> owner_;
 };
 
 // n elements of T.
@@ -75,6 +80,7 @@ class buffer {
     return *this;
   }
   buffer(tier where, std::size_t n, int device, char const* what) : block_(where, bytes_of(n), device, what), size_(n) {}
+  explicit buffer(memory_block&& of) : block_(std::move(of)), size_(block_.bytes() / sizeof(T)) {}
   T* data() const { return static_cast<T*>(block_.data()); }
   std::size_t size() const { return size_; }
   std::size_t bytes() const { return block_.bytes(); }

@@ -348,8 +348,9 @@ struct adopt {
   Id* parent;
   template <class Team>
   GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
-    if (!has_bit(current, u)) return;
     std::uint64_t const v = at.owner_of(offsets, arc);
+    if (has_bit(visited, v) || !has_bit(current, u))
+      return;  // one neighbour there is enough, and that of v is looked up first: it is at hand
     if (t.claim(visited, v)) parent[v] = u;
   }
 };

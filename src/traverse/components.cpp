@@ -10,6 +10,7 @@
 #include "traverse/components.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/verify.hpp"
 #include "traverse/verify_components.hpp"
 
 namespace garner {
@@ -115,6 +117,21 @@ struct link_arc {
   template <class Team>
   GARNER_HD void operator()(Team const&, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
     unite(label, static_cast<Id>(at.owner_of(offsets, arc)), u);
+  }
+};
+
+// Of lists in a window of a file: the first arcs of each that the window has, or all.
+template <class Id>
+struct link_listed {
+  csr_view<Id> g;
+  Id* label;
+  indices only;
+  std::uint64_t most;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t v) const {
+    span<Id> list = clipped(g.list(v), only);
+    list.end = smaller(list.end, list.begin + most);
+    t.each(list, [&](Id u) { unite(label, static_cast<Id>(v), u); });
   }
 };
 
@@ -404,14 +421,63 @@ struct components_job::impl::over : components_job::impl {
       for_each_item<32>(x, active.size(),
                         flag_others<Id>{label.data(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
       front.gather(flagged{active.data()});
+    } else if (samples_file()) {
+      std::uint64_t const arcs = job.g.info.edges / part_of_file;
+      link_windows(arcs);
+      flatten_all();
+      Id const largest = most_common();
+      std::uint64_t const* const offsets = job.g.out.offsets.data();
+      frontier_size size{};
+      size.vertices = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, arcs) - offsets) - 1;
+      size.edges = arcs;
+      if (!job.g.info.packed) size.asked = traffic_of_run(0, arcs, sizeof(Id), options.access);
+      book(r, components_phase::kind::first_neighbours, size);
+      for_each_item<32>(x, active.size(), flag_others<Id>{label.data(), largest, job.offsets(), n, 0, active.data()});
+      front.gather(flagged{active.data()});
     } else {
       front.gather(every_vertex{n});
     }
-    front.for_each_arc(out, link_arc<Id>{job.offsets(), label.data()});
+    if (job.windows && !samples_file()) link_windows(job.g.info.edges);
+    else front.for_each_arc(out, link_arc<Id>{job.offsets(), label.data()});
     flatten_all();
     x.wait();
-    book(r, samples_first() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
+    book(r, samples_first() || samples_file() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
   }
+
+  // The first arcs of a file, window by window. Those of the first window lead everywhere, so that its first neighbours make one tree of
+  // most vertices; trees are flattened before others are hung under them, after as many windows again as there were.
+  void link_windows(std::uint64_t arcs) {
+    constexpr std::uint64_t piece = 2048;
+    std::uint64_t const* const offsets = job.g.out.offsets.data();
+    auto const owner = [&](std::uint64_t arc) {
+      return static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, arc) - offsets) - 1;
+    };
+    std::uint64_t window = 0;
+    job.windows->each(
+        job.g.out, {true, false, true}, (arcs + piece - 1) / piece,
+        [&](std::uint64_t k) {
+          return indices{k * piece, std::min(arcs, (k + 1) * piece)};
+        },
+        [&](list_window const& w) {
+          indices const only{w.first * piece, std::min(arcs, w.last * piece)};
+          std::uint64_t const from = owner(only.begin), to = owner(only.end - 1) + 1;
+          auto const link = [&](std::uint64_t most) {
+            for_each_item<32>(x, to - from, beginning_at<link_listed<Id>>{{w.over(out), label.data(), only, most}, from}, options.access,
+                              true);
+          };
+          bool const flattens = std::has_single_bit(++window);
+          if (flattens) {
+            link(std::max(1u, options.first_neighbours));
+            flatten_all();
+          }
+          link(arcs);
+          if (flattens) flatten_all();
+        });
+  }
+  // Of an undirected graph in a file an eighth of the arcs takes the place of the first neighbours, which lie everywhere: they make the
+  // largest component known, and lists of its vertices need not be read.
+  bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbours > 0; }
+  static constexpr std::uint64_t part_of_file = 8;
 
   void count(components_run& r) {
     phase const timed{"components.count"};

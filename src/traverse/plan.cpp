@@ -236,7 +236,7 @@ void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::u
   p.file_bytes = bytes;
   p.file_bound = rounds || kind_of(o) == job_kind::bfs ? bound::at_most : kind_of(o) == job_kind::sssp ? bound::at_least : bound::exactly;
   // A search reads each list once at the most, but lists of different levels share units of the file.
-  if (kind_of(o) == job_kind::bfs) p.file_bound = bound::about;
+  if (kind_of(o) == job_kind::bfs || (kind_of(o) == job_kind::components && !rounds && !info.directed)) p.file_bound = bound::about;
   if (info.edges == 0) p.file_bytes = 0;
 }
 

@@ -337,6 +337,32 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
       at.shell("garner load k.gnr --features x.gnt --host-rows 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");
   EXPECT_NE(said.out.find("of the file "), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("cache next-use"), std::string::npos) << said.out;
+  // A plan beside what was then read.
+  std::string const what = "--features x.npy --rows file --host-rows 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3 --json ";
+  auto const told = [&](std::string const& line) {
+    outcome const o = at.shell("garner plan k.gnr " + what + line);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.code ? json() : json::parse(o.out);
+  };
+  json const ran = json::parse(at.shell("garner load k.gnr " + what + "--score degree").out), plan = told("--job load --drive-reads 1000");
+  auto const number = [](json const& j) { return j.get<double>(); };
+  EXPECT_NEAR(number(plan["drive"]["file_rows"]), number(ran["all"]["file_rows"]), 0.25 * number(ran["all"]["file_rows"]));
+  EXPECT_LE(number(plan["drive"]["file_reads"]), number(plan["drive"]["file_rows"]));
+  EXPECT_NEAR(number(plan["drive"]["ms"]), number(plan["drive"]["file_reads"]), 1e-6);  // a thousand a second
+  EXPECT_NEAR(number(plan["drive"]["epoch_ms"]), number(plan["drive"]["ms"]) * number(plan["batches_an_epoch"]), 1e-6);
+  double host = 0, filed = 0;
+  for (json const& r : plan["memory"]) (r["tier"] == "file" ? filed : host) += r["tier"] == "device" ? 0 : number(r["bytes"]);
+  EXPECT_EQ(host, number(plan["host_bytes"]));
+  EXPECT_NEAR(filed, 1024 * 96 * 0.4 + 48 * 1024, 200);      // what neither half holds for good
+  EXPECT_TRUE(told("--job load")["drive"]["ms"].is_null());  // too small to be measured
+  for (auto const& [reads, bound] : {std::pair("10", "drive"), std::pair("100000000000", "link")}) {
+    json const train = told(std::string("--job train --classes 3 --place device --device-memory 1GiB --tier host --drive-reads ") + reads);
+    EXPECT_EQ(train["training"]["bound_by"]["12.3"], bound);
+    EXPECT_GT(number(train["training"]["reads"][1]["epoch"]["file_bytes"]), 0);
+  }
+  std::string const words = at.shell("garner plan k.gnr --features x.gnt --host-rows 60% --job load --drive-reads 1000").out;
+  EXPECT_NE(words.find("of the file, a mini-batch: "), std::string::npos) << words;
+  EXPECT_EQ(at.shell("garner plan k.gnr --job bfs --rows file").code, 2);
   outcome const none = at.shell("garner load k.gnr --width 5 --rows file");
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("in which file? Name it with --features"), std::string::npos) << none.err;

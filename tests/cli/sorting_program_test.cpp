@@ -31,7 +31,8 @@ TEST(sorting_program, memory_stays_within_the_budget) {
   }
   ASSERT_EQ(in.garner({"convert", "whole.gnr", "g.wel", "--directed"}).code, 0);
   outcome const whole = in.garner({"convert", "g.wel", "whole.gnr", "--in-lists", "--compress"});
-  outcome const parts = in.garner({"convert", "g.wel", "parts.gnr", "--in-lists", "--compress", "--host-budget", "40MiB", "--scratch", "."});
+  outcome const parts =
+      in.garner({"convert", "g.wel", "parts.gnr", "--in-lists", "--compress", "--host-budget", "40MiB", "--scratch", "."});
   ASSERT_EQ(parts.code, 0) << parts.err;
   EXPECT_EQ(same(in, "whole.gnr", "parts.gnr"), "same\n");
   EXPECT_LT(parts.peak_bytes, 40 * mib + constant);

@@ -60,8 +60,8 @@ TEST(rows_of_any_size, stopped_while_a_training_reads_them) {
   stopped.interrupt_after = std::chrono::milliseconds(150);
   int heard = 0;
   for (int tries = 0; tries < 6; ++tries, *stopped.interrupt_after += std::chrono::milliseconds(150)) {
-    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%", "--share",
-                                 "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
+    outcome const o = at.garner({"load", "k.gnr", "--features", tries % 2 ? "x.gnt" : "x.npy", "--rows", "file", "--host-rows", "40%",
+                                 "--share", "100%", "--batch", "100", "--fanout", "5,5", "--epochs", "50", "--quiet"},
                                 stopped);
     EXPECT_EQ(at.names(), (std::vector<std::string>{"k.gnr", "x.gnt", "x.npy"}));
     if (o.code == -SIGINT) continue;  // it did not listen yet
@@ -131,6 +131,45 @@ TEST(storage_bench_program, measures_every_figure_and_report_draws_it) {
   says("--place host --kinds kron,web", "one kind");
   says("--place host --graph g.gnr", "leave it out");
   says("--place simulated", "say one of these");
+}
+
+// Lists that stay in their file: the figures of the same run over host memory, and what was read.
+TEST(file_edges_program, tells_what_it_read) {
+  folder at;
+  ASSERT_EQ(at.garner({"generate", "kron", "--scale", "12", "--weights", "1:9", "g.gnr"}).code, 0);
+  ASSERT_EQ(at.garner({"convert", "g.gnr", "p.gnr", "--compress"}).code, 0);
+  for (std::string const file : {"g.gnr", "p.gnr"})
+    for (std::string const job : {"bfs", "sssp", "components", "pagerank"}) {
+      SCOPED_TRACE(job + " " + file);
+      auto const run = [&](std::string const& tier) {
+        outcome const o = at.garner({job, file, "--tier", tier, "--verify", "--json", "--host-budget", "64MB"});
+        EXPECT_EQ(o.code, 0) << o.err;
+        return nlohmann::json::parse(o.out);
+      };
+      auto const near = run("host"), far = run("file");
+      EXPECT_EQ(far["tier"], "file");
+      EXPECT_EQ(far["verified"], true);
+      auto const &a = job == "pagerank" ? near : near["runs"][0], &b = job == "pagerank" ? far : far["runs"][0];
+      EXPECT_TRUE(a["list_reads"].is_null());
+      EXPECT_GT(b["list_reads"]["bytes"].get<std::uint64_t>(), 0u);
+      for (char const* same : {"reached", "depth_sum", "distance_sum", "components", "largest", "iterations", "rank_sum"})
+        if (a.contains(same)) {
+          EXPECT_EQ(a[same], b[same]) << same;
+        }
+      outcome const said = at.garner({job, file, "--tier", "file"});
+      EXPECT_NE(said.out.find("edges in tier file"), std::string::npos) << said.out;
+      EXPECT_NE(said.out.find("file    "), std::string::npos) << said.out;
+    }
+  outcome const small = at.garner({"bfs", "g.gnr", "--tier", "file", "--host-budget", "200KiB"});
+  EXPECT_EQ(small.code, 1);
+  EXPECT_NE(small.err.find("raise the host budget"), std::string::npos) << small.err;
+  outcome const made = at.garner({"bfs", "kron:8", "--tier", "file"});
+  EXPECT_EQ(made.code, 2);
+  EXPECT_NE(made.err.find("lies in no file"), std::string::npos) << made.err;
+  outcome const loaded = at.garner({"load", "g.gnr", "--tier", "file", "--width", "8", "--batches", "2", "--verify"});
+  EXPECT_EQ(loaded.code, 0) << loaded.err;
+  outcome const planned = at.garner({"plan", "p.gnr", "--job", "pagerank", "--place", "host", "--tier", "file"});
+  EXPECT_NE(planned.out.find("is read of it an iteration"), std::string::npos) << planned.out;
 }
 
 }  // namespace

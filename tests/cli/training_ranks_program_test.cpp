@@ -57,6 +57,33 @@ TEST(training_ranks_program, threads_and_processes_come_to_one_model_and_go_on_f
   EXPECT_EQ(read_text(at / "four.model"), read_text(at / "process.model"));
 }
 
+TEST(training_ranks_program, processes_have_lists_and_rows_in_host_memory_once) {
+  lessons const at;
+  ASSERT_EQ(at.shell("garner convert x.npy x.gnt").code, 0);
+  std::string const name = "garner-cli-m-" + std::to_string(::getpid());
+  std::string const process =
+      " train k.gnr --features x.gnt --rows memory --labels y.npy --split s.npy --fanout 4,3 --batch 40 --quiet "
+      "--epochs 1000000 --evaluate-every 0 --group " +
+      name;
+  // What each has mapped of memory without a name, by inode.
+  outcome const both = at.shell("RANK=0 WORLD_SIZE=2 \"" + program() + "\"" + process + " > zero.txt & first=$!; RANK=1 WORLD_SIZE=2 \"" +
+                                program() + "\"" + process +
+                                " & second=$!; sleep 2; for p in $first $second; do awk '/memfd:garner/ {print $5}' "
+                                "/proc/$p/maps | sort -u > maps.$p; wc -l < maps.$p; done; cat maps.* | sort -u | wc -l; "
+                                "ls /dev/shm | grep -c " +
+                                name + "; kill -9 $first; wait $second; ls /dev/shm | grep -c " + name);
+  EXPECT_EQ(both.out, "2\n2\n2\n0\n0\n") << both.err;  // lists and rows in both, the same ones; no file, before and after
+  EXPECT_THAT(both.err, HasSubstr("rank 0 of 2 has stopped"));
+  // One that cannot begin does not let the other wait.
+  outcome const refused = at.shell("RANK=1 WORLD_SIZE=2 garner" + process +
+                                   " & second=$!; RANK=0 WORLD_SIZE=2 garner train k.gnr "
+                                   "--features nowhere.npy --labels y.npy --split s.npy --fanout 4,3 --group " +
+                                   name + "; wait $second");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("nowhere.npy: cannot be opened"));
+  EXPECT_THAT(refused.err, HasSubstr("rank 0 of 2 has stopped"));
+}
+
 TEST(training_ranks_program, refuses_what_contradicts_itself) {
   lessons const at;
   auto const says = [&](std::string const& more, int code, char const* text) {
@@ -82,7 +109,7 @@ TEST(training_ranks_program, a_process_that_is_killed_is_named_and_interrupts_st
   lessons const at;
   std::string const name = "garner-cli-k-" + std::to_string(::getpid()),
                     process = at.train + "--epochs 1000000 --evaluate-every 0 --group " + name;
-  outcome const killed = at.shell("RANK=0 WORLD_SIZE=2 " + process + " & first=$!; RANK=1 WORLD_SIZE=2 \"" + program() + "\"" +
+  outcome const killed = at.shell("RANK=0 WORLD_SIZE=2 " + process + " > zero.txt & first=$!; RANK=1 WORLD_SIZE=2 \"" + program() + "\"" +
                                   process.substr(6) + " & second=$!; sleep 1; kill -9 $second; wait $first");
   EXPECT_EQ(killed.code, 1);
   EXPECT_THAT(killed.err, HasSubstr("rank 1 of 2 has stopped: its process ended"));

@@ -78,6 +78,46 @@ TEST(training_types_program, learns_and_predicts) {
   EXPECT_THAT(two.out, HasSubstr("ranks   2: host, host"));
 }
 
+TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) {
+  library const at;
+  for (std::string const place : {"host", "simulated"})
+    for (std::string const how : {"--full", "--full --side out", "--fanout 5,5 --side out"}) {
+      outcome const o = at.shell("garner train g.json --batch 16 --quiet --lr 0.05 --epochs 40 -o m --json --place " + place + " " + how);
+      ASSERT_EQ(o.code, 0) << o.err;
+      json const all = json::parse(o.out);
+      EXPECT_GT(all["test_accuracy"].get<double>(), 0.8) << how;
+      std::string const side = how.find("out") == how.npos ? "" : " --side out";
+      outcome const p = at.shell("garner predict g.json --model m -o s.npy --classes-only --place " + place + side);
+      EXPECT_EQ(p.code, 0) << p.err;
+      if (!side.empty()) {
+        outcome const other = at.shell("garner predict g.json --model m -o s.npy");
+        EXPECT_EQ(other.code, 1);
+        EXPECT_THAT(other.err, HasSubstr("are not the 2 that the model was made for"));
+      }
+    }
+  // In parts, as little as it says that it wants.
+  ASSERT_EQ(
+      at.shell("garner train g.json --fanout 5,5 --hidden 4 --quiet --epochs 1 -o m && garner predict g.json --model m -o s.npy").code, 0);
+  outcome const parts = at.shell("garner predict g.json --model m -o p.npy --near-bytes 24KiB --json");
+  ASSERT_EQ(parts.code, 0) << parts.err;
+  EXPECT_EQ(json::parse(parts.out)["layers"].size(), 2u);
+  EXPECT_LE(json::parse(parts.out)["near_bytes"], 24 * 1024);
+  outcome const little = at.shell("garner predict g.json --model m -o p.npy --near-bytes 1KiB");
+  EXPECT_EQ(little.code, 1);
+  EXPECT_THAT(little.err, HasSubstr("exact inference of 2 types wants"));
+  // Weights that the containers get.
+  ASSERT_EQ(at.shell("cp -r g.garner w.garner && for f in g.garner/*.gnr; do garner convert $f w.garner/${f#g.garner/} --weights 1:9 "
+                     "--quiet || exit 1; "
+                     "done; sed s,g.garner/,w.garner/, g.json > w.json")
+                .code,
+            0);
+  outcome const weighted = at.shell(
+      "garner train w.json --full --weighted --quiet --epochs 3 -o m && "
+      "garner predict w.json --weighted --model m -o a.npy && garner predict w.json --model m -o b.npy");
+  ASSERT_EQ(weighted.code, 0) << weighted.err;
+  EXPECT_NE(read_text(at / "a.npy"), read_text(at / "b.npy"));
+}
+
 TEST(training_types_program, refuses_what_does_not_go_together) {
   library const at;
   auto const says = [&](std::string const& line, int code, char const* text) {
@@ -89,11 +129,10 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--target author", 1, "--target author: ");
   says(at.train + "--target editor", 1, "'editor'");
   says(at.train + "--model gcn", 2, "say sage");
-  says(at.train + "--side out", 2, "leave it out");
-  says(at.train + "--weighted", 2, "count alike");
+  says(at.train + "--weighted", 1, "has no weights");
   says(at.train + "--budget 10%", 2, "say bytes of each");
   says(at.train + "--norm batch", 2, "--norm batch: say none, layer or automatic");
-  says("garner train g.json --full", 2, "say --fanout");
+  says("garner train g.json --full --ranks 2", 2, "is not shared");
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");
   says("garner predict k.gnr --model m -o s.npy", 2, "--features is required");

@@ -1,6 +1,7 @@
 // Tables that stay in a file: the same rows as the plain table whatever lies where, errors that name file and row, and never a wrong row.
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -304,15 +305,45 @@ TEST(file_rows, budgets) {
   EXPECT_THAT(error_of([&] { share({100, 10, 400, 9, 0}); }), HasSubstr("9 B of host memory for rows"));
 }
 
-TEST(file_rows, have_no_place_beside_and_are_not_pinned) {
+TEST(file_rows, of_tables_beside_each_other_lie_in_host_memory_once) {
   a_folder const folder;
   std::string const file = folder.numbered(5);
-  tiered_options o;
-  o.host_budget = 100 * 20;
-  tiered_tensor const t(open_rows(file), o);
+  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+    row_array const rows = open_rows(file);
+    std::vector<float> scores(rows.rows);
+    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<float>(mix(i) % 1000);
+    std::uint64_t const before = host_budget().used();
+    {
+      tiered_options o;
+      o.where = where, o.scores = scores;
+      o.host_budget = 400 * 20, o.file_cache = 100 * 20;
+      if (where.kind != place_kind::host) o.device_budget = 50 * 20;
+      std::optional<tiered_tensor> first(std::in_place, rows, o);
+      std::uint64_t const made = host_budget().used();
+      tiered_tensor second = first->beside(where);
+      EXPECT_TRUE(second.tiers() == first->tiers());
+      EXPECT_GT(second.tiers()[tier::file], 0u);
+      EXPECT_LT(host_budget().used() - made, made - before - 300 * 20 + 1) << "its 300 rows of host memory are those of the first";
+      std::vector<std::int64_t> ids(300);
+      for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(mix(i) % rows.rows);
+      std::vector<float> one(ids.size() * 5), other(one.size());
+      first->gather(std::span<std::int64_t const>(ids), one);
+      first.reset();  // what both read stays with the second
+      gather_run const run = second.gather(std::span<std::int64_t const>(ids), other);
+      EXPECT_TRUE(one == other);
+      EXPECT_GT(run.file_reads, 0u);
+      row_array const all = read_rows(file);
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        EXPECT_EQ(0, std::memcmp(&other[i * 5], static_cast<char const*>(all.data) + static_cast<std::size_t>(ids[i]) * 20, 20));
+    }
+    EXPECT_EQ(host_budget().used(), before);
+  }
+}
+
+TEST(file_rows, are_not_pinned) {
+  a_folder const folder;
+  std::string const file = folder.numbered(5);
   errc code{};
-  EXPECT_THAT(error_of([&] { t.beside({}); }, &code), HasSubstr("made for each place of its own"));
-  EXPECT_EQ(code, errc::usage);
   EXPECT_THAT(error_of([&] { unified_tensor(open_rows(file), -1); }, &code), HasSubstr("cannot be pinned"));
   EXPECT_EQ(code, errc::usage);
 }
@@ -456,233 +487,235 @@ TEST(file_rows, of_a_row_file_come_by_several_rings) {
   o.file_cache = o.host_budget;
   tiered_tensor t(table, o);
   for (std::uint64_t g = 0; g < 20; ++g) expect_rows(t, some_ids(g, 3000, n));
-  // What a process holds, which is to be the same when all is gone again.
-  struct held {
-    std::uint64_t host = host_budget().used();
-    std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
-    static std::ptrdiff_t entries(char const* folder) {
-      return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{});
-    }
-  };
-  void expect_same(held const& before) {
-    held now;
-    // A thread that was joined may stand there for a moment.
-    for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      now = held();
-    }
-    EXPECT_EQ(now.host, before.host);
-    EXPECT_EQ(now.threads, before.threads);
-    EXPECT_EQ(now.files, before.files);
-  }
+}
 
-  TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
-    constexpr std::uint64_t unit = 4096, n = 1 << 18, width = 2, a_gather = 40'000;
-    constexpr std::uint64_t all = sanitized ? 500'000 : 10'000'000;
-    shared_pool();  // which stays
-    held const before;
-    {
-      using kind = drive_fault::kind;
-      std::vector<drive_fault> faults(6);
-      faults[0].what = kind::fails, faults[0].probability = 1e-4;
-      faults[1].what = kind::short_read, faults[1].probability = 1e-2;
-      faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 10;
-      faults[3].what = kind::twice, faults[3].probability = 1e-2;
-      faults[4].what = kind::never, faults[4].probability = 2e-5;
-      faults[5].what = kind::fails, faults[5].probability = 1e-3, faults[5].problem = EAGAIN;
-      simulated_table const on(n, width, 4, faults, unit);
-      tiered_options o;
-      o.host_budget = n / 8 * width * 4;
-      o.file_cache = n / 8 * width * 2;
-      std::optional<tiered_tensor> t;
-      for (int tries = 0; !t && tries < 100; ++tries) {  // what is kept is read first
-        try {
-          t.emplace(on.table(unit, 20), o);
-        } catch (error const& e) {
-          ASSERT_THAT(e.what(), HasSubstr("table.npy: row "));
-        }
-      }
-      ASSERT_TRUE(t);
-      std::uint64_t compared = 0, wrong = 0, errors = 0;
-      std::vector<std::int64_t> ids(a_gather);
-      std::vector<float> out(a_gather * width);
-      for (std::uint64_t g = 0; compared < all; ++g) {
-        // Of all, so that each page is wanted, or of a few, so that pages are not joined.
-        std::uint64_t const stride = g % 3 == 0 ? 1 : 1024, some = g % 3 == 0 ? a_gather : a_gather / 2;
-        for (std::uint64_t i = 0; i < some; ++i)
-          ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
-        try {
-          t->gather(std::span<std::int64_t const>(ids).first(some), std::span<float>(out).first(some * width));
-        } catch (error const& e) {
-          EXPECT_EQ(e.code(), errc::io) << e.what();
-          EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
-          ++errors;
-          continue;
-        }
-        for (std::uint64_t k = 0; k < some * width; ++k)
-          wrong += out[k] != simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width);
-        compared += some;
-      }
-      EXPECT_EQ(wrong, 0u);
-      EXPECT_GT(errors, 0u);
-      EXPECT_GT(on.drives->faults_met(), sanitized ? 10u : 200u);
-    }
-    expect_same(before);
+// What a process holds, which is to be the same when all is gone again.
+struct held {
+  std::uint64_t host = host_budget().used();
+  std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
+  static std::ptrdiff_t entries(char const* folder) {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{});
   }
-
-  // The same of files and the threads and rings that read them, stopped in the middle.
-  TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
-    a_folder const folder;
-    constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
-    std::string const file = folder.numbered(width, n), pages = (folder.at / "x.gnt").string();
-    convert_rows(file, pages, {});
-    shared_pool();
-    held const before;
-    std::uint64_t stopped = 0;
-    for (std::string const& name : {file, pages}) {
-      tiered_options o;
-      o.host_budget = 4096 * width * 4;
-      tiered_tensor t(open_rows(name), o);
-      for (std::uint64_t checks = 1; checks < 4000; checks = checks * 3 / 2 + 1) {
-        std::vector<std::int64_t> const ids = some_ids(checks, 6000, n);
-        std::vector<float> out(ids.size() * width);
-        request_interrupt_after(checks);
-        try {
-          t.gather(std::span<std::int64_t const>(ids), out);
-        } catch (error const& e) {
-          EXPECT_EQ(e.code(), errc::interrupted) << e.what();
-          ++stopped;
-        }
-        clear_interrupt();
-      }
-      expect_rows(t, some_ids(1, 3000, n));
-    }
-    EXPECT_GT(stopped, 2u);
-    expect_same(before);
+};
+void expect_same(held const& before) {
+  held now;
+  // A thread that was joined may stand there for a moment.
+  for (int tries = 0; now.threads > before.threads && tries < 200; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    now = held();
   }
+  EXPECT_EQ(now.host, before.host);
+  EXPECT_EQ(now.threads, before.threads);
+  EXPECT_EQ(now.files, before.files);
+}
 
-  TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
-    std::vector<drive_fault> faults(1);
-    faults[0].what = drive_fault::kind::vanishes, faults[0].every = 20;
-    simulated_table const on(5000, 1024, 2, faults, 65536);
-    tiered_options o;
-    o.host_budget = 16 * 4096;
-    o.file_cache = o.host_budget;
-    tiered_tensor t(on.table(65536), o);
-    std::vector<float> out(100 * 1024);
-    for (int again = 0; again < 3; ++again) {
-      std::vector<std::int64_t> const ids = some_ids(again, 100, 5000);
-      errc code{};
-      EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr("table.npy: row "));
-      EXPECT_EQ(code, errc::io);
-    }
-  }
-
-  // The stripes of a row file, as simulated drives.
-  page_file::opener with_faults(std::vector<drive_fault> const& faults, std::shared_ptr<simulated_drives>* made = nullptr) {
-    return [faults, made](std::vector<std::string> const& stripes) -> std::shared_ptr<drive_set> {
-      std::vector<simulated_drive> all;
-      for (std::string const& name : stripes) {
-        std::ifstream in(name, std::ios::binary);
-        auto const held = std::make_shared<std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-        simulated_drive& d = all.emplace_back();
-        d.name = name, d.size = held->size(), d.faults = faults, d.depth = 64;
-        d.shape = latency_shape::exponential, d.latency_us = 100;
-        d.bytes = [held](std::uint64_t offset, std::uint64_t bytes, std::byte* to) { std::memcpy(to, held->data() + offset, bytes); };
-      }
-      simulation how;
-      how.counted_time = true;
-      auto const drives = simulate(all, how);
-      if (made) *made = drives;
-      return drives;
-    };
-  }
-
-  TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
-    a_folder const folder;
-    constexpr std::uint64_t n = 20000, width = 100;
-    std::string const file = (folder.at / "rows.gnt").string();
-    convert_rows(folder.numbered(width, n), file);
+TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
+  constexpr std::uint64_t unit = 4096, n = 1 << 18, width = 2, a_gather = 40'000;
+  constexpr std::uint64_t all = sanitized ? 500'000 : 10'000'000;
+  shared_pool();  // which stays
+  held const before;
+  {
     using kind = drive_fault::kind;
-    std::vector<drive_fault> faults(4);
-    faults[0].what = kind::wrong_bit, faults[0].probability = 2e-3;
+    std::vector<drive_fault> faults(6);
+    faults[0].what = kind::fails, faults[0].probability = 1e-4;
     faults[1].what = kind::short_read, faults[1].probability = 1e-2;
-    faults[2].what = kind::twice, faults[2].probability = 1e-2;
-    faults[3].what = kind::late, faults[3].probability = 1e-3, faults[3].seconds = 0.1;
-    std::shared_ptr<simulated_drives> drives;
-    row_array table;
-    table.rows = n, table.width = width;
-    table.file = paged_stored_rows(file, std::make_shared<row_file>(file, reader_options{}, with_faults(faults, &drives)));
+    faults[2].what = kind::late, faults[2].probability = 1e-3, faults[2].seconds = 10;
+    faults[3].what = kind::twice, faults[3].probability = 1e-2;
+    faults[4].what = kind::never, faults[4].probability = 2e-5;
+    faults[5].what = kind::fails, faults[5].probability = 1e-3, faults[5].problem = EAGAIN;
+    simulated_table const on(n, width, 4, faults, unit);
     tiered_options o;
-    o.host_budget = 3000 * width * 4;
-    o.file_cache = o.host_budget;
-    tiered_tensor t(table, o);
-    std::uint64_t compared = 0, errors = 0;
-    std::vector<float> out;
-    for (std::uint64_t g = 0; compared < 1000000; ++g) {
-      std::vector<std::int64_t> const ids = some_ids(g, g % 50 ? 600 : 5000, n);
-      out.assign(ids.size() * width, -1);
+    o.host_budget = n / 8 * width * 4;
+    o.file_cache = n / 8 * width * 2;
+    std::optional<tiered_tensor> t;
+    for (int tries = 0; !t && tries < 100; ++tries) {  // what is kept is read first
       try {
-        t.gather(std::span<std::int64_t const>(ids), out);
+        t.emplace(on.table(unit, 20), o);
       } catch (error const& e) {
-        EXPECT_THAT(e.what(), ::testing::ContainsRegex("rows.gnt: row [0-9]+, page [0-9]+: .*rows.gnt"));
+        ASSERT_THAT(e.what(), HasSubstr("table.npy: row "));
+      }
+    }
+    ASSERT_TRUE(t);
+    std::uint64_t compared = 0, wrong = 0, errors = 0;
+    std::vector<std::int64_t> ids(a_gather);
+    std::vector<float> out(a_gather * width);
+    for (std::uint64_t g = 0; compared < all; ++g) {
+      // Of all, so that each page is wanted, or of a few, so that pages are not joined.
+      std::uint64_t const stride = g % 3 == 0 ? 1 : 1024, some = g % 3 == 0 ? a_gather : a_gather / 2;
+      for (std::uint64_t i = 0; i < some; ++i)
+        ids[i] = static_cast<std::int64_t>(random_bits(g, 0, i) % (n / stride) * stride + (stride > 1 ? i % 7 : 0));
+      try {
+        t->gather(std::span<std::int64_t const>(ids).first(some), std::span<float>(out).first(some * width));
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::io) << e.what();
+        EXPECT_THAT(e.what(), HasSubstr("table.npy: row "));
         ++errors;
         continue;
       }
-      for (std::uint64_t k = 0; k < out.size(); ++k)
-        ASSERT_EQ(out[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
-      compared += ids.size();
+      for (std::uint64_t k = 0; k < some * width; ++k)
+        wrong += out[k] != simulated_table::value(static_cast<std::uint64_t>(ids[k / width]) * width + k % width);
+      compared += some;
     }
-    EXPECT_GT(errors, 10u);
-    EXPECT_GT(drives->faults_met(), 1000u);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_GT(errors, 0u);
+    EXPECT_GT(on.drives->faults_met(), sanitized ? 10u : 200u);
   }
+  expect_same(before);
+}
 
-  TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
-    a_folder const folder;
-    std::string const file = (folder.at / "rows.gnt").string();
-    convert_rows(folder.numbered(128), file);  // 8 rows a page
-    std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
-    {
-      std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
-      out.seekp(static_cast<std::streamoff>(begin + bad_page * 4096 + 100));
-      out.put('x');
-    }
+// The same of files and the threads and rings that read them, stopped in the middle.
+TEST(file_rows, that_are_stopped_while_thousands_are_read_leave_nothing) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 40'000, width = 256;  // a row is a KiB
+  std::string const file = folder.numbered(width, n), pages = (folder.at / "x.gnt").string();
+  convert_rows(file, pages, {});
+  shared_pool();
+  held const before;
+  std::uint64_t stopped = 0;
+  for (std::string const& name : {file, pages}) {
     tiered_options o;
-    o.host_budget = 200 * 512;
-    o.file_cache = o.host_budget;
-    tiered_tensor t(open_rows(file), o);
-    std::vector<float> out(128);
-    for (std::int64_t id = 40; id < 80; ++id) {
-      auto const gather = [&] { t.gather(std::span<std::int64_t const>(&id, 1), out); };
-      if (id / 8 == bad_page) {
-        errc code{};
-        std::string const why = error_of(gather, &code);
-        EXPECT_EQ(code, errc::input) << why;
-        EXPECT_THAT(why, HasSubstr(fmt::format("rows.gnt: row {}, page 7: ", id)));
-      } else {
-        gather();
-        EXPECT_EQ(out[5], static_cast<float>(id * 128 + 5));
+    o.host_budget = 4096 * width * 4;
+    tiered_tensor t(open_rows(name), o);
+    for (std::uint64_t checks = 1; checks < 4000; checks = checks * 3 / 2 + 1) {
+      std::vector<std::int64_t> const ids = some_ids(checks, 6000, n);
+      std::vector<float> out(ids.size() * width);
+      request_interrupt_after(checks);
+      try {
+        t.gather(std::span<std::int64_t const>(ids), out);
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::interrupted) << e.what();
+        ++stopped;
       }
+      clear_interrupt();
     }
-    // Together with good ones: an error, whatever is asked for beside it.
-    std::vector<std::int64_t> const all = some_ids(3, 2000);
-    std::vector<float> rows_of(all.size() * 128);
-    EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
+    expect_rows(t, some_ids(1, 3000, n));
   }
+  EXPECT_GT(stopped, 2u);
+  expect_same(before);
+}
 
-  TEST(file_rows, a_drive_is_measured_once) {
-    simulated_drive d = samsung_980_pro(64u << 20);
-    d.bytes = {};
+TEST(file_rows, a_drive_that_vanishes_is_an_error_and_goes_on_being_one) {
+  std::vector<drive_fault> faults(1);
+  faults[0].what = drive_fault::kind::vanishes, faults[0].every = 20;
+  simulated_table const on(5000, 1024, 2, faults, 65536);
+  tiered_options o;
+  o.host_budget = 16 * 4096;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(on.table(65536), o);
+  std::vector<float> out(100 * 1024);
+  for (int again = 0; again < 3; ++again) {
+    std::vector<std::int64_t> const ids = some_ids(again, 100, 5000);
+    errc code{};
+    EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(ids), out); }, &code), HasSubstr("table.npy: row "));
+    EXPECT_EQ(code, errc::io);
+  }
+}
+
+// The stripes of a row file, as simulated drives.
+page_file::opener with_faults(std::vector<drive_fault> const& faults, std::shared_ptr<simulated_drives>* made = nullptr) {
+  return [faults, made](std::vector<std::string> const& stripes) -> std::shared_ptr<drive_set> {
+    std::vector<simulated_drive> all;
+    for (std::string const& name : stripes) {
+      std::ifstream in(name, std::ios::binary);
+      auto const held = std::make_shared<std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      simulated_drive& d = all.emplace_back();
+      d.name = name, d.size = held->size(), d.faults = faults, d.depth = 64;
+      d.shape = latency_shape::exponential, d.latency_us = 100;
+      d.bytes = [held](std::uint64_t offset, std::uint64_t bytes, std::byte* to) { std::memcpy(to, held->data() + offset, bytes); };
+    }
     simulation how;
     how.counted_time = true;
-    auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
-    drive_rate const r = file->measured();
-    EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
-    EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the reader's depth
-    drive_rate const again = file->measured();
-    EXPECT_EQ(again.seconds, r.seconds);
-    EXPECT_EQ(again.requests_a_second, r.requests_a_second);
+    auto const drives = simulate(all, how);
+    if (made) *made = drives;
+    return drives;
+  };
+}
+
+TEST(file_rows, of_a_row_file_are_never_wrong_where_bits_are) {
+  a_folder const folder;
+  constexpr std::uint64_t n = 20000, width = 100;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(width, n), file);
+  using kind = drive_fault::kind;
+  std::vector<drive_fault> faults(4);
+  faults[0].what = kind::wrong_bit, faults[0].probability = 2e-3;
+  faults[1].what = kind::short_read, faults[1].probability = 1e-2;
+  faults[2].what = kind::twice, faults[2].probability = 1e-2;
+  faults[3].what = kind::late, faults[3].probability = 1e-3, faults[3].seconds = 0.1;
+  std::shared_ptr<simulated_drives> drives;
+  row_array table;
+  table.rows = n, table.width = width;
+  table.file = paged_stored_rows(file, std::make_shared<row_file>(file, reader_options{}, with_faults(faults, &drives)));
+  tiered_options o;
+  o.host_budget = 3000 * width * 4;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(table, o);
+  std::uint64_t compared = 0, errors = 0;
+  std::vector<float> out;
+  for (std::uint64_t g = 0; compared < 1000000; ++g) {
+    std::vector<std::int64_t> const ids = some_ids(g, g % 50 ? 600 : 5000, n);
+    out.assign(ids.size() * width, -1);
+    try {
+      t.gather(std::span<std::int64_t const>(ids), out);
+    } catch (error const& e) {
+      EXPECT_THAT(e.what(), ::testing::ContainsRegex("rows.gnt: row [0-9]+, page [0-9]+: .*rows.gnt"));
+      ++errors;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], static_cast<float>(static_cast<std::uint64_t>(ids[k / width]) * width + k % width)) << g << " " << k;
+    compared += ids.size();
   }
+  EXPECT_GT(errors, 10u);
+  EXPECT_GT(drives->faults_met(), 1000u);
+}
+
+TEST(file_rows, a_wrong_bit_in_a_row_file_names_row_and_page_and_leaves_other_rows_alone) {
+  a_folder const folder;
+  std::string const file = (folder.at / "rows.gnt").string();
+  convert_rows(folder.numbered(128), file);  // 8 rows a page
+  std::uint64_t const begin = page_file(file).head().begin(), bad_page = 7;
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(static_cast<std::streamoff>(begin + bad_page * 4096 + 100));
+    out.put('x');
+  }
+  tiered_options o;
+  o.host_budget = 200 * 512;
+  o.file_cache = o.host_budget;
+  tiered_tensor t(open_rows(file), o);
+  std::vector<float> out(128);
+  for (std::int64_t id = 40; id < 80; ++id) {
+    auto const gather = [&] { t.gather(std::span<std::int64_t const>(&id, 1), out); };
+    if (id / 8 == bad_page) {
+      errc code{};
+      std::string const why = error_of(gather, &code);
+      EXPECT_EQ(code, errc::input) << why;
+      EXPECT_THAT(why, HasSubstr(fmt::format("rows.gnt: row {}, page 7: ", id)));
+    } else {
+      gather();
+      EXPECT_EQ(out[5], static_cast<float>(id * 128 + 5));
+    }
+  }
+  // Together with good ones: an error, whatever is asked for beside it.
+  std::vector<std::int64_t> const all = some_ids(3, 2000);
+  std::vector<float> rows_of(all.size() * 128);
+  EXPECT_THAT(error_of([&] { t.gather(std::span<std::int64_t const>(all), rows_of); }), HasSubstr("page 7: "));
+}
+
+TEST(file_rows, a_drive_is_measured_once) {
+  simulated_drive d = samsung_980_pro(64u << 20);
+  d.bytes = {};
+  simulation how;
+  how.counted_time = true;
+  auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
+  drive_rate const r = file->measured();
+  EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
+  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the reader's depth
+  drive_rate const again = file->measured();
+  EXPECT_EQ(again.seconds, r.seconds);
+  EXPECT_EQ(again.requests_a_second, r.requests_a_second);
+}
 
 }  // namespace
 }  // namespace garner

@@ -2,6 +2,7 @@
 #include "garner/aggregate.hpp"
 
 #include <gmock/gmock.h>
+#include <algorithm>
 
 #include <cmath>
 #include <random>
@@ -30,7 +31,7 @@ block make_block(std::uint64_t targets, std::uint64_t sources, bool weighted) {
 }
 // The matrix that the aggregation is: targets x sources.
 std::vector<double> matrix_of(block const& b, aggregation how, bool own_degrees) {
-  std::vector<double> m(b.targets * b.sources), in(b.sources), drawn(b.sources);
+  std::vector<double> m(b.targets * b.sources), in(std::max(b.targets, b.sources)), drawn(in.size());
   auto const weight = [&](std::size_t e) { return b.weights.empty() ? 1.0 : b.weights[e]; };
   for (std::size_t e = 0; e < b.row.size(); ++e)
     in[static_cast<std::size_t>(b.col[e])] += weight(e), ++drawn[static_cast<std::size_t>(b.col[e])];
@@ -91,9 +92,11 @@ TEST_P(block_aggregation_test, forward_and_backward_are_a_matrix_and_its_transpo
   for (bool const weighted : {false, true})
     for (std::uint64_t const columns : {1, 8, 33}) {
       block const b = make_block(20, 50, weighted), square = make_block(40, 40, weighted);
+      block const other = make_block(50, 20, weighted);  // of another type
       for (aggregation const how : {aggregation::sum, aggregation::mean}) {
         check<float>(b, how, true, columns);
         check<double>(b, how, true, columns);
+        check<double>(other, how, true, columns);
       }
       if (!weighted) check<double>(b, aggregation::gcn, false, columns);
       check<float>(square, aggregation::gcn, true, columns);
@@ -118,7 +121,7 @@ TEST_P(block_aggregation_test, edges_that_cannot_be_are_named) {
   EXPECT_EQ(told({0, 4, -1}, {0, 1, 2}), "edge 2 from -1 to 2: there are 5 sources and 3 targets");
   EXPECT_EQ(told({0, 4}, {0, 3}), "edge 1 from 4 to 3: there are 5 sources and 3 targets");
   EXPECT_EQ(told({0, 4, 1}, {0, 2, 1}), "edge 2 to 1 stands behind one to 2; sort edges by their targets");
-  EXPECT_THAT(told({0}, {0}, 6, 5), ::testing::HasSubstr("6 targets and 5 sources"));
+  EXPECT_THAT(told({0}, {0}, 6, 5, aggregation::gcn), ::testing::HasSubstr("6 targets and 5 sources"));
   EXPECT_THAT(told({0}, {0}, 3, 5, aggregation::gcn), ::testing::HasSubstr("give those of the sources in the whole graph"));
   float one = 0;
   EXPECT_THAT(error_of([&] { a.forward(&one, &one, 1); }), ::testing::HasSubstr("take() some first"));

@@ -115,9 +115,8 @@ class large : public ::testing::Test {
       auto const words = [](packed_array const& a) { return a.words.bytes() / 4; };
       keep_cached_neighbours(g, {},
                              w.cached ? *w.cached
-                                      : cached_neighbours_worth_keeping(
-                                            g.info, {words(g.out.packed_targets), words(g.out.packed_weights), words(g.in.packed_targets),
-                                                     words(g.in.packed_weights)}),
+                                      : cached_neighbours_worth_keeping(g.info, {words(g.out.packed_targets), words(g.out.packed_weights),
+                                                                                 words(g.in.packed_targets), words(g.in.packed_weights)}),
                              !w.cached);
     };
     return o;
@@ -148,7 +147,8 @@ class large : public ::testing::Test {
   }
   void compare_all(fs::path const& in, read_options const& read = {}) {
     for (wish const& w : wishes())
-      for (std::uint64_t const bytes : {std::uint64_t{4} << 10, std::uint64_t{48} << 10, std::uint64_t{64} << 20}) compare(in, w, bytes, read);
+      for (std::uint64_t const bytes : {std::uint64_t{4} << 10, std::uint64_t{48} << 10, std::uint64_t{64} << 20})
+        compare(in, w, bytes, read);
   }
   std::string refusal(errc code, std::function<void()> const& f) {
     try {
@@ -193,7 +193,8 @@ TEST_F(large, every_format_is_the_same_file) {
   }
   std::string gr = "p sp 500 ", csv = "from;to\n", v, e;
   gr += fmt::format("{}\n", edges().size());
-  for (edge const& one : edges()) gr += fmt::format("a {} {} {}\n", one.u + 1, one.v + 1, one.w), csv += fmt::format("{};{}\n", one.u, one.v);
+  for (edge const& one : edges())
+    gr += fmt::format("a {} {} {}\n", one.u + 1, one.v + 1, one.w), csv += fmt::format("{};{}\n", one.u, one.v);
   compare_all(file("g.gr", gr));
   compare_all(file("g.csv", csv));
   read_options picked;
@@ -221,13 +222,15 @@ TEST_F(large, arrays_are_the_same_file) {
   compare_all(file("a.npy", above));
   compare_all(file("b.npy", beside));
   compare_all(file("a.npz", handmade::zipped({{"edge_index.npy", above}}, true)));
-  compare_all(file("b.npz", handmade::zipped({{"edge_index.npy", beside}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {900})}})));
+  compare_all(file(
+      "b.npz", handmade::zipped({{"edge_index.npy", beside}, {"num_nodes_list.npy", handmade::npy<std::int64_t>("<i8", "(1,)", {900})}})));
 }
 
 // Ids that fit no key of 64 bits with another are compacted: those before the first of them were sorted as they were.
 TEST_F(large, wide_ids_are_compacted_as_in_memory) {
   std::vector<edge> all = edges();
-  for (std::size_t i = all.size() / 3; i < all.size(); ++i) all[i].u = random_bits(1, 0, all[i].u) >> 1, all[i].v = random_bits(1, 0, all[i].v) >> 1;
+  for (std::size_t i = all.size() / 3; i < all.size(); ++i)
+    all[i].u = random_bits(1, 0, all[i].u) >> 1, all[i].v = random_bits(1, 0, all[i].v) >> 1;
   file("g.wel", text(all, true, true));
   for (wish const& w : wishes())
     if (w.build.numbering != numbering::keep)
@@ -302,8 +305,10 @@ TEST_F(large, the_budget_decides) {
   convert_options again;
   again.build.in_lists = true;
   host_budget().set_limit(host_budget().used() + (std::uint64_t{1} << 20));
-  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("whole.gnr"), at("h.gnr"), again); }), HasSubstr("only an edge list is sorted"));
-  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.gnr"), o); }), HasSubstr("from 32.0 MiB on it is sorted by parts"));
+  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("whole.gnr"), at("h.gnr"), again); }),
+              HasSubstr("only an edge list is sorted"));
+  EXPECT_THAT(refusal(errc::memory, [&] { plan_conversion(at("g.el"), at("h.gnr"), o); }),
+              HasSubstr("from 32.0 MiB on it is sorted by parts"));
   host_budget().set_limit(was);
 }
 
@@ -328,7 +333,7 @@ TEST_F(large, a_folder_that_is_none_and_a_full_disk_are_told) {
   ::setrlimit(RLIMIT_FSIZE, &was);
   ::signal(SIGXFSZ, handler);
   EXPECT_THAT(said, ::testing::AllOf(HasSubstr("a file to sort in cannot be written: File too large; sorting needs about "),
-                                   HasSubstr("ulimit -f")));
+                                     HasSubstr("ulimit -f")));
   EXPECT_THAT(names(), ::testing::UnorderedElementsAre("g.el"));
 }
 

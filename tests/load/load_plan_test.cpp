@@ -53,7 +53,7 @@ TEST(load_plan, says_what_a_loader_then_takes) {
         q.row_bytes = width * 4;
         q.rows_kept = static_cast<std::uint64_t>(kept * static_cast<double>(n));
         q.near_limit = 1u << 30;
-        q.loader.batch = 256;
+        q.loader.batch = 256, q.loader.window = 8;
         load_plan const p = plan_load(q);
 
         tiered_options t;
@@ -168,6 +168,63 @@ TEST(load_plan, nothing_crosses_at_the_host_nor_where_all_is_near) {
   load_question none;
   none.fanouts = {3};
   EXPECT_EQ(plan_load(none).edges, 0);
+}
+
+TEST(load_plan, the_window_is_the_most_that_takes_an_eighth_of_what_is_free) {
+  window_need need;
+  need.each = 100, need.rows_each = 300, need.rows_most = 1e9;
+  EXPECT_EQ(choose_window(need, 8 * 32 * 400), 32u);
+  EXPECT_EQ(choose_window(need, 8 * 32 * 400 - 1), 16u);
+  EXPECT_EQ(choose_window(need, 8 * 16 * 400), 16u);
+  EXPECT_EQ(choose_window(need, 8 * 16 * 400 - 1), 8u);
+  EXPECT_EQ(choose_window(need, 0), 8u);  // never less
+  need.rows_most = 0;                     // rows have a bound of their own
+  EXPECT_EQ(choose_window(need, 8 * 32 * 100), 32u);
+
+  load_question q;
+  q.info.vertices = 100000, q.info.edges = 1000000;
+  q.fanouts = {10, 5};
+  q.row_bytes = 512;
+  q.where = {place_kind::simulated, 0};
+  q.near_limit = std::uint64_t{64} << 30;
+  EXPECT_EQ(plan_load(q).window, 32u);
+  double before = 1e18;
+  for (std::uint64_t const gib : {64, 8, 4, 2, 1}) {
+    q.near_limit = gib << 30;
+    load_plan const p = plan_load(q);
+    EXPECT_LE(p.window, before);
+    before = p.window;
+    q.loader.window = 5;
+    EXPECT_EQ(plan_load(q).window, 5u);
+    q.loader.window = 0;
+  }
+  EXPECT_EQ(before, 8);
+  q.where = {};
+  EXPECT_EQ(plan_load(q).window, 8u);  // nothing is far
+}
+
+TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
+  load_question q;
+  q.info.vertices = 10000, q.info.edges = 100000;
+  q.fanouts = {10, 5};
+  q.row_bytes = 512;
+  q.loader.batch = 64, q.loader.window = 4;
+  for (place const where : {place{}, place{place_kind::simulated, 0}}) {
+    q.where = where;
+    q.rows_at_home.reset(), q.rows_kept = 0;
+    double const all = plan_load(q).vertices;
+    EXPECT_EQ(plan_load(q).file_rows, 0);
+    q.rows_at_home = 0;
+    EXPECT_NEAR(plan_load(q).file_rows, all, 1e-6 * all);
+    EXPECT_LT(plan_load(q).file_reads, plan_load(q).file_rows);  // of four mini-batches some are the same
+    q.rows_at_home = 5000;
+    EXPECT_NEAR(plan_load(q).file_rows, all / 2, 1e-6 * all);
+    if (where.kind == place_kind::simulated) q.rows_kept = 2500;
+    EXPECT_NEAR(plan_load(q).file_rows, all * (q.rows_kept ? 0.25 : 0.5), 1e-6 * all);
+    q.rows_at_home = 10000;
+    EXPECT_EQ(plan_load(q).file_reads, 0);
+    EXPECT_EQ(plan_load(q).window_rows, 0);
+  }
 }
 
 }  // namespace

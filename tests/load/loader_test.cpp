@@ -169,6 +169,30 @@ TEST_P(loader_at, hands_over_what_sample_then_index_gives_in_every_way) {
       }
 }
 
+TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
+  bool const host = where().kind == place_kind::host;
+  world w(where(), 0);
+  loader_options o;
+  o.batch = 16;
+  loader l = w.load(1000, o);
+  EXPECT_LE(l.report().window, 8u);
+  std::vector<taken_batch> const epoch = epoch_of(l, where());
+  expect_right(w, epoch, seeds_of(1000), 63);
+  EXPECT_EQ(l.report().window, host ? 2u : 32u);
+  o.window = 8;
+  loader said = w.load(1000, o);
+  EXPECT_TRUE(epoch_of(said, where()) == epoch);
+  EXPECT_EQ(said.report().window, host ? 2u : 8u);
+  if (where().kind != place_kind::simulated) return;
+  o.window = 0;
+  loader little = w.load(1000, o);  // made while there is room
+  std::uint64_t const limit = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + (8u << 20));
+  EXPECT_TRUE(epoch_of(little, where()) == epoch);
+  host_budget().set_limit(limit);
+  EXPECT_EQ(little.report().window, 8u);
+}
+
 TEST_P(loader_at, is_right_where_the_window_is_too_small) {
   for (std::uint64_t const bytes : {0ull, 20ull, 4000ull, 20000ull}) {
     world w(where(), 0);

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: 
 
 from .. import tables
 from .._garner import Loader, info
-from ..batches import drawn_seed, loadable, mixed, most_seeds, own_rows
+from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
 from ..errors import IdError, UsageError
 from ..torch import unified
 from .sampler import NeighborSampler
@@ -280,6 +280,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     A homogeneous graph is sampled ahead and its rows are gathered by garner.Loader, without workers and where nothing of the user's own comes
     between; `report` then tells of the last epoch what garner.Loader.report tells.
+    loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, merge_reads, multiprocessors, keep_times.
     place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
@@ -294,7 +295,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  weight_attr: str | None = None, transform: Callable[[Any], Any] | None = None,
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
                  neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
-                 scores: Any = None, **kwargs: Any) -> None:
+                 scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        self._loading = ahead_options(loading)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
@@ -372,7 +374,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
             if name != "num_nodes" and isinstance(value, (torch.Tensor, np.ndarray)) and store.is_node_attr(name) \
                     and self.data.__cat_dim__(name, value, store) == 0 and (table := loadable(value, sampler.place)) is not None:
                 found[name] = table
-        loader = Loader(sampler, torch.unique(self.input_data.node).numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1)
+        loader = Loader(sampler, torch.unique(self.input_data.node).numpy(), list(found.values()), batch=batch_size, shuffle=False, rank=0, ranks=1,
+                        **self._loading)
         return key + rows, loader, sampler, drawn, list(found)
 
     def __getstate__(self) -> dict[str, Any]:
