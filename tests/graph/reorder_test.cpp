@@ -96,8 +96,8 @@ graph copy_of(graph const& g) {
   graph c;
   c.info = g.info;
   c.name = g.name;
-  c.out = {words(g.out.offsets), bytes(g.out.targets), bytes(g.out.weights), {}, {}, {}};
-  c.in = {words(g.in.offsets), bytes(g.in.targets), bytes(g.in.weights), {}, {}, {}};
+  c.out = {words(g.out.offsets), bytes(g.out.targets), bytes(g.out.weights), {}, {}, {}, {}, {}};
+  c.in = {words(g.in.offsets), bytes(g.in.targets), bytes(g.in.weights), {}, {}, {}, {}, {}};
   c.ids = words(g.ids);
   c.by_id = bytes(g.by_id);
   return c;

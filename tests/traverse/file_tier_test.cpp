@@ -218,7 +218,7 @@ TEST_P(file_tier_at, sssp) {
     });
 }
 
-TEST_F(file_tier, real_graphs_and_graphs_in_another_order) {
+TEST_F(file_tier, small_graphs_and_graphs_in_another_order) {
   for (generator kind : {generator::kron, generator::web, generator::uniform}) {
     generate_options made;
     made.kind = kind, made.scale = 12;
