@@ -158,8 +158,8 @@ struct list_windows::state {
     if (r.last == first) {
       indices const arcs = t.range(first);
       fail(errc::memory,
-           "{}: arcs {} to {} are wanted together and do not fit into a window of {}; raise the host budget, or let long lists be cut (no "
-           "--no-split, no variant emogi)",
+           "{}: arcs {} to {} are wanted together and do not fit into a window of {}; raise the host budget, or let "
+           "long lists be cut, as all variants but emogi do",
            g.name, arcs.begin, arcs.end, format_bytes(r.targets.memory.bytes() + r.weights.memory.bytes()));
     }
     std::vector<read_request> requests;
@@ -197,9 +197,8 @@ struct list_windows::state {
     }
     if (wrong != list_file::none)
       fail(errc::input,
-           "{}: the {} bytes at byte {} are not what was read before; the drive is at fault or the file was written to: check it with "
-           "garner "
-           "stats --check, and restore it from a copy",
+           "{}: the {} bytes at byte {} are not what was read before; the drive is at fault, or the file was written to: restore it from a "
+           "copy",
            g.name, unit, wrong.load());
     if (!t.what.targets) return;
     std::atomic<std::uint64_t> arc{list_file::none};
