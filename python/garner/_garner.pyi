@@ -1144,7 +1144,7 @@ class Loader:
     While it works nobody else can draw from its sampler.
     """
 
-    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
+    def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 16, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
         seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
         samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
@@ -1154,7 +1154,8 @@ class Loader:
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the
         device, for far rows; 0: all.
         way: 'automatic', 'window', 'tiered', 'zero_copy', 'staged': how rows come. cache: of tables that stay in a file, which rows
-        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). merge_reads: of such tables mini-batches
+        stay in memory a while: 'next-use', 'window' (GIDS), 'clock' (BaM), 'pinned' (by score). reads: who reads
+        them: 'ahead', or 'kernels', which ask for pages as BaM does. merge_reads: of such tables mini-batches
         are read together until they ask for so many rows, or '95%' of the drive's rate (GIDS' accumulator); 0: without a pause.
         keep_times: of so many mini-batches report() tells when each stage ran.
         rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,
