@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -77,7 +78,7 @@ common_memory::found common_memory::open(bool pinned, std::string_view head) {
     auto& n = *new (page_) notice;
     n.bytes = m.bytes, n.process = m.process, n.descriptor = m.fd.fd;
     n.head_bytes = head.size();
-    std::memcpy(n.head, head.data(), head.size());
+    std::copy(head.begin(), head.end(), n.head);
   }
   notice const n = *static_cast<notice const*>(group_.open().at(0));
   if (!makes() && n.bytes) {
