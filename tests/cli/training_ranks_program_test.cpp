@@ -75,10 +75,12 @@ TEST(training_ranks_program, processes_have_lists_and_rows_in_host_memory_once) 
   EXPECT_EQ(both.out, "2\n2\n2\n0\n0\n") << both.err;  // lists and rows in both, the same ones; no file, before and after
   EXPECT_THAT(both.err, HasSubstr("rank 0 of 2 has stopped"));
   // One that cannot begin does not let the other wait.
-  outcome const refused = at.shell("RANK=1 WORLD_SIZE=2 garner" + process +
-                                   " & second=$!; RANK=0 WORLD_SIZE=2 garner train k.gnr "
-                                   "--features nowhere.npy --labels y.npy --split s.npy --fanout 4,3 --group " +
-                                   name + "; wait $second");
+  // (It must have begun: of one that came and went before nobody knows.)
+  outcome const refused =
+      at.shell("RANK=1 WORLD_SIZE=2 garner" + process + " & second=$!; for k in $(seq 600); do ls /dev/shm | grep -q " + name +
+               " && break; sleep 0.05; done; RANK=0 WORLD_SIZE=2 garner train k.gnr "
+               "--features nowhere.npy --labels y.npy --split s.npy --fanout 4,3 --group " +
+               name + "; wait $second");
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("nowhere.npy: cannot be opened"));
   EXPECT_THAT(refused.err, HasSubstr("rank 0 of 2 has stopped"));
