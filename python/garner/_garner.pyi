@@ -165,8 +165,8 @@ def open(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, place: ob
     Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).
 
     place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'
-    edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: on a device where it has room for them
-      and a job's state, else 'host'
+    edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: on a device with
+      room for them and a job's state, else 'host'
     weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made
     check: the checksums; offsets and targets are checked in any case
     Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.

@@ -390,8 +390,8 @@ void add_graphs(nb::module_& m) {
       "Opens a container (.gnr), or makes a graph in memory: 'kron:20', 'uniform:22:32', 'web:18' (KIND:SCALE or KIND:SCALE:EDGE_FACTOR).\n"
       "\n"
       "place: that will run the jobs: 'host', 'simulated', 'device', 'device:1'\n"
-      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed'; None: on a device where it has room for them\n"
-      "  and a job's state, else 'host'\n"
+      "edges: where the edge list lies: 'host' (mapped for the device), 'device', 'managed', 'file' (left there); None: on a device with\n"
+      "  room for them and a job's state, else 'host'\n"
       "weights, in_lists: None: where the file has them; True: InputError where it has no weights, in-lists are made\n"
       "check: the checksums; offsets and targets are checked in any case\n"
       "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
