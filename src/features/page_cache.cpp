@@ -12,6 +12,8 @@ namespace garner {
 
 namespace {
 
+using lanes::wide_word;
+
 constexpr std::uint32_t most_ways = 32, nowhere = ~0u, referenced = 1u << 31;
 constexpr std::uint64_t most_frames = 16384;
 constexpr std::uint64_t no_page = ~std::uint64_t{0};
@@ -130,10 +132,6 @@ struct near_pages {
   }
 };
 
-struct alignas(16) sixteen_bytes {
-  std::uint64_t a, b;
-};
-
 struct bring_pages {
   request_queues_view queues;
   std::uint64_t const* wanted;
@@ -148,9 +146,9 @@ struct bring_pages {
     queues.read(t, mine, item + tries, pages, into, results);
     for (std::uint64_t k = mine.begin; k < mine.end; ++k) {
       if (results[k]) continue;
-      auto const* const from = reinterpret_cast<sixteen_bytes const*>(frames + std::uint64_t{into[k]} * to.page_bytes);
-      auto* const at = reinterpret_cast<sixteen_bytes*>(to[where[missing[k]]]);
-      t.each(indices{0, to.page_bytes / sizeof *at}, [&](std::uint64_t i) { at[i] = from[i]; });
+      auto const* const from = reinterpret_cast<wide_word const*>(frames + std::uint64_t{into[k]} * to.page_bytes);
+      auto* const at = reinterpret_cast<wide_word*>(to[where[missing[k]]]);
+      t.each(span<wide_word>{from, 0, to.page_bytes / sizeof *at}, [&](wide_word w, std::uint64_t i) { at[i] = w; });
     }
   }
 };
@@ -384,7 +382,7 @@ bool page_cache::bring(executor& x, batch const& b, stop_check const& stopped, f
                       put_together<decltype(word)>{file, near, b.ids.data(), distinct_.data(), distinct, at_.data(), misses_.data(),
                                                    static_cast<char*>(rows_.data()), hits_.data(), order_.data()});
   };
-  if (lies % 16 == 0) rows(sixteen_bytes{});
+  if (lies % 16 == 0) rows(wide_word{});
   else if (lies % 4 == 0) rows(std::uint32_t{});
   else rows(std::uint8_t{});
   told.hits += x.read(hits_.data());
