@@ -22,36 +22,19 @@
 #include "traverse/pagerank.hpp"
 #include "traverse/plan.hpp"
 #include "traverse/sssp.hpp"
+#include "traverse_support.hpp"
 
 namespace garner {
 namespace {
 
 using namespace testing;
 
-// Two hubs with a sixth of all arcs each, short lists, isolated vertices, loops.
 graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, weight_kind kind) {
-  std::uint64_t const n = 4000, m = 20000;
-  edge_list e;
-  e.vertices = n;
-  e.undirected = undirected;
-  e.source = "a test";
-  e.weights_are = kind;
-  for (std::uint64_t i = 0; i < m; ++i) {
-    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % (n - 100);
-    if (i % 3 == 0) u = 5 + i % 2;
-    e.arcs.push_back({u, v});
-    auto const w = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 65 + 8);
-    float const f = static_cast<float>(w) * 0.37f;
-    std::uint32_t bits = w;
-    if (kind == weight_kind::f32) std::memcpy(&bits, &f, 4);
-    e.weights.push_back(bits);
-  }
   build_options o;
   o.id_bytes = id_bytes;
   o.keep_loops = true;
   o.in_lists = !undirected;
-  build_report report;
-  return build_graph(std::move(e), o, report);
+  return hub_graph(seed, 4000, 20000, undirected, kind, o);
 }
 
 constexpr std::uint64_t small_window = 256 << 10;

@@ -1,0 +1,32 @@
+// A graph that has what jobs stumble over, of any size.
+#pragma once
+#include <cstring>
+
+#include "core/random.hpp"
+#include "graph/build.hpp"
+#include "graph/edge_list.hpp"
+
+namespace garner::testing {
+
+// Two hubs with a sixth of all arcs each, short lists, isolated vertices, duplicates and loops.
+inline graph hub_graph(std::uint64_t seed, std::uint64_t n, std::uint64_t m, bool undirected, weight_kind kind, build_options const& o) {
+  edge_list e;
+  e.vertices = n;
+  e.undirected = undirected;
+  e.source = "a test";
+  e.weights_are = kind;
+  for (std::uint64_t i = 0; i < m; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % n, v = random_bits(seed, 1, i) % (n - 100);
+    if (i % 3 == 0) u = 5 + i % 2;
+    e.arcs.push_back({u, v});
+    auto const w = static_cast<std::uint32_t>(random_bits(seed, 2, i) % 65 + 8);
+    float const f = static_cast<float>(w) * 0.37f;
+    std::uint32_t bits = w;
+    if (kind == weight_kind::f32) std::memcpy(&bits, &f, 4);
+    e.weights.push_back(bits);
+  }
+  build_report report;
+  return build_graph(std::move(e), o, report);
+}
+
+}  // namespace garner::testing
