@@ -631,6 +631,7 @@ struct recorded_case {
   std::function<void(model_options&, training_options&)> set;
   std::uint64_t classes = 3;
 };
+void PrintTo(recorded_case const& c, std::ostream* to) { *to << c.name; }
 recorded_case const recorded_cases[] = {
     {"gcn", [](auto& m, auto& o) { m.kind = model_kind::gcn, o.weighted = true, o.decay = 0.1; }},
     {"sage", [](auto&, auto&) {}},
