@@ -112,7 +112,7 @@ void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float 
   for (side& s : sides_) {
     std::uint64_t const n = unseen(s, first + count);
     if (n == 0) continue;
-    float* const rows = room(x_, s.picked, n * o_.classes, "scores");
+    float* const rows = room(x_, s.ranked ? s.picked : picked_, n * o_.classes, "scores");
     pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
     row_block<float const> const picked{rows, o_.classes};
     if (o_.labels == label_kind::one_class)
@@ -135,7 +135,7 @@ void evaluator::note(std::uint64_t end) {
 }
 
 std::uint64_t evaluator::bytes() const {
-  std::uint64_t sum = losses_.bytes();
+  std::uint64_t sum = losses_.bytes() + picked_.bytes();
   for (side const& s : sides_) sum += s.positions.bytes() + s.labels.bytes() + s.totals.bytes() + s.picked.bytes();
   return sum;
 }

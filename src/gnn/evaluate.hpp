@@ -62,7 +62,7 @@ class evaluator {
     near_labels labels;
     buffer<loss_totals> totals;
     bool ranked;           // the area under the curve is told
-    buffer<float> picked;  // scores of these that were weighed last
+    buffer<float> picked;  // if so, scores of those that were weighed last
     std::uint64_t seen = 0;
     std::vector<float> margins;
   };
@@ -72,6 +72,7 @@ class evaluator {
   labelled_parts const& parts_;
   losses<float> losses_;
   std::vector<side> sides_;
+  buffer<float> picked_;  // of the others
 };
 
 // The area under the ROC curve: how often a vertex of the second class has the higher margin than one of the first; equal ones count half.
