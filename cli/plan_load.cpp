@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "access/matrix.hpp"
@@ -66,6 +67,7 @@ void plan_load_arguments::require_unset(std::string const& job) const {
 void plan_train_arguments::add(verb& v) {
   v.add("--model", model, "train: gcn, sage or gin (default: sage)");
   v.add("--classes", classes, "train: what is told apart");
+  v.add("--split", split, "train: a part a vertex (.npy): how many there are to train, to validate and to test").not_with("--share");
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
@@ -76,9 +78,10 @@ void plan_train_arguments::add(verb& v) {
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
   for (auto const& [said, option] :
-       {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{full, "--full"},
-        std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"}, std::pair{norm.has_value(), "--norm"},
-        std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"}, std::pair{ranks.has_value(), "--ranks"}})
+       {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{split.has_value(), "--split"},
+        std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
+        std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"},
+        std::pair{ranks.has_value(), "--ranks"}})
     if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
@@ -126,8 +129,23 @@ training_question::exchange gradients_of(std::vector<place> const& places) {
     }
   return apart ? training_question::exchange::peers : training_question::exchange::near;
 }
+// How many vertices there are of each part; 1: to train, as split_part has it.
+using part_counts = std::array<std::uint64_t, 4>;
+part_counts parts_in(std::string const& file, std::string const& graph, std::uint64_t vertices) {
+  std::vector<std::uint8_t> const split = read_split(file);
+  if (split.size() < vertices)
+    fail(errc::input, "{}: a split of {}, and {} has {} vertices; give each vertex a part: 1 train, 2 validation, 3 test, 0 none", file,
+         split.size(), graph, vertices);
+  part_counts parts{};
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    if (split[v] > 3) fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file, split[v], v);
+    ++parts[split[v]];
+  }
+  if (parts[1] == 0) fail(errc::input, "{}: no vertex is to train with: the split has no 1; mark some", file);
+  return parts;
+}
 training_question question_of(plan_train_arguments const& t, std::vector<place> const& places, load_question const& q, tier lists,
-                              std::uint64_t inputs, double training, std::uint64_t near_free) {
+                              std::uint64_t inputs, part_counts const& parts, std::uint64_t near_free) {
   training_question all;
   all.load = q;
   all.ranks = static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places), all.lists_on_peer = lists == tier::peer;
@@ -145,7 +163,7 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
   m.layer_norm = layer_norm_of(t.norm.value_or("automatic"), m.kind), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
-  all.training = training, all.evaluation_near = near_free;
+  all.training = static_cast<double>(parts[1]), all.validation = parts[2], all.test = parts[3], all.evaluation_near = near_free;
   return all;
 }
 }  // namespace
@@ -196,7 +214,14 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   require_combination(where, edges, parse_access(access));
   q.lists_far = !host && !in_device_memory(edges);
   load_plan plan = plan_load(q);
-  std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  part_counts parts{};
+  if (train && train->split) {
+    parts = parts_in(*train->split, file, info.vertices);
+  } else {
+    parts[1] = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+    parts[2] = info.vertices - parts[1];  // at the most
+  }
+  std::uint64_t const share = parts[1];
   q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
   if (!train) plan = plan_load(q);
   std::optional<training_plan> learns;
@@ -212,9 +237,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     }
     std::uint64_t const allowed = on_device ? device_allowed : host_allowed;
     std::uint64_t const lists_there = on_device && in_device_memory(edges) ? lists + offsets : offsets;
-    auto const planned = [&](std::uint64_t free) {
-      return plan_training(question_of(*train, places, q, edges, inputs, static_cast<double>(share), free));
-    };
+    auto const planned = [&](std::uint64_t free) { return plan_training(question_of(*train, places, q, edges, inputs, parts, free)); };
     learns = planned(allowed);
     if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
       std::uint64_t const others =

@@ -22,7 +22,7 @@ struct plan_load_arguments {
 };
 // What `garner train` is told besides; unset: its default.
 struct plan_train_arguments {
-  std::optional<std::string> model, norm;
+  std::optional<std::string> model, norm, split;
   std::optional<std::uint64_t> classes, layers, hidden;
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnn/evaluate.hpp"
+
 namespace garner {
 
 std::uint64_t training_plan::bytes() const {
@@ -92,7 +94,7 @@ training_plan plan_training(training_question const& q) {
   take("parameters, their gradients, moments of Adam", parameters * 4 * number);
   take("activations of a step", room * number * forward);
   take("gradients of a step", room * number * (taken_back + middle_back + copies + terms + sides[0] + sides[1] + seeds * classes));
-  double const labels = m.labels == label_kind::one_class ? 8 : 4 * classes;
+  auto const labels = static_cast<double>(label_bytes(m));
   take("labels and losses", (full ? n : q.training + room * seeds) * labels + room * seeds * 20);
   bool const host = q.load.where.kind == place_kind::host, device = q.load.where.kind == place_kind::device;
   double const weights = q.load.weighted ? 4 : 0, factors = number * (gcn ? p.rows[0] + 2 * p.rows[1] : sage ? p.rows[1] : 0);
@@ -102,6 +104,8 @@ training_plan plan_training(training_question const& q) {
     take("lists of the whole graph", sides_near * room * ((n + 1) * 8 + arcs * 4) + (two ? 2 : 1) * room * arcs * weights);
     take("rows of the whole graph", n * inputs * number);
     take("factors of edges", room * factors + (gcn ? 2 * n * number : 0));
+    p.near.push_back({"labels and scores of an evaluation",
+                      evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test})});
   } else {
     double const all = p.edges[0], back = product_first(0) || m.residual ? all : layers > 1 ? p.edges[1] : 0;
     take("edges of a step, and turned round",

@@ -15,7 +15,8 @@ struct training_question {
   model_options model;
   double input_dropout = 0;
   bool dropout = true;
-  double training = 0;         // vertices to train with, of all ranks
+  double training = 0;  // vertices to train with, of all ranks
+  std::uint64_t validation = 0, test = 0;
   std::uint32_t ranks = 1;     // mini-batches are of `batch` seeds a rank
   bool lists_on_peer = false;  // else near or, where load says so, far
   // How the gradients of other ranks are read: where they lie all on one place, from peers, or through host memory.

@@ -41,7 +41,7 @@ TEST(training_plan, says_what_a_training_then_takes) {
             m.residual = m.layer_norm = deep;
             training_options o;
             if (!full) o.fanouts.assign(m.layers, 5);
-            o.batch = 256, o.evaluate_every = 0;
+            o.batch = 256, o.evaluate_every = full;
             training_question q;
             q.load.info = g.info();
             q.load.degrees = degree_classes(inside.out.offsets.data(), n);
@@ -67,6 +67,56 @@ TEST(training_plan, says_what_a_training_then_takes) {
             EXPECT_GT(p.flops, 0);
           }
     }
+}
+
+// What an evaluation of the whole graph takes besides is told to the byte, as the budget of near memory counts it.
+TEST(training_plan, says_what_an_evaluation_takes_besides) {
+  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+    for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
+      for (std::uint64_t const classes : {1u, 2u, 5u}) {
+        SCOPED_TRACE(std::string(to_string(place{kind, 0})) + (labels == label_kind::one_class ? " one of " : " yes or no of ") +
+                     std::to_string(classes));
+        generate_options how;
+        how.scale = 10;
+        graph_handle const g = generate_graph(how);
+        place const where{kind, 0};
+        std::uint64_t const n = g.info().vertices, width = 4;
+        std::vector<float> rows(n * width, 0.5f);
+        std::vector<std::int64_t> of_class(n);
+        std::vector<std::uint8_t> answers(n * classes), split(n);
+        std::array<std::uint64_t, 4> parts{};
+        for (std::uint64_t v = 0; v < n; ++v) {
+          of_class[v] = static_cast<std::int64_t>(v % classes);
+          for (std::uint64_t c = 0; c < classes; ++c) answers[v * classes + c] = (v + c) % 3 == 0;
+          ++parts[split[v] = static_cast<std::uint8_t>(v % 11 == 0 ? 0 : v % 5 == 1 ? 1 : v % 7 < 2 ? 3 : 2)];
+        }
+        tiered_options t;
+        t.where = where;
+        tiered_tensor features({rows.data(), n, width, element::f32, {}}, t);
+        model_options m;
+        m.inputs = width, m.classes = classes, m.labels = labels, m.hidden = 8;
+        training_options o;
+        o.evaluate_every = 0;
+        row_array const known = labels == label_kind::one_class ? row_array{of_class.data(), n, 1, element::i64, {}}
+                                                                : row_array{answers.data(), n, classes, element::u8, {}};
+        gnn_model net(where, m);
+        training run(net, g, features, {known, split}, o);
+        run.next();
+        std::uint64_t const before = run.bytes(), charged = host_budget().used();
+        run.evaluate();
+        training_question q;
+        q.load.info = g.info(), q.load.where = where, q.load.row_bytes = width * 4;
+        q.model = m, q.training = static_cast<double>(parts[1]), q.validation = parts[2], q.test = parts[3];
+        training_plan const p = plan_training(q);
+        auto const told =
+            std::find_if(p.near.begin(), p.near.end(), [](load_array const& a) { return a.what.ends_with("of an evaluation"); });
+        ASSERT_NE(told, p.near.end());
+        EXPECT_GT(told->bytes, 16 * (n - parts[0]));
+        EXPECT_EQ(told->bytes, run.bytes() - before);
+        EXPECT_EQ(told->bytes, host_budget().used() - charged);
+        q.load.fanouts = {5, 5}, q.load.near_limit = q.evaluation_near = 1u << 30;
+        for (load_array const& a : plan_training(q).near) EXPECT_FALSE(a.what.ends_with("of an evaluation"));
+      }
 }
 
 // More layers, wider ones and more neighbours cost more; what is kept near crosses no link.
