@@ -14,11 +14,11 @@ constexpr std::uint64_t none = ~std::uint64_t{0};
 
 template <class Real>
 std::uint64_t network<Real>::width(std::uint32_t layer, std::uint32_t type) const {
-  return layer == 0 && !shape_.residual ? shape_.inputs[type] : shape_.hidden;
+  return shape_.width(layer, type);
 }
 template <class Real>
 std::uint64_t network<Real>::outputs(std::uint32_t layer) const {
-  return layer + 1 == shape_.layers && !shape_.residual ? shape_.classes : shape_.hidden;
+  return shape_.outputs(layer);
 }
 
 template <class Real>
@@ -68,7 +68,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
       layer_of_type& of = layers_[l][t];
       if (s.layer_norm && (s.residual || (!last))) of.norm = add_norm(l, "norms." + std::to_string(l) + "." + type_name(t), s.hidden);
-      of.used = !last || t == s.target;
+      of.used = s.uses(l, t);
       if (!of.used) continue;
       std::uint64_t const out = outputs(l);
       of.part.assign(s.relations.size(), none);

@@ -13,6 +13,7 @@ namespace garner {
 struct training_question {
   load_question load;  // fanouts empty: the whole graph at every step
   model_options model;
+  model_types types;  // of several, as load.types and load.relations have them; no names: one type
   double input_dropout = 0;
   bool dropout = true;
   double training = 0;  // vertices to train with, of all ranks
@@ -34,7 +35,7 @@ struct read_by_tier {
 // Of one rank.
 struct training_plan {
   load_plan load;                   // of mini-batches
-  std::vector<double> rows, edges;  // a step: before each layer, the last those that come out; of each layer
+  std::vector<double> rows, edges;  // a step, of all types: before each layer, the last those that come out; of each layer
   std::vector<load_array> near;     // besides the loader's
   inference_plan evaluation;
   std::uint64_t parameters = 0, steps = 0;  // an epoch
