@@ -12,6 +12,12 @@ namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};
 }
 
+void network_shape::require_kind() const {
+  if ((inputs.size() > 1 || relations.size() > 1) && kind != model_kind::sage)
+    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(kind), inputs.size(),
+         relations.size());
+}
+
 template <class Real>
 std::uint64_t network<Real>::width(std::uint32_t layer, std::uint32_t type) const {
   return shape_.width(layer, type);
@@ -51,9 +57,7 @@ template <class Real>
 network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : shape_(std::move(shape)) {
   auto const& s = shape_;
   bool const several = s.inputs.size() > 1 || s.relations.size() > 1;
-  if (several && s.kind != model_kind::sage)
-    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(s.kind), s.inputs.size(),
-         s.relations.size());
+  s.require_kind();
   auto const type_name = [&](std::uint32_t t) { return several ? s.types[t] + "." : ""; };
   if (s.residual) {
     ends_.resize(s.inputs.size());

@@ -33,6 +33,7 @@ struct network_shape {
   std::uint32_t layers = 2;
   bool layer_norm = false, residual = false;
 
+  void require_kind() const;  // errc::usage: several types are sage's
   std::uint64_t width(std::uint32_t layer, std::uint32_t type) const { return layer == 0 && !residual ? inputs[type] : hidden; }
   std::uint64_t outputs(std::uint32_t layer) const { return layer + 1 == layers && !residual ? classes : hidden; }
   bool uses(std::uint32_t layer, std::uint32_t type) const { return layer + 1 < layers || type == target; }  // somebody wants its rows

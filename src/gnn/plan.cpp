@@ -21,6 +21,7 @@ training_plan plan_training(training_question const& q) {
   model_options const& m = q.model;
   bool const full = q.load.fanouts.empty();
   network_shape const s = shape_of(m, q.types);
+  s.require_kind();
   auto const types = static_cast<std::uint32_t>(s.inputs.size());
   std::vector<load_relation> const relations =
       q.load.types.empty() ? std::vector<load_relation>{{q.load.info, 0, 0, q.load.lists_far}} : q.load.relations;

@@ -44,7 +44,7 @@ struct training_plan {
   std::vector<read_by_tier> reads;  // for a step: lists, rows, what aggregation reads and writes, gradients of ranks
   std::uint64_t bytes() const;      // near, without the evaluation
 };
-training_plan plan_training(training_question const& q);
+training_plan plan_training(training_question const& q);  // errc::usage: of several types another model than GraphSAGE
 
 // Rates of a device where none is there to be measured: halves of what one of 2022 has of TF32 and of its memory.
 inline constexpr double assumed_flops = 2e14, assumed_near_bytes = 1.5e12;

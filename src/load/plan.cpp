@@ -87,7 +87,7 @@ struct ground {
 
   explicit ground(load_question const& q) : types(q.types), relations(q.relations), seed_type(q.seed_type), given(!q.types.empty()) {
     if (!given) {
-      types = {{"", q.info.vertices, q.row_bytes, q.rows_kept, q.rows_at_home, {}}};
+      types = {{"", q.info.vertices, q.row_bytes, q.rows_kept, q.rows_at_home, {}, q.given_bytes}};
       relations = {{q.info, 0, 0, q.lists_far}};
       auto const n = static_cast<double>(q.info.vertices), arcs = static_cast<double>(q.info.edges);
       for (degree_class const& d : q.degrees.empty() ? std::vector<degree_class>{{q.info.vertices ? arcs / n : 0, n}} : q.degrees)
@@ -298,7 +298,8 @@ load_plan plan_load(load_question const& q) {
     load_type const& of = g.types[t];
     double const vertices = p.types[t].near_rows + p.types[t].far_rows;
     auto const row_bytes = static_cast<double>(of.row_bytes);
-    take(of_type("ring of rows", t), (q.loader.ahead + 2) * 1.125 * vertices * row_bytes);
+    take(of_type("ring of rows", t),
+         (q.loader.ahead + 2) * 1.125 * vertices * (of.given_bytes ? static_cast<double>(of.given_bytes) : row_bytes));
     if (!windows[t]) continue;
     double const ids = room * vertices * window;
     double const wanted = std::min({room * 2 * vertices * window, static_cast<double>(of.vertices - std::min(of.vertices, of.rows_kept)),

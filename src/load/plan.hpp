@@ -44,6 +44,7 @@ struct load_type {
   std::uint64_t vertices = 0, row_bytes = 0, rows_kept = 0;  // kept: near, the first ones
   std::optional<std::uint64_t> rows_at_home = {};            // of a table that stays in its file
   std::vector<vertex_class> classes = {};
+  std::uint64_t given_bytes = 0;  // of a row as it is handed over; 0: as it lies
 };
 struct load_relation {
   graph_info info;
@@ -67,6 +68,7 @@ struct load_question {
   hop_rule rule = hop_rule::last;
   bool disjoint = false, edge_ids = false, weighted = false;
   std::uint64_t row_bytes = 0, rows_kept = 0;  // kept: near, those of most neighbours
+  std::uint64_t given_bytes = 0;               // of a row as it is handed over; 0: as it lies
   std::uint64_t near_limit = 0;                // bytes that the place has; of a window, where nobody said
   std::uint64_t batches = 0;                   // an epoch, where that is known: no window has more
   // Of a table that stays in its file: rows in host memory for good, the next in that order; all others are read.
