@@ -69,7 +69,7 @@ void plan_load_arguments::require_unset(std::string const& job) const {
 
 void plan_train_arguments::add(verb& v) {
   v.add("--model", model, "train: gcn, sage or gin (default: sage)");
-  v.add("--classes", classes, "train: what is told apart");
+  v.add("--classes", classes, "train: what is told apart (default: of a manifest, what its labels say)");
   v.add("--split", split, "train: a part a vertex (.npy): how many there are to train, to validate and to test").not_with("--share");
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");

@@ -204,7 +204,7 @@ load_plan plan_load(load_question const& q) {
     double kept = static_cast<double>(of.rows_kept), at_home = home;
     for (vertex_class const& c : of.classes) {
       double const here = g.given ? share * c.vertices : std::min(kept, c.vertices), there = c.vertices - here;
-      double const of_file = g.given ? there - home_share * c.vertices : there - std::min(at_home, there);
+      double const of_file = !of.rows_at_home ? 0 : g.given ? there - home_share * c.vertices : there - std::min(at_home, there);
       kept -= here, at_home -= there - of_file;
       f(here, there, of_file, missed(t, c, draws));
     }

@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/program.hpp"
-#include "core/npy_head.hpp"
-#include "core/random.hpp"
+#include "cli/training_files.hpp"
 
 namespace garner::testing {
 namespace {
@@ -12,37 +10,10 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-template <class T>
-std::string bytes(std::vector<T> const& values) {
-  return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
-}
-
-// Authors write papers; what a paper is of shows in the rows of its authors alone.
 struct library : folder {
   std::string const train = "garner train g.json --fanout 5,5 --batch 16 --quiet ";
   library() {
-    std::filesystem::path const p = path() / "in" / "processed";
-    for (char const* name : {"author__writes__paper", "author", "paper"}) std::filesystem::create_directories(p / name);
-    std::vector<std::int64_t> edges, labels, train_on, test_on;
-    std::vector<float> authors, papers;
-    for (std::uint64_t i = 0; i < 500; ++i) {
-      std::uint64_t const paper = random_bits(1, 0, i) % 120;
-      edges.push_back(static_cast<std::int64_t>(random_bits(1, 1, i) % 30 * 3 + paper % 3)),
-          edges.push_back(static_cast<std::int64_t>(paper));
-    }
-    for (std::uint64_t v = 0; v < 90; ++v)
-      for (std::uint64_t c = 0; c < 4; ++c) authors.push_back(unit_float(random_bits(2, v, c)) + (c == v % 3 ? 1.0f : 0.0f));
-    for (std::uint64_t v = 0; v < 120; ++v) {
-      for (std::uint64_t c = 0; c < 5; ++c) papers.push_back(unit_float(random_bits(3, v, c)));
-      labels.push_back(static_cast<std::int64_t>(v % 3));
-      (v % 4 == 3 ? test_on : train_on).push_back(static_cast<std::int64_t>(v));
-    }
-    write("in/processed/author__writes__paper/edge_index.npy", npy_head("<i8", 500, 2) + bytes(edges));
-    write("in/processed/author/node_feat.npy", npy_head("<f4", 90, 4) + bytes(authors));
-    write("in/processed/paper/node_feat.npy", npy_head("<f4", 120, 5) + bytes(papers));
-    write("in/processed/paper/node_label.npy", npy_head("<i8", 120) + bytes(labels));
-    write("in/processed/paper/train.npy", npy_head("<i8", train_on.size()) + bytes(train_on));
-    write("in/processed/paper/test.npy", npy_head("<i8", test_on.size()) + bytes(test_on));
+    write_library(*this);
     EXPECT_EQ(shell("garner convert in g.json --undirected").code, 0);
   }
 };
