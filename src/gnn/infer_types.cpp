@@ -75,7 +75,7 @@ types_sizes sizes_of(hetero_graph const& g, bool weighted) {
   for (vertex_type const& t : g.types()) s.vertices.push_back(t.count);
   for (std::size_t r = 0; r < g.edges().size(); ++r) {
     graph_info const& i = g.lists(r).info();
-    s.relations.push_back({i.vertices, i.edges});
+    s.relations.push_back({i.vertices, i.edges, i.edges});
   }
   s.weighted = weighted;
   return s;

@@ -21,10 +21,13 @@ void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<t
 struct types_sizes {
   std::vector<std::uint64_t> vertices;  // of each type
   struct relation {
-    std::uint64_t vertices = 0, edges = 0;  // of its container
+    std::uint64_t vertices = 0, edges = 0, longest = 0;  // of its container; edges of the longest list
   };
   std::vector<relation> relations = {};
+  std::vector<double> row_bytes = {};  // of each type's table, those of a row that cross the link
   bool weighted = false;
+
+  std::uint64_t edge_bytes() const { return weighted ? 8 : 4; }
 };
 
 class types_inference {

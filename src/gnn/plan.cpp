@@ -6,6 +6,7 @@
 
 #include "gnn/evaluate.hpp"
 #include "gnn/infer_types.hpp"
+#include "gnn/types_in_parts.hpp"
 
 namespace garner {
 
@@ -28,7 +29,7 @@ training_plan plan_training(training_question const& q) {
   types_sizes sizes;
   for (std::uint32_t t = 0; t < types; ++t)
     sizes.vertices.push_back(q.load.types.empty() ? q.load.info.vertices : q.load.types[t].vertices);
-  for (load_relation const& r : relations) sizes.relations.push_back({r.info.vertices, r.info.edges});
+  for (load_relation const& r : relations) sizes.relations.push_back({r.info.vertices, r.info.edges, 0});
   sizes.weighted = q.load.weighted;
   std::vector<double> const n(sizes.vertices.begin(), sizes.vertices.end());
   std::uint32_t const layers = m.layers;
@@ -192,13 +193,25 @@ training_plan plan_training(training_question const& q) {
     p.evaluation = plan_layers(of, q.evaluation_near);
     return p;
   }
-  // In one piece, or in parts with all that there is.
-  p.evaluation.near_bytes = std::min(q.evaluation_near, types_inference::bytes_for(device, sizes, s));
-  layer_plan& first = p.evaluation.layers.emplace_back();
+  for (std::size_t r = 0; r < relations.size(); ++r)
+    for (vertex_class const& c : q.load.types[relations[r].to].classes)
+      sizes.relations[r].longest = std::max(sizes.relations[r].longest, static_cast<std::uint64_t>(c.degrees[r]));
   for (std::uint32_t t = 0; t < types; ++t)
-    first.bytes_in += static_cast<std::uint64_t>(far_row_bytes(q.load.types[t].row_bytes, q.load.types[t].rows_kept, n[t]) * n[t]);
-  for (load_relation const& r : relations)
-    if (!host) first.list_bytes += r.info.edges * (q.load.weighted ? 8 : 4) + (r.info.vertices + 1) * 8;
+    sizes.row_bytes.push_back(far_row_bytes(q.load.types[t].row_bytes, q.load.types[t].rows_kept, n[t]));
+  p.evaluation.near_bytes = types_inference::bytes_for(device, sizes, s);
+  if (p.evaluation.near_bytes <= q.evaluation_near) {
+    layer_plan& all = p.evaluation.layers.emplace_back();
+    for (std::uint32_t t = 0; t < types; ++t) all.bytes_in += static_cast<std::uint64_t>(sizes.row_bytes[t] * n[t]);
+    for (load_relation const& r : relations)
+      if (!host) all.list_bytes += r.info.edges * sizes.edge_bytes() + (r.info.vertices + 1) * 8;
+    return p;
+  }
+  types_plan const parts = plan_types(s, sizes, q.evaluation_near);
+  p.evaluation.near_bytes = std::max(parts.near_bytes, parts.least);
+  for (inference_report::layer const& of : parts.layers) {
+    layer_plan& l = p.evaluation.layers.emplace_back();
+    l.bytes_in = of.rows_in, l.bytes_out = of.rows_out, l.list_bytes = of.lists;
+  }
   return p;
 }
 

@@ -33,72 +33,106 @@ types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float
   plan(near);
 }
 
-void types_in_parts::plan(std::uint64_t near) {
-  network_shape const& s = net_.shape();
+types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64_t near) {
+  types_plan p;
+  auto const types = static_cast<std::uint32_t>(of.vertices.size());
+  bool const two_stores = s.residual && s.layer_norm;
   std::uint64_t most = 1, widest = s.classes, outs = s.classes, longest = 1, edges = 1;
-  for (std::uint64_t const n : counts_) most = std::max(most, n);
+  for (std::uint64_t const n : of.vertices) most = std::max(most, n);
   for (std::uint32_t l = 0; l < s.layers; ++l) {
-    outs = std::max(outs, net_.outputs(l));
-    for (std::uint32_t t = 0; t < counts_.size(); ++t) widest = std::max(widest, net_.width(l, t));
+    outs = std::max(outs, s.outputs(l));
+    for (std::uint32_t t = 0; t < types; ++t) widest = std::max(widest, s.width(l, t));
   }
   for (std::uint64_t const w : s.inputs) widest = std::max(widest, w);
-  for (whole_graph const& g : lists_) {
-    std::uint64_t const* const at = g.pulled().offsets;
-    for (std::uint64_t v = 0; v < g.vertices(); ++v) longest = std::max(longest, at[v + 1] - at[v]);
-    edges = std::max(edges, at[g.vertices()]);
-  }
+  for (types_sizes::relation const& r : of.relations) longest = std::max(longest, r.longest), edges = std::max(edges, r.edges);
   // A chunk: aggregated; of two its own, their sums, what goes back; what its layer makes; residual: what goes round it, encoded.
-  std::uint64_t const types = counts_.size(), brought = 2 * (widest + outs + s.hidden + (two_stores() ? s.hidden : 0));
+  std::uint64_t const brought = 2 * (widest + outs + s.hidden + (two_stores ? s.hidden : 0));
   std::uint64_t const row_bytes =
       grown((widest + brought + types * s.layers * 5 * outs + (s.residual ? 4 * types * s.hidden : 0)) * 4) + 16;
   std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);
-  chunk_ = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(most, 32), most);
-  part_edges_ = std::max(longest, std::min(edges, share / (2 * edge_bytes())));
-  std::uint64_t const slices = 2 * (part_edges_ / slice_edges);
-  std::uint64_t fixed = chunk_ * row_bytes + grown(part_edges_ * edge_bytes() + (chunk_ + 1) * 8) + grown(most * 8) +
+  p.chunk = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(most, 32), most);
+  p.part_edges = std::max(longest, std::min(edges, share / (2 * of.edge_bytes())));
+  std::uint64_t const slices = 2 * (p.part_edges / slice_edges);
+  std::uint64_t fixed = p.chunk * row_bytes + grown(p.part_edges * of.edge_bytes() + (p.chunk + 1) * 8) + grown(most * 8) +
                         grown(slices * (widest * sizeof(float) + 48));
   if (s.kind == model_kind::sage) fixed += most * sizeof(float);  // sums of weights, once
-  std::uint64_t used = fixed, least = 0;
-  rooms_.assign(s.layers, std::vector<room_of>(types));
+  p.near_bytes = fixed;
+  p.rooms.assign(s.layers, std::vector<types_plan::room_of>(types));
+  auto const whole = [](double bytes) { return static_cast<std::uint64_t>(bytes); };
+  auto const of_table = [&](std::uint32_t t) { return whole(static_cast<double>(of.vertices[t]) * of.row_bytes[t]); };
+  auto const stored = [&](std::uint32_t layer, std::uint32_t t) {
+    return of.vertices[t] * (s.width(layer, t) + (two_stores ? s.hidden : 0)) * sizeof(float);
+  };
+  if (s.residual) {
+    inference_report::layer& told = p.layers.emplace_back();
+    told.how = "the product before the layers";
+    for (std::uint32_t t = 0; t < types; ++t) told.rows_in += of_table(t), told.rows_out += stored(0, t);
+  }
   for (std::uint32_t l = 0; l < s.layers; ++l) {
     inference_report::layer told;
     std::uint64_t narrow = 0, far = 0, alone = 0;
+    std::vector<bool> in_table(types, l == 0 && !s.residual);  // its rows are not in host memory yet
     for (std::uint32_t t = 0; t < types; ++t) {
-      if (!net_.uses(l, t)) continue;
-      room_of& of = rooms_[l][t];
-      std::uint64_t const left = near > fixed ? near - fixed : 0, sums = counts_[t] * net_.outputs(l) * sizeof(float);
-      of.sums_near = sums <= left / 2;
-      far += !of.sums_near;
-      std::uint64_t const rest = left - (of.sums_near ? sums : 0);
-      of.columns.assign(lists_.size(), 0);
-      std::uint64_t widest_block = 0;
-      for (std::size_t r = 0; r < lists_.size(); ++r) {
+      if (!s.uses(l, t)) continue;
+      types_plan::room_of& room = p.rooms[l][t];
+      std::uint64_t const n = of.vertices[t], left = near > fixed ? near - fixed : 0, sums = n * s.outputs(l) * sizeof(float);
+      room.sums_near = sums <= left / 2;
+      far += !room.sums_near;
+      std::uint64_t const rest = left - (room.sums_near ? sums : 0);
+      room.columns.assign(of.relations.size(), 0);
+      std::uint64_t widest_block = 0, blocks = 0;
+      for (std::size_t r = 0; r < of.relations.size(); ++r) {
         if (s.relations[r].to != t) continue;
         std::uint32_t const f = s.relations[r].from;
-        std::uint64_t const wide = net_.width(l, f), column = std::max<std::uint64_t>(counts_[f], 1) * sizeof(float);
+        std::uint64_t const wide = s.width(l, f), column = std::max<std::uint64_t>(of.vertices[f], 1) * sizeof(float);
         std::uint64_t fit = std::min(wide, rest / grown(column));
         if (fit >= 8 && fit < wide) fit = fit / 8 * 8;
-        of.columns[r] = fit;
+        room.columns[r] = fit;
         narrow += fit < wide;
-        if (fit == 0) least = std::max(least, fixed + grown(column));
+        if (fit == 0) p.least = std::max(p.least, fixed + grown(column));
         widest_block = std::max(widest_block, grown(fit * column));
+        // What crosses: rows, laid out by columns first where these come from a table; lists for each block.
+        std::uint64_t const laid = of.vertices[f] * wide * sizeof(float), times = fit ? (wide + fit - 1) / fit : 0;
+        if (fit < wide && in_table[f]) told.rows_in += of_table(f), told.rows_out += laid, in_table[f] = false;
+        told.rows_in += in_table[f] ? of_table(f) : laid;
+        told.lists += times * (of.relations[r].edges * of.edge_bytes() + (n + (n + p.chunk - 1) / p.chunk) * 8);
+        blocks += times;
       }
-      of.ahead = 2 * widest_block <= rest;
-      alone += !of.ahead;
-      used = std::max(used, fixed + (of.sums_near ? sums : 0) + (of.ahead ? 2 : 1) * widest_block);
+      room.ahead = 2 * widest_block <= rest;
+      alone += !room.ahead;
+      p.near_bytes = std::max(p.near_bytes, fixed + (room.sums_near ? sums : 0) + (room.ahead ? 2 : 1) * widest_block);
+      if (!room.sums_near) told.rows_in += blocks * sums, told.rows_out += blocks * sums;  // but the first, and the last to go on from
+      told.rows_in += in_table[t] ? of_table(t) : stored(l, t);
+      if (l + 1 < s.layers) told.rows_out += stored(l + 1, t);
     }
     told.how = narrow ? "some columns of a relation's rows near at a time" : "the rows of a relation near at a time";
     if (far) told.how += ", sums in host memory";
     if (!alone) told.how += "; the next come meanwhile";
-    planned_.layers.push_back(std::move(told));
+    p.layers.push_back(std::move(told));
   }
-  if (least || near <= fixed)
+  if (p.least || near <= fixed) p.least = std::max(p.least, fixed + most * 5);
+  return p;
+}
+
+void types_in_parts::plan(std::uint64_t near) {
+  network_shape const& s = net_.shape();
+  types_sizes of{counts_, {}, {}, weighted_};
+  for (whole_graph const& g : lists_) {
+    std::uint64_t const* const at = g.pulled().offsets;
+    std::uint64_t longest = 0;
+    for (std::uint64_t v = 0; v < g.vertices(); ++v) longest = std::max(longest, at[v + 1] - at[v]);
+    of.relations.push_back({g.vertices(), at[g.vertices()], longest});
+  }
+  for (tiered_tensor const* t : tables_) of.row_bytes.push_back(static_cast<double>(t->row_bytes()));
+  types_plan p = plan_types(s, of, near);
+  if (p.least)
     fail(errc::memory,
          "exact inference of {} types wants {} at least for what a chunk works in and one column of the rows of a type, and may take {}; "
          "give it more (near_bytes), or a larger device",
-         types, format_bytes(std::max(least, fixed + most * 5)), format_bytes(near));
-  planned_.near_bytes = used;
-  for (std::size_t t = 0; t < types; ++t) {
+         counts_.size(), format_bytes(p.least), format_bytes(near));
+  chunk_ = p.chunk, part_edges_ = p.part_edges, rooms_ = std::move(p.rooms);
+  planned_.near_bytes = p.near_bytes, planned_.layers = std::move(p.layers);
+  for (std::size_t t = 0; t < counts_.size(); ++t) {
     auto const far_rows = static_cast<double>(tables_[t]->tiers()[tier::host] + tables_[t]->tiers()[tier::file]);
     planned_.floor_bytes += static_cast<std::uint64_t>(far_rows * static_cast<double>(tables_[t]->row_bytes()));
     for (std::uint32_t l = s.residual ? 0 : 1; l < s.layers; ++l)
@@ -216,7 +250,7 @@ bool types_in_parts::bring_some(std::uint32_t l, block& b) {
 
 void types_in_parts::add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p) {
   network_shape const& s = net_.shape();
-  room_of const& of = rooms_[l][t];
+  types_plan::room_of const& of = rooms_[l][t];
   std::uint64_t const out = net_.outputs(l), n = counts_[t];
   std::vector<block> blocks;
   auto begun = steady::now();
@@ -326,11 +360,11 @@ inference_report types_in_parts::run_layers(blas& products, taker const& take) {
   network<float>::pass p;
   p.products = &products;
   inference_report report = planned_;
+  for (inference_report::layer& of : report.layers) of = {of.how, 0, 0, 0, 0, 0, 0};
   std::uint32_t const types = static_cast<std::uint32_t>(counts_.size());
   rows_.clear(), rows_.resize(types);
   progress bar("inference by layers", s.layers);
   if (s.residual) {
-    report.layers.insert(report.layers.begin(), inference_report::layer{"the product before the layers", 0, 0, 0, 0, 0, 0});
     told_ = &report.layers[0];
     auto const begun = steady::now();
     next_.clear();

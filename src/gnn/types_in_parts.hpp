@@ -16,10 +16,25 @@
 #include "garner/features.hpp"
 #include "garner/hetero.hpp"
 #include "gnn/infer.hpp"
+#include "gnn/infer_types.hpp"
 #include "gnn/model.hpp"
 #include "gnn/whole_graph.hpp"
 
 namespace garner {
+
+// How it goes about that, before anything is loaded.
+struct types_plan {
+  struct room_of {  // of a type in a layer
+    bool sums_near = false;
+    bool ahead = false;                       // two blocks fit: the next comes while one is added up
+    std::vector<std::uint64_t> columns = {};  // by relation, of its sources near at a time; 0: none of this type's
+  };
+  std::uint64_t chunk = 0, part_edges = 0;
+  std::uint64_t near_bytes = 0, least = 0;      // at most at a time; least: `near` is too little, and so many are wanted
+  std::vector<std::vector<room_of>> rooms;      // a layer, a type
+  std::vector<inference_report::layer> layers;  // in words, and the bytes that will come and go
+};
+types_plan plan_types(network_shape const& s, types_sizes const& of, std::uint64_t near);
 
 class types_in_parts {
  public:
@@ -37,11 +52,6 @@ class types_in_parts {
   // Of a type: what is aggregated, and (residual, with norm) the rows as they were. No data: they are in the table.
   struct stored {
     buffer<float> source, before;
-  };
-  struct room_of {  // of a type in a layer
-    bool sums_near = false;
-    bool ahead = false;                  // two blocks fit: the next comes while one is added up
-    std::vector<std::uint64_t> columns;  // by relation, of its sources near at a time; 0: none of this type's
   };
   // Columns of what is aggregated of all vertices of a type, on their way to near memory.
   struct block {
@@ -86,7 +96,7 @@ class types_in_parts {
   std::vector<std::uint64_t> counts_;
   std::vector<whole_graph> lists_;  // a relation
   std::uint64_t chunk_ = 0, part_edges_ = 0;
-  std::vector<std::vector<room_of>> rooms_;  // a layer, a type
+  std::vector<std::vector<types_plan::room_of>> rooms_;  // a layer, a type
   inference_report planned_;
   relation_edges<float> edges_;
   std::vector<stored> rows_, next_;

@@ -360,5 +360,51 @@ TEST(training_plan, says_what_a_training_of_several_types_takes) {
         }
 }
 
+// Where not all of several types fits near: what comes and goes layer by layer is what inference then counts.
+TEST(training_plan, says_what_inference_of_several_types_brings) {
+  library const all;
+  for (bool const deep : {false, true})
+    for (std::uint64_t const near : {20'000'000u, 2'500'000u, 700'000u, 420'000u, 330'000u, 1'000u}) {
+      SCOPED_TRACE(fmt::format("{}, near {}", deep ? "deep" : "plain", near));
+      place const where{place_kind::simulated, 0};
+      hetero_graph const g = all.open(where);
+      std::vector<tiered_tensor> tables = all.tables(g, where, 0);
+      std::vector<tiered_tensor*> features;
+      for (tiered_tensor& t : tables) features.push_back(&t);
+      model_types const types = types_of(g, g.type("paper"), features);
+      model_options m;
+      m.classes = library::classes, m.hidden = 24, m.residual = m.layer_norm = deep;
+      training_question q = all.question(g, where, types, 0);
+      q.model = m, q.load.fanouts = {3, 3}, q.evaluation_near = near;
+      training_plan const p = plan_training(q);
+      gnn_model net(where, m, types);
+      std::vector<float> scores(library::papers * library::classes);
+      inference_options o;
+      o.near_bytes = near;
+      if (near == 1000) {
+        EXPECT_THROW(infer(net, g, features, scores, o), error);
+        EXPECT_GT(p.evaluation.near_bytes, near);  // so that the plan does not fit
+        continue;
+      }
+      inference_report const told = infer(net, g, features, scores, o);
+      if (told.layers.empty()) {
+        EXPECT_EQ(p.evaluation.near_bytes, told.near_bytes);
+        EXPECT_EQ(p.evaluation.layers.size(), 1u);
+        continue;
+      }
+      EXPECT_LE(p.evaluation.near_bytes, near);
+      EXPECT_NEAR(static_cast<double>(p.evaluation.near_bytes), static_cast<double>(told.near_bytes), 0.1 * static_cast<double>(near));
+      ASSERT_EQ(p.evaluation.layers.size(), told.layers.size());
+      for (std::size_t l = 0; l < told.layers.size(); ++l) {
+        layer_plan const& of = p.evaluation.layers[l];
+        EXPECT_EQ(of.bytes_in, told.layers[l].rows_in) << l;
+        EXPECT_EQ(of.bytes_out, told.layers[l].rows_out) << l;
+        EXPECT_NEAR(static_cast<double>(of.list_bytes), static_cast<double>(told.layers[l].lists),
+                    0.05 * static_cast<double>(of.list_bytes))
+            << l;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace garner::testing
