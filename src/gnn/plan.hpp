@@ -1,6 +1,6 @@
 // What a training will take near and work out, before anything of the graph but its offsets is read.
-// Invariant: the arrays are those of network, aggregate, infer_plan and types_in_parts, each a quarter longer where it grows with mini-batches.
-// Mini-batches are the estimates of load/plan. Cost: some tens of sums.
+// Invariant: the arrays are those of network, aggregate, infer_plan and types_in_parts, each a quarter longer where it grows with
+// mini-batches. Mini-batches are the estimates of load/plan. Cost: some tens of sums.
 #pragma once
 #include <vector>
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/handle.hpp"
+#include "memory/budget.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -225,6 +226,105 @@ TEST(load_plan, rows_of_a_file_are_those_that_neither_device_nor_host_keeps) {
     EXPECT_EQ(plan_load(q).file_reads, 0);
     EXPECT_EQ(plan_load(q).window_rows, 0);
   }
+}
+
+TEST(load_plan, classes_of_several_types_keep_every_vertex_and_edge) {
+  std::vector<std::uint64_t> lists{0}, drawn{0};
+  for (std::uint64_t v = 0; v < 2000; ++v) lists.push_back(lists.back() + v % 13 * (v % 5 ? 1 : 20)), drawn.push_back(drawn.back() + v % 7);
+  std::vector<relation_degrees> const of{
+      {0, 1, lists.data(), drawn.data()}, {1, 0, nullptr, nullptr, 2.5, 1.5}, {2, 2, nullptr, nullptr, 9, 9}};
+  for (std::uint32_t type : {0u, 1u}) {
+    double vertices = 0, degrees[3] = {}, times[3] = {};
+    std::vector<vertex_class> const all = vertex_classes(type, 2000, of);
+    for (vertex_class const& c : all) {
+      vertices += c.vertices;
+      for (std::size_t r = 0; r < 3; ++r) degrees[r] += c.vertices * c.degrees[r], times[r] += c.vertices * c.drawn[r];
+    }
+    EXPECT_EQ(vertices, 2000);
+    EXPECT_LT(all.size(), 12u);
+    EXPECT_NEAR(degrees[0], type == 1 ? static_cast<double>(lists.back()) : 0, 1e-6);
+    EXPECT_NEAR(times[0], type == 0 ? static_cast<double>(drawn.back()) : 0, 1e-6);
+    EXPECT_NEAR(degrees[1], type == 0 ? 5000 : 0, 1e-6);
+    EXPECT_NEAR(times[1], type == 1 ? 3000 : 0, 1e-6);
+    EXPECT_EQ(degrees[2] + times[2], 0);
+  }
+}
+
+// Two types of a generated graph: the even vertices draw from all, the odd ones are drawn alone; what a loader then does, by type.
+TEST(load_plan, says_what_a_loader_of_several_types_then_takes) {
+  generate_options how;
+  how.scale = 13;
+  graph_handle const g = generate_graph(how);
+  graph const& inside = graph_access::of(g);
+  std::uint64_t const n = g.info().vertices, width = 16;
+  place const where{place_kind::simulated, 0};
+  std::vector<float> rows(n * width);
+  std::vector<std::int64_t> train;
+  for (std::uint64_t v = 0; v < n; v += 3) train.push_back(static_cast<std::int64_t>(v));
+  for (hop_rule const rule : {hop_rule::last, hop_rule::all})
+    for (bool const disjoint : {false, true})
+      for (std::uint64_t const kept : {std::uint64_t{0}, n / 5}) {
+        SCOPED_TRACE(std::string(to_string(rule)) + (disjoint ? " disjoint " : " ") + std::to_string(kept));
+        // People know people, and belong to groups; groups have people.
+        load_question q;
+        q.where = where, q.fanouts = {4, 3}, q.rule = rule, q.disjoint = disjoint, q.near_limit = 1u << 30;
+        q.loader.batch = 64, q.loader.window = 4;
+        q.seeds = static_cast<double>(train.size());
+        std::uint64_t const* const at = inside.out.offsets.data();
+        std::vector<relation_degrees> const of{{0, 0, at, at}, {1, 0, at, at}, {0, 1, at, at}};
+        for (std::uint32_t t : {0u, 1u})
+          q.types.push_back({t ? "group" : "person", n, (t + 1) * width * 2, t ? kept : 0, {}, vertex_classes(t, n, of)});
+        for (relation_degrees const& r : of) q.relations.push_back({g.info(), r.from, r.to, true});
+        load_plan const p = plan_load(q);
+
+        std::vector<tiered_tensor> tables;
+        for (std::uint32_t t : {0u, 1u}) {
+          tiered_options o;
+          o.where = where, o.device_budget = q.types[t].rows_kept * q.types[t].row_bytes;
+          tables.emplace_back(row_array{rows.data(), n, (t + 1) * width, element::f16, {}}, o);
+        }
+        block_options drawn;
+        drawn.rule = rule, drawn.disjoint = disjoint;
+        std::vector<sampled_relation> relations;
+        for (relation_degrees const& r : of) relations.push_back({&g, list_side::out, r.from, r.to, q.fanouts});
+        std::uint64_t const before = host_budget().used();
+        block_sampler sampler(where, {{n}, {n}}, std::move(relations), drawn);
+        loader l(sampler, {{&tables[0], 0, false, {}}, {&tables[1], 1, false, {}}}, train, q.loader);
+        double seen[2] = {}, edges[3] = {}, batches = 0;
+        while (batches < 24) {
+          auto const b = l.next();
+          ASSERT_TRUE(b);
+          for (std::uint32_t t : {0u, 1u}) seen[t] += static_cast<double>(b->drawn().of_type(t).count);
+          for (std::size_t r = 0; r < 3; ++r) edges[r] += static_cast<double>(b->drawn().of_relation(r).count);
+          ++batches;
+        }
+        load_report const r = l.report();
+        double all = 0;
+        for (std::uint32_t t : {0u, 1u}) {
+          all += seen[t] / batches;
+          EXPECT_NEAR(p.types[t].near_rows + p.types[t].far_rows, seen[t] / batches, 0.2 * seen[t] / batches) << t;
+          EXPECT_NEAR(p.types[t].by_hop.back(), p.types[t].near_rows + p.types[t].far_rows, 1e-6 * all);
+        }
+        for (std::size_t k = 0; k < 3; ++k) {
+          double const told = std::accumulate(p.edges_by_hop[k].begin(), p.edges_by_hop[k].end(), 0.0);
+          EXPECT_NEAR(told, edges[k] / batches, 0.2 * told) << k;
+        }
+        EXPECT_NEAR(p.near_rows, static_cast<double>(r.rows[tier::device]) / batches, 0.25 * p.near_rows);
+        EXPECT_NEAR(p.far_rows, static_cast<double>(r.rows[tier::host]) / batches, 0.2 * p.far_rows);
+        EXPECT_EQ(p.types[0].near_rows, 0);
+        EXPECT_EQ(p.types[1].near_rows > 0, kept > 0);
+        EXPECT_GT(p.fetched_rows, static_cast<double>(r.fetched_rows) / batches * 0.9);
+        EXPECT_LT(p.fetched_rows, p.far_rows);
+        double told = 0;
+        for (load_array const& a : p.near) told += static_cast<double>(a.bytes);
+        auto const took = static_cast<double>(host_budget().used() - before);
+        EXPECT_GT(told, took);
+        EXPECT_LT(told, 1.4 * took);
+        std::uint64_t const sectors = 32 * static_cast<std::uint64_t>(std::llround(p.edges));
+        EXPECT_NEAR(static_cast<double>(p.sample.bytes_link()), static_cast<double>(sectors), 96);
+        q.relations[2].far = false;
+        EXPECT_LT(plan_load(q).sample.bytes_link(), p.sample.bytes_link());
+      }
 }
 
 }  // namespace
