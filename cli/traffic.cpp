@@ -123,7 +123,7 @@ json gather(traffic_arguments const& a) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
-    cached_neighbours |= bytes_of_file_neighbours(p.kept) > 0;
+    cached_neighbours |= bytes_of_file_neighbours(info, o, kept, p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
   }
   load_options load;
