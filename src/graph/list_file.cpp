@@ -12,13 +12,13 @@ namespace garner {
 
 list_file::list_file(std::filesystem::path const& file, std::uint64_t bytes, std::uint64_t edges, std::shared_ptr<drive_set> drives,
                      std::uint64_t window_bytes)
-    : name_(file.string()), window_bytes_(window_bytes), drives_(drives ? std::move(drives) : open_drives({name_})) {
+    : name_(file.string()), window_bytes_(window_bytes) {
   reader_options how;
   how.size = bytes;
   how.gap_bytes = 0;           // what lies between is left out, or read into place, before a reader hears of it
   how.deadline_seconds = 30;   // as for rows of files
   how.most_bytes = 256 << 10;  // more does not come faster
-  files_ = std::make_unique<reader>(drives_, how);
+  files_ = drives ? std::make_unique<reader>(std::move(drives), how) : std::make_unique<reader>(std::vector<std::string>{name_}, how);
   block_ = std::clamp<std::uint64_t>(files_->offset_align(), unit, 4096);  // arrays of a file begin and end on a page of 4 KiB
   sums_ = buffer<std::uint32_t>(tier::host, units_of(bytes), -1, "checksums of lists in a file");
   for (auto& right : right_) right = buffer<std::uint32_t>(tier::host, words_of(edges), -1, "checked lists of a file");
@@ -35,8 +35,8 @@ std::uint64_t list_file::measure() const try {
   constexpr std::uint64_t large = 256 << 10;
   constexpr double seconds = 0.015;
   if (files_->size() < 64 * large) return usual_gap;
-  reader probe(drives_, files_->options());
-  double const requests = measure_reads(probe, block_, probe.options().depth, 1, seconds).requests_a_second(),
+  reader probe(*files_, files_->depth());
+  double const requests = measure_reads(probe, block_, probe.depth(), 1, seconds).requests_a_second(),
                bytes = measure_reads(probe, large, 16, 1, seconds).requests_a_second() * large;
   // Powers of two: what a run reads is to repeat.
   return std::clamp(std::bit_floor(gap_that_pays(requests, bytes)), block_, std::max(most_gap, block_));

@@ -55,7 +55,6 @@ class list_file {
 
   std::string name_;
   std::uint64_t window_bytes_, block_ = unit;
-  std::shared_ptr<drive_set> drives_;
   std::mutex measuring_;
   std::optional<std::uint64_t> measured_gap_;
   std::unique_ptr<reader> files_;

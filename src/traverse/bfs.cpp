@@ -481,7 +481,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       r.depth_sum += level * size.vertices;
       file_reads const read = job.take_file_reads();
       r.file += read;
-      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read.bytes_read, turned});
+      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read, turned});
       unexplored -= size.edges;
       ++level;
     };

@@ -385,7 +385,7 @@ struct components_job::impl::over : components_job::impl {
     r.file += read;
     r.edges += size.edges;
     r.phases.push_back(
-        {what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read.bytes_read});
+        {what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read});
     before = now;
   }
 

@@ -121,7 +121,7 @@ TEST_P(file_tier_at, bfs) {
           EXPECT_EQ(a.file.requests, 0u);
           read_something(b.file, v == bfs_variant::direction ? 0 : b.edges, 1);
           std::uint64_t by_level = 0;
-          for (bfs_level const& l : b.levels) by_level += l.bytes_file;
+          for (bfs_level const& l : b.levels) by_level += l.file.bytes_read;
           EXPECT_EQ(by_level, b.file.bytes_read);
           if (v == bfs_variant::direction) continue;
           // A window's lines are the file's. Where lists begin within a line, whose neighbours are read with them differs with windows.
@@ -171,8 +171,8 @@ TEST_P(file_tier_at, pagerank) {
           }
           // An iteration reads the lists once, in whole units.
           edge_lists const& lists = far.info.in_lists ? far.in : far.out;
-          EXPECT_LE(b.rounds[0].bytes_file, lists.stored_targets.bytes + 64 * list_file::unit * 2);
-          EXPECT_GE(b.rounds[0].bytes_file, lists.stored_targets.bytes / 4 * 4 - list_file::unit);
+          EXPECT_LE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes + 64 * list_file::unit * 2);
+          EXPECT_GE(b.rounds[0].file.bytes_read, lists.stored_targets.bytes / 4 * 4 - list_file::unit);
         } else {
           auto const x = twin.ranks(), y = job.ranks();
           for (std::size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], y[k], 0.05 + 0.02 * static_cast<double>(x[k]));
