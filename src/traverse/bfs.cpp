@@ -544,6 +544,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       if (bottom_up && x.on_device() && job.edges == tier::host) asked = frontier<Id>::in_closed_form(in_slots());
       passed(size, asked, since_before(), bottom_up);
     }
+    open.clear();
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
     static counter searched{"bfs.arcs"};
