@@ -143,8 +143,7 @@ json gather(traffic_arguments const& a) {
   if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
   std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
   tier const edges = parse_tier(a.tier);
-  if (edges != tier::host && edges != tier::file)
-    fail(errc::usage, "--tier {}: traffic is counted of lists in tier host or file", a.tier);
+  if (edges != tier::host && edges != tier::file) fail(errc::usage, "--tier {}: traffic is counted of lists in tier host or file", a.tier);
   bool const in_file = edges == tier::file;
   if (in_file) modes.pop_back();  // no pages of it are moved
   if (a.access != "all") modes = {parse_access(a.access)};
@@ -242,7 +241,8 @@ void print(json const& all) {
   for (json const& r : all["runs"]) {
     json const& read = r["list_reads"];
     if (read.is_null()) continue;
-    say("\n{}, of the file: {:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in\n{:>8} {:>14} {:>14} {:>14} "
+    say("\n{}, of the file: {:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in\n{:>8} {:>14} "
+        "{:>14} {:>14} "
         "{:>14}\n",
         text(r["access"]), read["share_of_lists"].get<double>(), read["overfetch"].get<double>(), read["overfetch_of_blocks"].get<double>(),
         text(all["step"]), "requests", "bytes", "wanted", "their blocks");
@@ -273,7 +273,8 @@ void add_traffic(cli::program& p) {
   v.add("--no-check", a->no_check);
   v.add("--device-budget", a->device_cache, "bytes of far data cached on the simulated device (default: none)");
   a->budgets.add(v, false);
-  v.ends_with("Examples: garner traffic bfs kron20.gnr --l2-bytes 50MiB\n          garner traffic bfs kron20.gnr --tier file --variant direction");
+  v.ends_with(
+      "Examples: garner traffic bfs kron20.gnr --l2-bytes 50MiB\n          garner traffic bfs kron20.gnr --tier file --variant direction");
   v.runs([a] {
     json const all = gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));

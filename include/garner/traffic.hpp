@@ -34,11 +34,11 @@ struct traffic {
 
 // What was read from a file where lists lie in one (tier `file`).
 struct file_reads {
-  std::uint64_t requests = 0;     // that the drive was asked
-  std::uint64_t bytes_read = 0;   // what it gave
-  std::uint64_t bytes_asked = 0;  // of these the lists that were wanted
-  std::uint64_t bytes_blocks = 0; // of the drive's blocks (512 bytes mostly) that those lie in: no reader reads less
-  double waited_ms = 0;           // while nothing else was done
+  std::uint64_t requests = 0;      // that the drive was asked
+  std::uint64_t bytes_read = 0;    // what it gave
+  std::uint64_t bytes_asked = 0;   // of these the lists that were wanted
+  std::uint64_t bytes_blocks = 0;  // of the drive's blocks (512 bytes mostly) that those lie in: no reader reads less
+  double waited_ms = 0;            // while nothing else was done
 
   // bytes that were read / bytes of the lists that were wanted
   double overfetch() const { return bytes_asked ? static_cast<double>(bytes_read) / static_cast<double>(bytes_asked) : 0; }

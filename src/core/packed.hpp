@@ -117,7 +117,8 @@ inline void unpack_block(packed_view const& packed, std::uint64_t b, std::uint32
   using block_type = packed_block<std::uint32_t const*>;
   packed_directory::entry const e = packed.at[b];
   block_type const block = block_type::open(packed.words + e.word, e);
-  std::uint32_t const of_start = block.start_bits ? ~0u >> (32 - block.start_bits) : 0, of_gap = block.gap_bits ? ~0u >> (32 - block.gap_bits) : 0;
+  std::uint32_t const of_start = block.start_bits ? ~0u >> (32 - block.start_bits) : 0,
+                      of_gap = block.gap_bits ? ~0u >> (32 - block.gap_bits) : 0;
   auto const bits_at = [words = block.words](std::uint32_t bit) {
     return static_cast<std::uint32_t>((words[bit / 32] | std::uint64_t{words[bit / 32 + 1]} << 32) >> bit % 32);
   };

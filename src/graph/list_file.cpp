@@ -36,8 +36,8 @@ std::uint64_t list_file::measure() const try {
   constexpr double seconds = 0.015;
   if (files_->size() < 64 * large) return usual_gap;
   reader probe(*files_, files_->depth());
-  double const requests = measure_reads(probe, block_, probe.depth(), 1, seconds).requests_a_second(),
-               bytes = measure_reads(probe, large, 16, 1, seconds).requests_a_second() * large;
+  double const bytes = measure_reads(probe, large, 16, 1, seconds).requests_a_second() * large,
+               requests = measure_reads(probe, block_, probe.depth(), 1, seconds).requests_a_second();
   // Powers of two: what a run reads is to repeat.
   return std::clamp(std::bit_floor(gap_that_pays(requests, bytes)), block_, std::max(most_gap, block_));
 } catch (error const& e) {

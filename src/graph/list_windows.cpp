@@ -33,8 +33,8 @@ struct file_range {
 // What wanted bytes are read together, as they come in the order of the file.
 struct joined_reads {
   std::uint64_t block = unit, gap = 0;  // what is read at the least; and in vain, since another request costs as much
-  std::uint64_t asked = 0, blocks = 0;  // bytes that are wanted, and of the blocks that they lie in
-  std::uint64_t end = 0, end_of_blocks = 0;
+  std::uint64_t asked = 0, blocks = 0;  // bytes that are wanted, and of the blocks that they lie in, each once
+  std::uint64_t end = 0, end_of_asked = 0;
 
   struct step {
     std::uint64_t from, to;  // of the file, in blocks
@@ -44,11 +44,11 @@ struct joined_reads {
     std::uint64_t const from = begin_at / block * block;
     return {from, up(end_at, block), end && (whole || from <= end + gap)};
   }
-  void take(step const& s, std::uint64_t bytes) {
-    asked += bytes;
-    std::uint64_t const from = s.joins ? std::max(end_of_blocks, s.from) : s.from;
-    if (s.to > from) blocks += s.to - from;
-    end_of_blocks = s.joins ? std::max(end_of_blocks, s.to) : s.to;
+  void take(step const& s, std::uint64_t begin_at, std::uint64_t end_at) {
+    std::uint64_t const known = s.joins ? end_of_asked : 0, known_blocks = up(known, block);  // packed lists share blocks of 32 arcs
+    if (end_at > known) asked += end_at - std::max(begin_at, known);
+    if (s.to > known_blocks) blocks += s.to - std::max(s.from, known_blocks);
+    end_of_asked = std::max(known, end_at);
     end = s.joins ? std::max(end, s.to) : s.to;
   }
 };
@@ -74,7 +74,7 @@ struct part {
       ranges.push_back({s.from, s.to, used});
       used += s.to - s.from;
     }
-    reads.take(s, end - begin);
+    reads.take(s, a.at + begin, a.at + end);
     return true;
   }
   // Where byte 0 of the array would stand, from the last range on.
@@ -367,7 +367,7 @@ list_windows::foreseen list_windows::foresee(edge_lists const& lists, wanted con
       std::uint64_t const from = step.joins ? to.end : step.from;
       count_here += !step.joins;
       if (step.to > from) bytes_here += step.to - from;
-      to.take(step, wanted.end - wanted.begin);
+      to.take(step, a.at + wanted.begin, a.at + wanted.end);
     };
     for (std::uint64_t k = first; k < last; ++k) {
       indices const arcs = range(k);

@@ -121,11 +121,12 @@ reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
   }
 }
 
-reader::reader(reader const& like, unsigned depth) : reader(like.drives_, [&] {
-      reader_options own = like.options_;
-      own.depth = depth, own.sizes_depth = false, own.size = like.size_;
-      return own;
-    }()) {}
+reader::reader(reader const& like, unsigned depth)
+    : reader(like.drives_, [&] {
+        reader_options own = like.options_;
+        own.depth = depth, own.sizes_depth = false, own.size = like.size_;
+        return own;
+      }()) {}
 void reader::size_depth(unsigned depth) {
   if (options_.sizes_depth && depth) depth_.store(depth, std::memory_order_relaxed);
 }

@@ -406,7 +406,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   executor& x = job.x;
   std::uint32_t const cached_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
-  buffer<std::uint32_t> asks;  // of lists in a file: whose cached neighbours did not answer
+  buffer<std::uint32_t> asks;                            // of lists in a file: whose cached neighbours did not answer
   buffer<Id> parent;
   buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
@@ -638,13 +638,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     auto const look = [&](auto packed) {
       using body = foresee_search<Id, decltype(packed)::value>;
       for_each_item<8>(x, (words + part - 1) / part,
-                       body{{job.in_view<Id>(), current.data(), each},
-                            visited.data(),
-                            words,
-                            part,
-                            cached(),
-                            counts.data(),
-                            slots.data()});
+                       body{{job.in_view<Id>(), current.data(), each}, visited.data(), words, part, cached(), counts.data(), slots.data()});
     };
     if (!info.packed) look(std::false_type{});
     else if constexpr (sizeof(Id) == 4) look(std::true_type{});
@@ -818,8 +812,8 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
   std::uint64_t const queue_bytes =
       with_id_type(info, [&](auto id) { return small_levels<decltype(id)>::state_bytes(info, queues_small(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? o.edges == tier::file ? 16 : 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes + queue_bytes +
-         asked_slots * sizeof(asked_slot);
+  return offsets + (info.vertices + 31) / 32 * (direction ? o.edges == tier::file ? 16 : 12 : 8) + info.vertices * (4 + info.id_bytes) +
+         frontier_bytes + queue_bytes + asked_slots * sizeof(asked_slot);
 }
 
 std::string_view to_string(bfs_variant v) {

@@ -384,8 +384,7 @@ struct components_job::impl::over : components_job::impl {
     r.link += asked;
     r.file += read;
     r.edges += size.edges;
-    r.phases.push_back(
-        {what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read});
+    r.phases.push_back({what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read});
     before = now;
   }
 
@@ -407,11 +406,12 @@ struct components_job::impl::over : components_job::impl {
 
   void run_afforest(components_run& r) {
     if (samples_first()) {
-      cached_neighbours_view const near(cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), n, cached_per_vertex);
+      cached_neighbours_view const near(cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), n,
+                                        cached_per_vertex);
       // Of four each is the best of its class only, so all of them.
-      std::uint32_t const linked = !cached_per_vertex ? options.first_neighbours
+      std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbours
                                    : near.narrow || job.windows ? cached_per_vertex
-                                                      : std::min(options.first_neighbours, cached_per_vertex);
+                                                                : std::min(options.first_neighbours, cached_per_vertex);
       if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, label.data()});
       else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
       else  // Whole warps, since the model of a simulated run takes fewer than 32 teams for wide ones.

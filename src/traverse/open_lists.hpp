@@ -18,8 +18,8 @@
 #include "graph/cached_neighbours_view.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
-#include "memory/buffer.hpp"
 #include "memory/budget.hpp"
+#include "memory/buffer.hpp"
 
 namespace garner {
 
@@ -68,7 +68,8 @@ class open_lists {
       });
     };
     add(
-        w.last - w.first, [&](std::uint64_t k, auto f) { each_open(w.first + k, [&](std::uint64_t v, indices a) { f(v, a.end - a.begin); }); },
+        w.last - w.first,
+        [&](std::uint64_t k, auto f) { each_open(w.first + k, [&](std::uint64_t v, indices a) { f(v, a.end - a.begin); }); },
         [&](std::uint64_t k, auto f) {
           each_open(w.first + k, [&](std::uint64_t v, indices a) {
             f(v, a.end - a.begin, [&](Id* to) {
@@ -104,14 +105,16 @@ class open_lists {
       add(
           words, [&](std::uint64_t w, auto f) { each_near(w, [&](std::uint64_t v, std::uint64_t n, std::uint32_t const*) { f(v, n); }); },
           [&](std::uint64_t w, auto f) {
-            each_near(w, [&](std::uint64_t v, std::uint64_t n, std::uint32_t const* ids) { f(v, n, [&](Id* to) { std::copy_n(ids, n, to); }); });
+            each_near(
+                w, [&](std::uint64_t v, std::uint64_t n, std::uint32_t const* ids) { f(v, n, [&](Id* to) { std::copy_n(ids, n, to); }); });
           });
     whole_ = keeps_;
   }
   void search(std::uint32_t const* current, std::uint32_t* visited, Id* parent) {
     for (part const& p : parts_)
-      for_each_item<32>(x_, p.owners.size(),
-                        search_open_lists<Id>{p.begins.data(), p.owners.data(), p.targets.data(), p.targets.size(), current, visited, parent});
+      for_each_item<32>(
+          x_, p.owners.size(),
+          search_open_lists<Id>{p.begins.data(), p.owners.data(), p.targets.data(), p.targets.size(), current, visited, parent});
   }
 
  private:
@@ -137,8 +140,7 @@ class open_lists {
     };
     by_grains([&](std::uint64_t g, std::uint64_t first, std::uint64_t last) {
       sums mine;
-      for (std::uint64_t k = first; k < last; ++k)
-        count(k, [&](std::uint64_t, std::uint64_t arcs) { ++mine.entries, mine.arcs += arcs; });
+      for (std::uint64_t k = first; k < last; ++k) count(k, [&](std::uint64_t, std::uint64_t arcs) { ++mine.entries, mine.arcs += arcs; });
       before[g + 1] = mine;
     });
     for (std::size_t g = 1; g < before.size(); ++g) before[g].entries += before[g - 1].entries, before[g].arcs += before[g - 1].arcs;

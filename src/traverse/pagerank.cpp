@@ -527,7 +527,8 @@ struct pagerank_job::impl::push : pagerank_job::impl {
       // After the last round nothing is taken that would not be pushed.
       if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
       front.gather(take);
-      round_done(r, {size.vertices, size.edges, 0, 0, 0, {}}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(), before);
+      round_done(r, {size.vertices, size.edges, 0, 0, 0, {}}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(),
+                 before);
     }
     for_each_item<32>(x, blocks, sum_values{n, rank.data(), residual.data(), of_block.data()});
     totals const now = fold_blocks();

@@ -467,7 +467,8 @@ std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
 
 }  // namespace
 
-std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s, std::vector<planned_part> const& kept) {
+std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
+                                       std::vector<planned_part> const& kept) {
   bool const where_they_lie = setting_of(o).where.kind != place_kind::device && has_file_neighbours(info, o, s);
   std::uint64_t bytes = where_they_lie ? cached_neighbour_bytes(info, s.cached_neighbours) : 0;
   for (planned_part const& c : kept)
@@ -509,7 +510,8 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbours});
   if (far == tier::file && info.edges) {  // what is left when the first is read
     std::uint64_t const limit = host_budget().limit(), taken = p.host_bytes();
-    p.rows.push_back({"two windows of lists", tier::host, list_windows::bytes_within(read_info(info, weighted), limit - std::min(limit, taken))});
+    p.rows.push_back(
+        {"two windows of lists", tier::host, list_windows::bytes_within(read_info(info, weighted), limit - std::min(limit, taken))});
   }
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;

@@ -61,7 +61,8 @@ inline stored stored_in(container_header const& h) { return {h.words, h.cached_n
 std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s = {});
 // Host memory of the file's cached neighbours: where they go into the device cache, or where lists stay in the file and they are asked
 // first, if the host budget has room for them too.
-std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s, std::vector<planned_part> const& kept);
+std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
+                                       std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);

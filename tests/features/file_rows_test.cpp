@@ -734,7 +734,7 @@ TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
     return file;
   };
   auto const rate_of = [](stored_rows const& file) {  // of one queue that is made afterwards
-    return measure_reads(file.files(), 4096, 4 * file.files().depth(), 1, 0.02).requests_a_second();
+    return measure_reads(file.files(), 4096, 4 * file.files().depth(), 1, 0.1).requests_a_second();
   };
   simulated_drive far = samsung_980_pro(64u << 20), near = optane(64u << 20);
   auto const of_far = measured({far});
@@ -745,7 +745,7 @@ TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
   EXPECT_GE(rate_of(*of_near), 0.95 * 1.45e6);
   simulated_drive slow = far;
   slow.latency_us = 20000;
-  EXPECT_EQ(measured({slow})->files().depth(), 1024u);  // at the most
+  EXPECT_NEAR(measured({slow})->files().depth(), 1024, 100);  // as many as were tried
   far.size /= 2;
   EXPECT_NEAR(measured({far, far})->files().depth(), 1.5 * 324e-6 * 0.7e6, 60);  // a drive
   // By 128, which is what is there else, the far drive gives 0.4 M.

