@@ -93,7 +93,8 @@ TEST(pack, blocks_at_once) {
           std::uint32_t got[33];
           std::fill(std::begin(got), std::end(got), 0xabcdu);
           unpack_block(p.view(), b, static_cast<std::uint32_t>(count), got);
-          for (std::uint64_t k = 0; k < count; ++k) ASSERT_EQ(got[k], l.values[b * 32 + k]) << "seed " << seed << " block " << b << " " << k;
+          for (std::uint64_t k = 0; k < count; ++k)
+            ASSERT_EQ(got[k], l.values[b * 32 + k]) << "seed " << seed << " block " << b << " " << k;
           ASSERT_EQ(got[count], 0xabcdu);
         }
     }
