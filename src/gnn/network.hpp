@@ -61,7 +61,8 @@ class network {
     std::vector<row_block<Real const>> inputs;           // a type
     bool training = false;
     double input_dropout = 0, dropout = 0;
-    std::uint64_t seed = 0, step = 0;  // of dropout
+    std::uint64_t seed = 0, step = 0;        // of dropout
+    std::uint64_t const* step_at = nullptr;  // near: the step stands there when the work is done
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
   row_block<Real> forward(executor& x, pass const& p);
