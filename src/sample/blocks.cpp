@@ -427,7 +427,8 @@ struct block_sampler::parts::impl {
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
-  static constexpr unsigned far_blocks = 32;  // of 1,024 threads: a read each is some ten times what the link has under way
+  // Of 1,024 threads, a read each: what the link has under way. More wait in the caches' queues, and a model beside them with them.
+  static constexpr unsigned far_blocks = 4;
 
   // In the order of the lists, by blocks of packed ones, as many together as a window holds. The host must know which, so it waits.
   template <class Id>
@@ -548,7 +549,7 @@ sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sample
   return room;
 }
 
-std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_device ? free / 32 : 32u << 20; }
+std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_device ? free / 8 : 32u << 20; }
 
 executor& block_sampler::parts::at() { return impl_->x; }
 void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond = bytes; }
