@@ -273,7 +273,7 @@ planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, 
     table_size const size = size_of(file);
     widths.push_back(a.open_table(file, {}).width);
     load_type of{t.name, t.count, size.row_bytes, 0, {}, {}, train ? widths.back() * 4 : 0};
-    // What is read of a table is as likely to be kept as it is large.
+    // Without scores the first rows of a table are kept.
     if (kept && !host) of.rows_kept = std::min(size.rows, *kept / std::max<std::uint64_t>(size.row_bytes, 1));
     planned_table table{t.name, file, size, of.rows_kept, {}};
     if (a.in_file(file)) table.in_file = a.file_shares_of(size), of.rows_at_home = table.in_file->host;
