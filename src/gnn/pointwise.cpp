@@ -16,12 +16,13 @@ constexpr std::uint64_t slice_rows = 64, block_columns = 32;
 // A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
 struct keeper {
-  std::uint64_t seed, stream;
+  std::uint64_t seed, stream, first;
   std::uint32_t threshold;  // of 2^16: below it is left out
   Real factor;
   explicit keeper(dropped const& d)
       : seed(d.seed),
         stream(d.stream),
+        first(d.first),
         threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
         factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
   GARNER_HD bool any() const { return threshold > 0; }
@@ -34,7 +35,7 @@ struct keeper {
     }
     std::uint64_t const fours = (columns + 3) / 4;
     t.each(indices{0, fours}, [&](std::uint64_t q) {
-      std::uint64_t bits = random_bits(seed, stream, i * fours + q);
+      std::uint64_t bits = random_bits(seed, stream, (first + i) * fours + q);
       for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16) f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
     });
   }

@@ -16,6 +16,7 @@ namespace garner {
 struct dropped {
   double share = 0;
   std::uint64_t seed = 0, stream = 0;
+  std::uint64_t first = 0;  // what row 0 is counted as
 };
 
 // rows += bias (null: none), what is negative becomes 0 (`relu`), then dropout.

@@ -30,10 +30,13 @@ void shard_group::take(std::uint32_t shard, executor& x) {
   }
 }
 
-void const* shard_group::from_first(std::uint32_t shard, void const* mine) {
-  members_[shard].given = mine;
+std::shared_ptr<void const> shard_group::share(std::uint32_t shard, std::shared_ptr<void const> mine) {
+  members_[shard].given = std::move(mine);
   threads_->meet(shard);
-  return members_[0].given;
+  std::shared_ptr<void const> const first = members_[0].given;
+  threads_->meet(shard);
+  members_[shard].given = {};
+  return first;
 }
 
 shared_rows::shared_rows(shard_group& g, std::uint32_t shard, executor& x, void const* mine, std::uint64_t rows, std::uint64_t row_bytes)

@@ -24,14 +24,18 @@ class shard_group {
   // After rank_group::take(). errc::device names two devices without peer access to each other.
   void take(std::uint32_t shard, executor& x);
 
-  // What shard 0 made, for all until the next call of all: each gets shard 0's pointer.
-  void const* from_first(std::uint32_t shard, void const* mine);
+  // What shard 0 made, for all.
+  template <class T>
+  std::shared_ptr<T const> from_first(std::uint32_t shard, std::shared_ptr<T const> mine) {
+    return std::static_pointer_cast<T const>(share(shard, std::move(mine)));
+  }
 
  private:
   friend class shared_rows;
+  std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
   struct member {
     place where;
-    void const* given = nullptr;
+    std::shared_ptr<void const> given;
     peer_table::part part;
     event ready, read;
   };
