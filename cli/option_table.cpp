@@ -196,10 +196,17 @@ constexpr option_row table[] = {
     {"--patience", "N", basic, "stop after so many evaluations without a better validation; 0: never"},
     {"--checkpoint", "FILE", basic, "file to keep the training in, after each epoch and when it is interrupted"},
     {"--target", "TYPE", basic, "of a manifest: the type that is told apart (default: the one with labels and training vertices)"},
-    {"--devices", "LIST", basic, "GPUs that train together, a share of every mini-batch each, as 0,1; --batch is of each of them"},
+    {"--devices", "LIST", basic,
+     "GPUs that train together, as 0,1: a share of every mini-batch each, and --batch is of each of them; with --full a shard each"},
     {"--ranks", "N", basic, "so many threads train together at one place, as GPUs would"},
     {"--group", "NAME", basic,
      "processes that say the same name train together: RANK, WORLD_SIZE and LOCAL_RANK of the environment say which this is (torchrun)"},
+    {"--shards", "N", basic, "with --full: parts of the graph, a thread each at one place, as GPUs would"},
+    {"--shard-way", "WAY", advanced, "how rows of other shards come: bulk, collective or mgg (default: bulk)"},
+    {"--shard-sums", "HOW", advanced, "exact: the same bits with any number of shards; or quick (default: exact)"},
+    {"--shard-balance", "OF", advanced, "what shards have as many of: edges or vertices (default: edges)"},
+    {"--mgg", "PS,DIST,WPB", paper,
+     "of --shard-way mgg: neighbours of a partition, pairs of partitions a warp, warps a block (default: 16,1,4)"},
     {"--math", "HOW", advanced, "of dense products on a device: f32, tf32 or bf16"},
 
     // --- machine and figures ---

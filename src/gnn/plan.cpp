@@ -16,7 +16,8 @@ training_plan plan_training(training_question const& q) {
   training_plan p;
   model_options const& m = q.model;
   bool const full = q.load.fanouts.empty();
-  auto const n = static_cast<double>(q.load.info.vertices), arcs = static_cast<double>(q.load.info.edges);
+  auto const n = q.shard ? q.shard->vertices : static_cast<double>(q.load.info.vertices),
+             arcs = q.shard ? q.shard->edges : static_cast<double>(q.load.info.edges);
   std::uint32_t const layers = m.layers;
   double seeds = n;
   double const mine = std::ceil(q.training / q.ranks);
@@ -46,6 +47,7 @@ training_plan plan_training(training_question const& q) {
 
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = q.dropout && q.input_dropout > 0 ? p.rows[0] * inputs : 0, flops = 0, moved = 0;
+  double crossed = 0, widest = 0;  // columns that are aggregated: of all times, and of one
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0, sides[2] = {0, 0};
   auto const dense = [&](double rows, double in, double out, bool back) {
     parameters += in * out + out;
@@ -77,6 +79,7 @@ training_plan plan_training(training_question const& q) {
     double const columns = first ? out : in;  // that are aggregated, forward and (first, or where rows learn) backward
     moved += (p.edges[l] + targets) * columns * 4;
     if (first || back) moved += (p.edges[l] + sources) * columns * 4;
+    crossed += columns * (first || back ? 2 : 1), widest = std::max(widest, columns);
     if (back) sides[l % 2] = std::max(sides[l % 2], sources * in);
   }
   if (m.residual) {
@@ -96,7 +99,21 @@ training_plan plan_training(training_question const& q) {
   take("labels and losses", (full ? n : q.training + room * seeds) * labels + room * seeds * 20);
   bool const host = q.load.where.kind == place_kind::host, device = q.load.where.kind == place_kind::device;
   double const weights = q.load.weighted ? 4 : 0, factors = number * (gcn ? p.rows[0] + 2 * p.rows[1] : sage ? p.rows[1] : 0);
-  if (full) {
+  if (q.shard) {
+    training_question::part const& s = *q.shard;
+    bool const bulk = s.how.way == shard_way::bulk, mgg = s.how.way == shard_way::mgg;
+    double const all = static_cast<double>(q.load.info.vertices), shards = s.how.shards, sides = q.load.info.directed ? 2 : 1;
+    double const items = std::min(arcs + n, mgg ? arcs / s.how.mgg.ps + n * shards : n * (bulk ? shards : 1));
+    double const brought = bulk ? s.remote_rows : mgg ? n : all, sources = bulk ? n + s.remote_rows : all;
+    take("lists of a shard", sides * (items * (mgg ? 24 : 16) + arcs * (4 + weights) + (bulk ? 4 * s.remote_rows : 0)));
+    take("rows of a shard", n * inputs * number);
+    take(mgg ? "sums of a shard" : "rows of other shards", room * number * widest * (brought + arcs / 512));
+    take("factors of edges", sides * room * number * sources * (gcn ? 3 : sage ? 1 : 0));
+    take("gradients of blocks", parameters * number * s.blocks);
+    double const reads = mgg ? std::min(arcs, arcs * (1 - n / std::max(all, 1.0))) : bulk ? s.remote_rows : all - n;
+    bool const here = q.gradients == training_question::exchange::near;  // all shards at one place
+    p.reads.push_back({"rows of shards", here ? reads * crossed * number : 0, here ? 0 : reads * crossed * number, 0});
+  } else if (full) {
     bool const two = q.load.info.directed;
     double const sides_near = device ? (two ? 2 : 1) : 0;
     take("lists of the whole graph", sides_near * room * ((n + 1) * 8 + arcs * 4) + (two ? 2 : 1) * room * arcs * weights);
@@ -127,6 +144,12 @@ training_plan plan_training(training_question const& q) {
     else if (q.gradients == training_question::exchange::peers) g.peer = others;
     else g.near = 0, g.far = 2 * parameters * 4;
     p.reads.push_back(g);
+  }
+  if (q.shard) {
+    double const blocks = static_cast<double>(q.shard->blocks) * parameters * 4;
+    double const others = blocks * (q.shard->how.shards - 1);
+    bool const here = q.gradients == training_question::exchange::near;
+    p.reads.push_back({"gradients of shards", here ? blocks + others : blocks, here ? 0 : others, 0});
   }
   for (read_by_tier const& r : p.reads) p.link_bytes += r.far * steps;
   if (!full) {  // else a step's own arrays do

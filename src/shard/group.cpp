@@ -2,17 +2,18 @@
 
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "shard/parts.hpp"
 
 namespace garner {
 
 namespace {
-std::shared_ptr<rank_group> threads_of(std::uint32_t shards, double wait_seconds) {
-  if (shards < 1 || shards > shard_parts::most) fail(errc::usage, "{} shards: say 1 to {}", shards, shard_parts::most);
-  return rank_group::of_threads(shards, wait_seconds);
+std::shared_ptr<rank_group> threads_of(shard_options const& o, double wait_seconds) {
+  check_shard_options(o);
+  return rank_group::of_threads(o.shards, wait_seconds);
 }
 }  // namespace
 
-shard_group::shard_group(shard_options const& o, double wait_seconds) : options_(o), threads_(threads_of(o.shards, wait_seconds)) {}
+shard_group::shard_group(shard_options const& o, double wait_seconds) : options_(o), threads_(threads_of(o, wait_seconds)) {}
 
 void shard_group::take(std::uint32_t shard, executor& x) {
   members_[shard].where = x.where();

@@ -6,9 +6,19 @@
 
 namespace garner {
 
+void check_shard_options(shard_options const& o) {
+  auto const range = [](char const* what, std::uint32_t value, std::uint32_t most) {
+    if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", value, what, most);
+  };
+  range("shards", o.shards, shard_parts::most);
+  range("neighbours of a partition (ps)", o.mgg.ps, 32);
+  range("pairs of partitions a warp (dist)", o.mgg.dist, 16);
+  range("warps a block (wpb)", o.mgg.wpb, 16);
+}
+
 shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph) {
   std::uint32_t const n = o.shards;
-  if (n < 1 || n > most) fail(errc::usage, "{} shards: say 1 to {}", n, most);
+  check_shard_options(o);
   if (n > vertices) fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", n, graph, vertices);
   std::uint64_t const blocks = o.sums == shard_sums::exact ? exact_blocks : n, edges = offsets[vertices];
   bool const by_edges = o.balance == shard_balance::edges && edges > 0;

@@ -11,6 +11,9 @@
 
 namespace garner {
 
+// errc::usage names the option that is out of range (of MGG: the paper's ranges).
+void check_shard_options(shard_options const& o);
+
 class shard_parts {
  public:
   static constexpr std::uint32_t most = 16;

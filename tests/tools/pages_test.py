@@ -48,9 +48,9 @@ objects = {
         "JSON of sample": "garner sample g.gnr --json",
         "JSON of load": "garner load g.gnr --width 4 --json",
         "JSON of plan of load": "garner plan g.gnr --job load --width 4 --json",
-        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --json -o m.safetensors",
+        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --full --shards 2 --json -o m.safetensors",
         "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
-        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --json",
+        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --full --shards 2 --json",
         "JSON of stats": "garner stats g.gnr --json",
     },
     "docs/report.md": {
