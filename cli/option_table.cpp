@@ -179,6 +179,8 @@ constexpr option_row table[] = {
     // --- models ---
     {"--model", "MODEL", basic, "gcn, sage or gin"},
     {"--full", "", basic, "the whole graph at every step, no mini-batches"},
+    {"--no-recording", "", advanced,
+     "with --full: give a device each kernel of a step by itself, not all at once as recorded (CUDA graphs); the same bits"},
     {"--layers", "N", basic, "of the model (default: one a fanout; with --full 2)"},
     {"--hidden", "N", basic, "elements of a row between layers"},
     {"--dropout", "P", basic, "share of a layer's elements that a step leaves out"},

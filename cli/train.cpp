@@ -28,7 +28,7 @@ using json = nlohmann::ordered_json;
 
 struct train_arguments : cli::load_arguments {
   std::string model = "sage", split, scaling = "automatic", norm = "automatic", math = "tf32", out, checkpoint, resume;
-  bool full = false, residual = false;
+  bool full = false, residual = false, no_recording = false;
   std::optional<std::uint32_t> layers, classes;
   std::uint32_t hidden = 64, evaluate_every = 1, patience = 0;
   double dropout = 0.5, rate = 0.01;
@@ -87,9 +87,11 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.math = parse_dense_math(a.math);
   t.seed = a.seed;
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
+  t.record = !a.no_recording;
   t.load = a.loader();
   if (a.patience && !a.evaluate_every)
     fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
+  if (a.no_recording && !a.full) fail(errc::usage, "--no-recording: steps of mini-batches are not recorded; leave it out, or say --full");
   return {m, t};
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
@@ -201,6 +203,7 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
                   {"training_vertices", parts[1]},
                   {"validation_vertices", parts[2]},
                   {"test_vertices", parts[3]},
+                  {"unrecorded", nullptr},
                   {"epochs", json::array()}});
   if (!a.json) {
     for (std::string const& line : what.lines) cli::say("{}", line);
@@ -218,6 +221,7 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
   auto const keep = [&] {
     if (!a.checkpoint.empty()) run.keep(a.checkpoint);
   };
+  bool recorded = false;
   try {
     while (run.epochs() < a.epochs && !run.over()) {
       epoch_report const e = run.next();
@@ -238,6 +242,8 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
       row["far_rows"] = where.kind == place_kind::host ? 0 : e.load.rows[tier::host];
       row["far_bytes"] = e.load.far_bytes;
       row["window"] = a.full ? none : json(e.load.window);
+      row["recorded"] = e.recorded;
+      if (!e.unrecorded.empty()) out["unrecorded"] = e.unrecorded;
       row["file_rows"] = e.load.rows[tier::file], row["file_reads"] = e.load.file_reads, row["file_bytes"] = e.load.file_bytes;
       row["file_waited_ms"] = e.load.file_waited_ms;
       row["best"] = e.best;
@@ -256,6 +262,9 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
                  gb("far_rows"), e.best ? " *" : "", of_file);
         cli::flush_out();
       }
+      if (!a.json && e.recorded && !std::exchange(recorded, true))
+        cli::say("recorded: the {} kernels and copies of a step are given at once\n", e.recorded);
+      if (!a.json && !e.unrecorded.empty()) cli::say("not recorded, so a step is given kernel by kernel: {}\n", e.unrecorded);
       out["epochs"].push_back(std::move(row));
       keep();
     }
@@ -518,6 +527,7 @@ void add_train(cli::program& p) {
   v.add("--target", a->target);
   v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
   v.add("--full", a->full).not_with("--fanout");
+  v.add("--no-recording", a->no_recording);
   v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
   v.add("--batch", a->batch);
   v.add("--epochs", a->epochs, "steps of the whole graph, or the training set so many times");

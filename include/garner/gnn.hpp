@@ -156,6 +156,8 @@ struct training_options {
   double dropout = 0.5;
   std::optional<double> input_dropout;  // of the rows; unset: as dropout for gcn without residual, none else
   dense_math math = dense_math::tf32;
+  // Of the whole graph: steps and evaluations are recorded once, and given to a device as one from then on; the same bits either way.
+  bool record = true;
   std::uint64_t seed = 1;            // of mini-batches, shuffling, dropout
   std::uint32_t evaluate_every = 1;  // epochs; 0: never
   std::uint32_t patience = 0;        // evaluations without a better validation, then it is over; 0: never over
@@ -187,7 +189,11 @@ struct epoch_report {
   double model_ms = 0;                 // of it, what the steps took that were not waiting for rows: forward, backward, Adam
   std::optional<evaluation> exact;
   bool best = false;  // no exact validation had a lower loss before
-  load_report load;   // of mini-batches
+  // Of the whole graph, on a device: how many kernels, copies and fills a step was given as at once; 0: one after the other. Told once: why
+  // the device would not record them.
+  std::uint64_t recorded = 0;
+  std::string unrecorded = {};
+  load_report load;  // of mini-batches
 };
 
 class training {

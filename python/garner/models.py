@@ -128,8 +128,8 @@ def train(graph: Graph, features: Any, labels: Any, split: Any, **options: Any) 
     below 0: none; or a row of 0 and 1. split: a number a vertex (1 train, 2 validation, 3 test, 0 none), or {"train": mask, "validation": ...}.
     model: 'gcn', 'sage', 'gin'. fanouts: drawn a vertex, a layer each; None: the whole graph at every step, of `layers` (2). epochs: 10.
     options: hidden 64, batch 1024, lr 0.01, weight_decay, dropout 0.5, input_dropout, norm 'none' or 'layer', residual, scaling 'automatic',
-    'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience 0, math 'tf32', device, ahead, window, way,
-    window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/options.md).
+    'none', 'sum' or 'length', classes, weighted, side 'in', seed 1, evaluate_every 1, patience 0, record True, math 'tf32', device, ahead, window,
+    way, window_bytes, cache, reads, merge_reads, multiprocessors: as the program's `train` has them (docs/options.md).
     Result: Training, of which .epochs tells each epoch, .model is that of the best one and .evaluate() says how good it is.
     Errors: InputError for what cannot be trained on, UsageError, OutOfMemory, Interrupted: then use Training, which can be kept.
     """

@@ -86,6 +86,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
   given.take("seed", t.seed);
   given.take("evaluate_every", t.evaluate_every);
   given.take("patience", t.patience);
+  given.take("record", t.record);
   given.take("math", math);
   given.take("device", where);
   take_loading(given, t.load);
@@ -137,6 +138,8 @@ nb::dict next_of(py_training& t) {
   d["loss"] = e.loss, d["accuracy"] = e.accuracy;
   d["ms"] = e.ms, d["best"] = e.best;
   d["exact"] = e.exact ? nb::object(said_of(*e.exact)) : nb::object(nb::none());
+  d["recorded"] = e.recorded;
+  d["unrecorded"] = e.unrecorded.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.unrecorded.c_str()));
   d["load"] = told_of(e.load);
   return d;
 }

@@ -70,6 +70,12 @@ class Models(unittest.TestCase):
         for name, values in whole.model.tensors().items():
             self.assertTrue(np.array_equal(again.model.tensors()[name], values))
 
+    def test_steps_of_the_whole_graph_may_be_recorded(self):
+        g, features, labels, split = problem()
+        told = [garner.train(g, features, labels, split, fanouts=None, hidden=8, epochs=4, device="host", record=how).epochs for how in (True, False)]
+        self.assertEqual([epoch["loss"] for epoch in told[0]], [epoch["loss"] for epoch in told[1]])
+        self.assertEqual((told[0][-1]["recorded"], told[0][-1]["unrecorded"]), (0, None))  # of no device
+
     def test_splits_and_labels_in_other_forms(self):
         g, features, labels, split = problem()
         how = dict(fanouts=[4, 4], hidden=8, device="host", epochs=2)

@@ -103,6 +103,15 @@ void fill(int index, void* stream, void* at, int byte, std::size_t bytes);
 void wait_all(int index) noexcept;   // for all streams of the device
 void wait(int index, void* stream);  // and throws what went wrong on it since the last wait
 
+// What this thread gives to a stream from begin to end does not happen: it is kept, and happens as a whole each time that it is replayed
+// (CUDA's graphs), where it was given, with the arguments that it had. Kernels, copies and fills can be kept; what waits, or allocates
+// memory, is an error, and then so is the end. `parts`: how many there are. drop_recording: an end after an error.
+void begin_recording(int index, void* stream);
+void* end_recording(int index, void* stream, std::uint64_t& parts);
+void drop_recording(int index, void* stream) noexcept;
+void replay(int index, void* stream, void* recorded);
+void free_recording(int index, void* stream, void* recorded) noexcept;  // of the stream that it was last replayed on
+
 // A name for what happens until the other call, which profilers show (NVTX). Costs next to nothing where none listens.
 void push_range(char const* name) noexcept;
 void pop_range() noexcept;

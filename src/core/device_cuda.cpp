@@ -220,6 +220,10 @@ cudaMemPool_t pool_of(int index) {
 void* allocate_ordered(int index, void* stream, std::size_t bytes) {
   require(index);
   current const here(index);
+  cudaStreamCaptureStatus recorded = cudaStreamCaptureStatusNone;
+  GARNER_CALL(cudaStreamIsCapturing(as_stream(stream), &recorded));
+  if (recorded != cudaStreamCaptureStatusNone)  // it would be the recording's own, and gone with it
+    fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
   watch_first(index);
   cudaMemPool_t const pool = pool_of(index);
   void* p = nullptr;
@@ -482,6 +486,42 @@ void fill(int index, void* stream, void* at, int byte, std::size_t bytes) {
 void wait(int index, void* stream) {
   current const here(index);
   GARNER_CALL(cudaStreamSynchronize(as_stream(stream)));
+}
+
+void begin_recording(int index, void* stream) {
+  current const here(index);
+  // Of this thread alone: what others allocate meanwhile is no error.
+  GARNER_CALL(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
+}
+void* end_recording(int index, void* stream, std::uint64_t& parts) {
+  current const here(index);
+  cudaGraph_t graph = nullptr;
+  GARNER_CALL(cudaStreamEndCapture(as_stream(stream), &graph));
+  cudaGraphExec_t made = nullptr;
+  std::size_t nodes = 0;
+  cudaError_t status = cudaGraphGetNodes(graph, nullptr, &nodes);
+  if (status == cudaSuccess) status = cudaGraphInstantiate(&made, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status, "cudaGraphInstantiate");
+  parts = nodes;
+  return made;
+}
+void drop_recording(int index, void* stream) noexcept {
+  if (begun_by_parent) return;
+  current const here(index, std::nothrow);
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(as_stream(stream), &graph) != cudaSuccess) cudaGetLastError();
+  if (graph) cudaGraphDestroy(graph);
+}
+void replay(int index, void* stream, void* recorded) {
+  current const here(index);
+  GARNER_CALL(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recorded), as_stream(stream)));
+}
+void free_recording(int index, void* stream, void* recorded) noexcept {
+  if (begun_by_parent) return;
+  current const here(index, std::nothrow);
+  if (cudaStreamSynchronize(as_stream(stream)) != cudaSuccess) cudaGetLastError();  // it may be under way
+  cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recorded));
 }
 
 namespace {

@@ -52,6 +52,11 @@ void register_kernel(void const*) {}
 kernel_loader::kernel_loader(int, std::function<void()>) {}
 kernel_loader::~kernel_loader() = default;
 void wait(int, void*) { refuse(); }
+void begin_recording(int, void*) { refuse(); }
+void* end_recording(int, void*, std::uint64_t&) { refuse(); }
+void drop_recording(int, void*) noexcept {}
+void replay(int, void*, void*) { refuse(); }
+void free_recording(int, void*, void*) noexcept {}
 void push_range(char const*) noexcept {}
 void pop_range() noexcept {}
 

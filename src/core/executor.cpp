@@ -66,6 +66,7 @@ void executor::fill(void* at, int byte, std::size_t bytes) {
 
 void* executor::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
+    tell_move();
     if (scratch_) device::release_ordered(where_.index, stream_, std::exchange(scratch_, nullptr));
     scratch_bytes_ = 0;
     bytes += bytes / 4;  // so that the next one, a little larger, fits

@@ -91,6 +91,9 @@ class executor {
     return value;
   }
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
+  // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
+  std::uint64_t moves() const { return moves_; }
+  void tell_move() { ++moves_; }
 
  private:
   place where_;
@@ -99,6 +102,7 @@ class executor {
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
+  std::uint64_t moves_ = 0;
   int multiprocessors_ = 0;
   unsigned blocks_ = 0, threads_ = 256;
 };

@@ -24,6 +24,7 @@ constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team a
 template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
   if (in.size() < n) {
+    x.tell_move();
     in = {};
     in = buffer<T>(x.near(), n + n / 4, x.device(), what);
   }

@@ -84,42 +84,64 @@ void take_loss(losses<float>& with, executor& x, row_block<float const> scores, 
 }
 
 evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {
-  for (split_part const p : {split_part::train, split_part::validation, split_part::test}) {
-    side s{p,
-           bring(x, parts.of(p).positions, "positions of labels"),
-           parts.near_of(x, p),
-           buffer<loss_totals>(x.near(), 1, x.device(), "totals"),
-           0,
-           {}};
-    loss_totals const none;
-    x.copy(s.totals.data(), &none, sizeof none);
-    x.wait();
-    sides_.push_back(std::move(s));
-  }
+  bool const two = o_.labels == label_kind::one_class ? o_.classes == 2 : o_.classes == 1;
+  for (split_part const p : {split_part::train, split_part::validation, split_part::test})
+    sides_.push_back({p,
+                      bring(x, parts.of(p).positions, "positions of labels"),
+                      parts.near_of(x, p),
+                      buffer<loss_totals>(x.near(), 1, x.device(), "totals"),
+                      two && p != split_part::train,
+                      {},
+                      0,
+                      {}});
+  begin();
 }
 
-void evaluator::take(std::uint64_t first, std::uint64_t count, row_block<float const> scores) {
-  bool const two = o_.labels == label_kind::one_class ? o_.classes == 2 : o_.classes == 1;
+void evaluator::begin() {
+  loss_totals const none;
   for (side& s : sides_) {
-    auto const& positions = parts_.of(s.which).positions;
-    auto const end = std::lower_bound(positions.begin() + static_cast<std::ptrdiff_t>(s.seen), positions.end(),
-                                      static_cast<std::int64_t>(first + count));
-    auto const n = static_cast<std::uint64_t>(end - positions.begin()) - s.seen;
+    x_.copy(s.totals.data(), &none, sizeof none);
+    s.seen = 0, s.margins.clear();
+  }
+  x_.wait();
+}
+
+std::uint64_t evaluator::unseen(side const& s, std::uint64_t end) const {
+  auto const& positions = parts_.of(s.which).positions;
+  auto const from = positions.begin() + static_cast<std::ptrdiff_t>(s.seen);
+  return static_cast<std::uint64_t>(std::lower_bound(from, positions.end(), static_cast<std::int64_t>(end)) - from);
+}
+
+void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores) {
+  for (side& s : sides_) {
+    std::uint64_t const n = unseen(s, first + count);
     if (n == 0) continue;
-    float* const rows = room(x_, picked_, n * o_.classes, "scores");
+    float* const rows = room(x_, s.ranked ? s.picked : picked_, n * o_.classes, "scores");
     pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
     row_block<float const> const picked{rows, o_.classes};
     if (o_.labels == label_kind::one_class)
       losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data());
     else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
-    if (two && s.which != split_part::train) {
+  }
+}
+
+void evaluator::note(std::uint64_t end) {
+  for (side& s : sides_) {
+    std::uint64_t const n = unseen(s, end);
+    if (s.ranked && n > 0) {
       std::vector<float> here(n * o_.classes);
-      x_.copy(here.data(), rows, here.size() * sizeof(float));
+      x_.copy(here.data(), s.picked.data(), here.size() * sizeof(float));
       x_.wait();
       for (std::uint64_t i = 0; i < n; ++i) s.margins.push_back(o_.classes == 1 ? here[i] : here[2 * i + 1] - here[2 * i]);
     }
     s.seen += n;
   }
+}
+
+std::uint64_t evaluator::bytes() const {
+  std::uint64_t sum = losses_.bytes() + picked_.bytes();
+  for (side const& s : sides_) sum += s.positions.bytes() + s.labels.bytes() + s.totals.bytes() + s.picked.bytes();
+  return sum;
 }
 
 evaluation evaluator::result() {

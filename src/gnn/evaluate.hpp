@@ -45,8 +45,17 @@ void take_loss(losses<float>& with, executor& x, row_block<float const> scores, 
 class evaluator {
  public:
   evaluator(executor& x, model_options const& o, labelled_parts const& parts);
-  void take(std::uint64_t first, std::uint64_t count, row_block<float const> scores);  // in ascending order of vertices
+  void begin();  // anew
+  // In ascending order of vertices.
+  void take(std::uint64_t first, std::uint64_t count, row_block<float const> scores) {
+    weigh(first, count, scores);
+    note(first + count);
+  }
+  // take() in two: what the place does, the same for the same vertices, and what the host keeps of it.
+  void weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores);
+  void note(std::uint64_t end);
   evaluation result();
+  std::uint64_t bytes() const;
 
  private:
   struct side {
@@ -54,15 +63,18 @@ class evaluator {
     buffer<std::int64_t> positions;
     near_labels labels;
     buffer<loss_totals> totals;
+    bool ranked;           // the area under the curve is told
+    buffer<float> picked;  // if so, scores of those that were weighed last
     std::uint64_t seen = 0;
     std::vector<float> margins;
   };
+  std::uint64_t unseen(side const& s, std::uint64_t end) const;  // how many of it lie below
   executor& x_;
   model_options const& o_;
   labelled_parts const& parts_;
   losses<float> losses_;
   std::vector<side> sides_;
-  buffer<float> picked_;
+  buffer<float> picked_;  // of the others
 };
 
 // The area under the ROC curve: how often a vertex of the second class has the higher margin than one of the first; equal ones count half.

@@ -45,22 +45,17 @@ exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation 
   edges_[0].normalise(x, how, degrees_.data(), counts_.data(), nullptr);
 }
 
-row_block<float const> exact_inference::rows(row_scaling scaling, tiered_tensor& features) {
+network<float>::pass exact_inference::pass_of(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products) {
   if (!have_rows_) {
     rows_ = buffer<float>(x_.near(), vertices_ * features.width(), x_.device(), "rows of a whole graph");
     take_rows(x_, features, scaling, 0, vertices_, rows_.data());
     have_rows_ = true;
   }
-  return {rows_.data(), features.width()};
-}
-
-void exact_inference::run(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products, taker const& take) {
   network<float>::pass p;
   p.products = &products, p.edges = &edges_;
   p.rows.assign(net.shape().layers + 1, {vertices_});
-  p.inputs = {rows(scaling, features)};
-  row_block<float> const scores = net.forward(x_, p);
-  take(0, vertices_, {scores.data, scores.stride});
+  p.inputs = {{rows_.data(), features.width()}};
+  return p;
 }
 
 namespace {

@@ -15,12 +15,9 @@ class exact_inference {
 
   // Scores of vertices [first, first + count), in order, near.
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
-  void run(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products, taker const& take);
-
+  // All vertices and edges, with all rows near, gathered once and kept.
+  network<float>::pass pass_of(network<float>& net, row_scaling scaling, tiered_tensor& features, blas& products);
   std::uint64_t bytes() const { return edges_[0].bytes() + degrees_.bytes() + counts_.bytes() + rows_.bytes(); }
-  // Of the whole graph in one piece: what whole-graph training runs on.
-  std::vector<relation_edges<float>>& edges() { return edges_; }
-  row_block<float const> rows(row_scaling scaling, tiered_tensor& features);  // all of them, near; gathered once
 
  private:
   executor& x_;

@@ -133,7 +133,9 @@ void network<Real>::draw(executor& x, std::uint64_t seed) {
 template <class Real>
 dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const {
   double const share = !p.training ? 0 : layer == 0 ? p.input_dropout : p.dropout;
-  return {share, p.seed, (p.step * (shape_.layers + 2) + layer) * shape_.inputs.size() + type, p.first_row};
+  std::uint64_t const a_step = (shape_.layers + 2) * shape_.inputs.size(), within = layer * shape_.inputs.size() + type;
+  if (p.step_at) return {share, p.seed, within, p.step_at, a_step, p.first_row};
+  return {share, p.seed, p.step * a_step + within, nullptr, 0, p.first_row};
 }
 
 template <class Real>

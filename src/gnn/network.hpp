@@ -62,7 +62,8 @@ class network {
     std::vector<row_block<Real const>> inputs;           // a type
     bool training = false;
     double input_dropout = 0, dropout = 0;
-    std::uint64_t seed = 0, step = 0;  // of dropout
+    std::uint64_t seed = 0, step = 0;        // of dropout
+    std::uint64_t const* step_at = nullptr;  // near: the step stands there when the work is done
     // A part of a graph: its first vertex, by which dropout counts, and its blocks of rows, counted from there: where each begins, and the
     // last ends. Products and gradients are made block by block; empty: all at once.
     std::uint64_t first_row = 0;

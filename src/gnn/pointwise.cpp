@@ -16,13 +16,16 @@ constexpr std::uint64_t slice_rows = 64, block_columns = 32;
 // A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
 struct keeper {
-  std::uint64_t seed, stream, first;
+  std::uint64_t seed, stream, apart, first;
+  std::uint64_t const* step;
   std::uint32_t threshold;  // of 2^16: below it is left out
   Real factor;
   explicit keeper(dropped const& d)
       : seed(d.seed),
         stream(d.stream),
+        apart(d.apart),
         first(d.first),
+        step(d.step),
         threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
         factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
   GARNER_HD bool any() const { return threshold > 0; }
@@ -33,9 +36,9 @@ struct keeper {
       t.each(indices{0, columns}, [&](std::uint64_t c) { f(c, Real{1}); });
       return;
     }
-    std::uint64_t const fours = (columns + 3) / 4;
+    std::uint64_t const fours = (columns + 3) / 4, from = step ? stream + *step * apart : stream;
     t.each(indices{0, fours}, [&](std::uint64_t q) {
-      std::uint64_t bits = random_bits(seed, stream, (first + i) * fours + q);
+      std::uint64_t bits = random_bits(seed, from, (first + i) * fours + q);
       for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16) f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
     });
   }
@@ -340,7 +343,9 @@ struct adam_number {
   Real* values;
   Real const* gradients;
   Real *first, *second;
-  Real rate, beta1, beta2, epsilon, decay, correct1, correct2;  // 1 / (1 - beta^step)
+  Real rate, beta1, beta2, epsilon, decay;
+  adam_corrections correct;
+  adam_corrections const* known;
   std::uint64_t const* bad;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
@@ -348,7 +353,8 @@ struct adam_number {
     Real const g = gradients[i] + decay * values[i];
     Real const m = beta1 * first[i] + (1 - beta1) * g, v = beta2 * second[i] + (1 - beta2) * g * g;
     first[i] = m, second[i] = v;
-    values[i] -= rate * (m * correct1) / (std::sqrt(v * correct2) + epsilon);
+    adam_corrections const by = known ? *known : correct;
+    values[i] -= rate * (m * static_cast<Real>(by.first)) / (std::sqrt(v * static_cast<Real>(by.second)) + epsilon);
   }
 };
 
@@ -491,14 +497,17 @@ void losses<Real>::sigmoid(executor& x, row_block<Real const> scores, float cons
   add_up(x, count, totals);
 }
 
+adam_corrections adam_step::corrections() const {
+  auto const t = static_cast<double>(step);
+  return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
+}
 template <class Real>
 void adam(executor& x, Real* values, Real const* gradients, Real* first, Real* second, std::uint64_t count, adam_step const& how,
           std::uint64_t const* bad) {
   auto const real = [](double v) { return static_cast<Real>(v); };
-  auto const t = static_cast<double>(how.step);
   for_each_item<1>(x, count,
                    adam_number<Real>{values, gradients, first, second, real(how.rate), real(how.beta1), real(how.beta2), real(how.epsilon),
-                                     real(how.decay), real(1 / (1 - std::pow(how.beta1, t))), real(1 / (1 - std::pow(how.beta2, t))), bad});
+                                     real(how.decay), how.corrections(), how.known, bad});
 }
 
 template <class Real>

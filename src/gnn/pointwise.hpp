@@ -16,6 +16,8 @@ namespace garner {
 struct dropped {
   double share = 0;
   std::uint64_t seed = 0, stream = 0;
+  std::uint64_t const* step = nullptr;  // near: the stream is so many times `apart` further on, as it stands there when the work is done
+  std::uint64_t apart = 0;
   std::uint64_t first = 0;  // what row 0 is counted as
 };
 
@@ -73,6 +75,7 @@ class losses {
                double scale, row_block<Real> gradient, loss_totals* totals);
   void sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes, double scale,
                row_block<Real> gradient, loss_totals* totals);
+  std::uint64_t bytes() const { return loss_.bytes() + correct_.bytes() + counted_.bytes() + bad_.bytes() + slices_.bytes(); }
 
  private:
   void add_up(executor& x, std::uint64_t count, loss_totals* totals);
@@ -81,9 +84,14 @@ class losses {
   buffer<loss_totals> slices_;
 };
 
+struct adam_corrections {
+  double first, second;  // 1 / (1 - beta^step) of both moments
+};
 struct adam_step {
   double rate = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
-  std::uint64_t step = 1;  // counted from 1
+  std::uint64_t step = 1;                   // counted from 1
+  adam_corrections const* known = nullptr;  // near: those of the step, as they stand there when the work is done
+  adam_corrections corrections() const;     // by `step`
 };
 // decay is added to the gradient, as torch.optim.Adam has it. *bad (near, ~0: none): once it is set nothing changes any more.
 template <class Real>

@@ -1,9 +1,10 @@
 // Training: mini-batches of the loader, or the whole graph, through a network, and Adam.
 // Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
 // comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
-// end of an epoch and every 64 steps. Ranks agree before each step that all take it, and after a step hold the same parameters. Shards are
-// ranks that train on a part of the whole graph each; what they add up goes by the blocks of their parts. Cost: three numbers a parameter
-// beside it, and what network.hpp says.
+// end of an epoch and every 64 steps. A step of the whole graph, and the evaluation behind it, are recorded and given again: what differs
+// by step stands near (step_numbers). Ranks agree before each step that all take it, and after a step hold the same parameters. Shards are
+// ranks that train on a part of the whole graph each, unrecorded; what they add up goes by the blocks of their parts. Cost: three numbers a
+// parameter beside it, and what network.hpp says.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "core/recording.hpp"
 #include "gnn/checkpoint.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/graph_shard.hpp"
@@ -50,6 +52,11 @@ T from_bytes(std::string const& text) {
   std::memcpy(&value, text.data(), sizeof value);
   return value;
 }
+// What a step that is recorded finds near.
+struct step_numbers {
+  std::uint64_t step = 0;  // done before it
+  adam_corrections adam{};
+};
 struct told_evaluation {
   enum : std::uint32_t { done, interrupted } how = done;
   evaluation found;
@@ -139,6 +146,11 @@ struct training::impl {
   std::vector<float> best_values;
   std::uint64_t best = 0, worse = 0;  // the epoch, 0: none; evaluations since
   double best_loss = 0;
+  // Of the whole graph.
+  std::optional<evaluator> judge;
+  buffer<step_numbers> numbers;
+  recording step_recorded, evaluation_recorded;  // they know all that stands before them
+  bool refusal_told = false;
 
   impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
       : m(model.inside()),
@@ -162,6 +174,7 @@ struct training::impl {
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
+    if (o.fanouts.empty() && !shard && o.record) numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
     if (shard) {
       known = parts.near_of_range(x, split_part::train, shard->first(), shard->count());
     } else if (o.fanouts.empty() && ground.several) {
@@ -297,8 +310,13 @@ struct training::impl {
     p.seed = o.seed + 0x5eed + (shard ? 0 : o.rank) * 0x9e3779b97f4a7c15ull, p.step = done_steps;
     return p;
   }
+  adam_step adam_of_step() const {
+    adam_step a;
+    a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
+    return a;
+  }
   // Forward, loss, backward, Adam.
-  void step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted) {
+  void give_step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted, adam_step const& a) {
     network<float>& net = m.net;
     std::uint64_t const classes = m.options.classes;
     row_block<float> const scores = net.forward(x, p);
@@ -317,19 +335,39 @@ struct training::impl {
       throw;
     }
     if (shard) {
-      for (std::uint64_t b = 0; b < blocks(); ++b) spoil(x, &totals[b].bad, net.block_gradients().row(b));
+      for (std::uint64_t b = 0; b < blocks(); ++b) spoil(x, &(totals.data() + b)->bad, net.block_gradients().row(b));
       shard->sum_gradients(net);
     } else if (ranks) {
       spoil(x, &totals.data()->bad, net.gradients());  // so that no rank takes a step that this one does not
       ranks->mean(o.rank, x, net.gradients(), net.count());
     }
     mark_bad(x, net.gradients(), net.count(), std::uint64_t{0}, &totals.data()->bad);
-    adam_step a;
-    a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     adam(x, net.values(), net.gradients(), first.data(), second.data(), net.count(), a, &totals.data()->bad);
+  }
+  void step_done() {
     clock.end(x);
     ++done_steps, ++epoch_steps;
     if (done_steps % steps_unseen == 0) look();
+  }
+  network<float>::pass pass_of_whole() {
+    return whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)
+                 : whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
+  }
+  void step_of_whole() {
+    clock.begin(x);
+    network<float>::pass p = pass_of_step();
+    network<float>::pass const all = pass_of_whole();
+    p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
+    adam_step a = adam_of_step();
+    if (o.record) {
+      step_numbers const now{done_steps, a.corrections()};
+      x.copy(numbers.data(), &now, sizeof now);
+      p.step_at = &numbers.data()->step, a.known = &numbers.data()->adam;
+    }
+    auto const give = [this, p, a] { give_step(p, known, ground.vertices(ground.target), seeds.size(), a); };
+    if (o.record) step_recorded.run(x, give);
+    else give();
+    step_done();
   }
   void step(mini_batch const& b) {
     clock.begin(x);
@@ -343,7 +381,8 @@ struct training::impl {
       p.inputs.push_back({data.data, data.stride});
     }
     pick_labels(x, m.options, b.positions(), b.seeds(), known, drawn);
-    step(p, drawn, b.seeds(), b.seeds());
+    give_step(p, drawn, b.seeds(), b.seeds(), adam_of_step());
+    step_done();
   }
   std::vector<loss_totals> look() {
     std::vector<loss_totals> const seen = totals_seen();
@@ -405,22 +444,12 @@ struct training::impl {
       clock.begin(x);
       network<float>::pass p = pass_of_step();
       shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
-      step(p, known, shard->count(), seeds.size());
+      give_step(p, known, shard->count(), seeds.size(), adam_of_step());
+      step_done();
     } else if (whole || whole_types) {
       check_interrupted();
       interrupts_held const whole_step;
-      clock.begin(x);
-      network<float>::pass p = pass_of_step();
-      std::uint64_t const n = ground.vertices(ground.target);
-      if (whole) {
-        p.edges = &whole->edges();
-        p.rows.assign(m.options.layers + 1, {n});
-        p.inputs = {whole->rows(m.options.scaling, *ground.tables[0])};
-      } else {
-        network<float>::pass const of = whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
-        p.edges = of.edges, p.rows = of.rows, p.inputs = of.inputs;
-      }
-      step(p, known, n, seeds.size());
+      step_of_whole();
     } else {
       stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
       std::optional<progress> bar;
@@ -468,6 +497,9 @@ struct training::impl {
       r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
       r.best = weigh(*r.exact);
     }
+    r.recorded = step_recorded.parts();
+    std::string const& refused = step_recorded.refused().empty() ? evaluation_recorded.refused() : step_recorded.refused();
+    if (!refused.empty() && !std::exchange(refusal_told, true)) r.unrecorded = refused;
     at = stage::between;
     return r;
   }
@@ -636,20 +668,33 @@ struct training::impl {
   evaluation evaluate() {
     if (shard) return evaluate_shards();
     auto const begun = steady::now();
+    evaluation found = whole || whole_types ? evaluate_whole() : evaluate_in_parts();
+    found.ms = ms_since(begun);
+    return found;
+  }
+  evaluation evaluate_whole() {
+    if (judge) judge->begin();
+    else judge.emplace(x, m.options, parts);
+    std::uint64_t const n = ground.vertices(ground.target);
+    auto const give = [this, n, p = pass_of_whole()] {
+      row_block<float> const scores = m.net.forward(x, p);
+      judge->weigh(0, n, {scores.data, scores.stride});
+    };
+    if (o.record) evaluation_recorded.run(x, give);
+    else give();
+    judge->note(n);
+    return judge->result();
+  }
+  evaluation evaluate_in_parts() {
     evaluator e(x, m.options, parts);
     auto const take = [&](std::uint64_t from, std::uint64_t count, row_block<float const> scores) { e.take(from, count, scores); };
-    if (whole) {
-      whole->run(m.net, m.options.scaling, *ground.tables[0], products, take);
-    } else if (ground.several) {
-      if (whole_types) take(0, ground.vertices(ground.target), whole_types->run(m.net, m.options.scaling, ground.tables, products));
-      else infer_types(x, *ground.several, m.net, m.options.scaling, ground.tables, o.side, o.weighted, std::nullopt, products, take);
+    if (ground.several) {
+      infer_types(x, *ground.several, m.net, m.options.scaling, ground.tables, o.side, o.weighted, std::nullopt, products, take);
     } else {
       if (!lists) lists.emplace(*ground.one, o.side, o.weighted, false);
       layered_inference(x, *lists, m.options, m.net, *ground.tables[0], std::nullopt).run(products, take);
     }
-    evaluation found = e.result();
-    found.ms = ms_since(begun);
-    return found;
+    return e.result();
   }
 };
 
@@ -710,7 +755,8 @@ std::uint64_t training::bytes() const {
   impl const& t = *impl_;
   return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
          (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0) +
-         (t.whole_types ? t.whole_types->bytes() : 0) + (t.shard ? t.shard->bytes() : 0);
+         (t.whole_types ? t.whole_types->bytes() : 0) + (t.judge ? t.judge->bytes() : 0) + t.numbers.bytes() +
+         (t.shard ? t.shard->bytes() : 0);
 }
 
 }  // namespace garner

@@ -20,7 +20,13 @@ std::uint64_t grown(std::uint64_t bytes) { return bytes + bytes / 4; }  // room(
 
 types_in_parts::types_in_parts(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
                                std::span<tiered_tensor* const> tables, list_side side, bool weighted, std::uint64_t near)
-    : x_(x), net_(net), scaling_(scaling), tables_(tables.begin(), tables.end()), weighted_(weighted) {
+    : x_(x),
+      far_(x, executor::urgent{}),
+      out_(x, executor::urgent{}),
+      net_(net),
+      scaling_(scaling),
+      tables_(tables.begin(), tables.end()),
+      weighted_(weighted) {
   for (vertex_type const& t : g.types()) counts_.push_back(t.count);
   lists_.reserve(g.edges().size());
   for (std::size_t r = 0; r < g.edges().size(); ++r) lists_.emplace_back(g.lists(r), pulled_side(side), weighted, false);
@@ -41,9 +47,10 @@ void types_in_parts::plan(std::uint64_t near) {
     for (std::uint64_t v = 0; v < g.vertices(); ++v) longest = std::max(longest, at[v + 1] - at[v]);
     edges = std::max(edges, at[g.vertices()]);
   }
-  // A chunk: aggregated, its own, brought; what its layer makes; residual: what goes round it, encoded.
-  std::uint64_t const types = counts_.size();
-  std::uint64_t const row_bytes = grown((4 * widest + types * s.layers * 5 * outs + (s.residual ? 4 * types * s.hidden : 0)) * 4) + 16;
+  // A chunk: aggregated; of two its own, their sums, what goes back; what its layer makes; residual: what goes round it, encoded.
+  std::uint64_t const types = counts_.size(), brought = 2 * (widest + outs + s.hidden + (two_stores() ? s.hidden : 0));
+  std::uint64_t const row_bytes =
+      grown((widest + brought + types * s.layers * 5 * outs + (s.residual ? 4 * types * s.hidden : 0)) * 4) + 16;
   std::uint64_t const share = std::min<std::uint64_t>(near / 8, std::uint64_t{8} << 30);
   chunk_ = std::clamp<std::uint64_t>(share / row_bytes, std::min<std::uint64_t>(most, 32), most);
   part_edges_ = std::max(longest, std::min(edges, share / (2 * edge_bytes())));
@@ -55,7 +62,7 @@ void types_in_parts::plan(std::uint64_t near) {
   rooms_.assign(s.layers, std::vector<room_of>(types));
   for (std::uint32_t l = 0; l < s.layers; ++l) {
     inference_report::layer told;
-    std::uint64_t narrow = 0, far = 0;
+    std::uint64_t narrow = 0, far = 0, alone = 0;
     for (std::uint32_t t = 0; t < types; ++t) {
       if (!net_.uses(l, t)) continue;
       room_of& of = rooms_[l][t];
@@ -76,10 +83,13 @@ void types_in_parts::plan(std::uint64_t near) {
         if (fit == 0) least = std::max(least, fixed + grown(column));
         widest_block = std::max(widest_block, grown(fit * column));
       }
-      used = std::max(used, fixed + (of.sums_near ? sums : 0) + widest_block);
+      of.ahead = 2 * widest_block <= rest;
+      alone += !of.ahead;
+      used = std::max(used, fixed + (of.sums_near ? sums : 0) + (of.ahead ? 2 : 1) * widest_block);
     }
     told.how = narrow ? "some columns of a relation's rows near at a time" : "the rows of a relation near at a time";
     if (far) told.how += ", sums in host memory";
+    if (!alone) told.how += "; the next come meanwhile";
     planned_.layers.push_back(std::move(told));
   }
   if (least || near <= fixed)
@@ -106,154 +116,212 @@ types_in_parts::stored types_in_parts::make(std::uint32_t layer, std::uint32_t t
   return made;
 }
 
+void types_in_parts::wait() {
+  for (executor* e : {&far_, &x_, &out_}) e->wait();
+}
+
 void types_in_parts::give(std::uint32_t to_layer, std::uint32_t t, rows_in rows, std::uint64_t first, std::uint64_t count) {
-  rows_in const source = net_.source_of(x_, to_layer, t, rows, count);
-  auto const put = [&](buffer<float>& to, rows_in from) {
-    std::uint64_t const width = from.stride, bytes = count * width * sizeof(float);
-    x_.copy(to.data() + first * width, from.data, bytes);
-    told_->rows_out += bytes;
+  put(next_[t].source, net_.source_of(x_, to_layer, t, rows, count), first, count);
+  if (two_stores()) put(next_[t].before, rows, first, count);
+}
+
+void types_in_parts::put(buffer<float>& to, rows_in rows, std::uint64_t first, std::uint64_t count) {
+  std::uint64_t const width = rows.stride, bytes = count * width * sizeof(float);
+  float* const at = to.data() + first * width;
+  told_->rows_out += bytes;
+  if (x_.where().kind == place_kind::host) return x_.copy(at, rows.data, bytes);
+  outgoing& by = outgoing_[puts_++ % 2];
+  by.sent.before(x_);
+  float* const packed = room(x_, by.rows, chunk_ * width, "rows that go to host memory");
+  x_.copy(packed, rows.data, bytes);
+  by.packed.record(x_);
+  by.packed.before(out_);
+  out_.copy(at, packed, bytes);
+  by.sent.record(out_);
+}
+
+void types_in_parts::each_chunk(std::uint64_t n, chunk_user const& bring, chunk_user const& use, chunk_user const& done) {
+  auto const each = [&](chunk_user const& f, std::uint64_t k) { f(k * chunk_, std::min(chunk_, n - k * chunk_), k % 2); };
+  auto const fetch = [&](std::uint64_t k) {
+    if (k * chunk_ >= n) return;
+    check_interrupted();
+    used_[k % 2].before(far_);
+    each(bring, k);
+    ready_.record(far_);
   };
-  put(next_[t].source, source);
-  if (two_stores()) put(next_[t].before, rows);
-  x_.wait();  // the next chunk is worked out where this one lies
+  fetch(0);
+  for (std::uint64_t k = 0; k * chunk_ < n; ++k) {
+    ready_.before(x_);
+    each(use, k);
+    used_[k % 2].record(x_);
+    fetch(k + 1);
+    if (done) each(done, k);
+  }
 }
 
 void types_in_parts::bring_rows(std::uint32_t t, buffer<float> const& from, std::uint64_t width, std::uint64_t first, std::uint64_t count,
                                 float* to) {
   if (from.empty()) {
     try {
-      take_rows(x_, *tables_[t], scaling_, first, count, to, &taking_);
+      take_rows(far_, *tables_[t], scaling_, first, count, to, &taking_);
     } catch (error const& e) {
       fail(e.code(), "'{}': {}", net_.shape().types[t], e.what());
     }
     told_->rows_in += count * tables_[t]->row_bytes();
     return;
   }
-  x_.copy(to, from.data() + first * width, count * width * sizeof(float));
+  far_.copy(to, from.data() + first * width, count * width * sizeof(float));
   told_->rows_in += count * width * sizeof(float);
 }
 
 // The table to host memory, where it is wanted by columns.
 void types_in_parts::lay_out(std::uint32_t t) {
-  std::uint64_t const n = counts_[t], width = net_.width(0, t);
-  buffer<float> to(tier::host, n * width, x_.device(), "rows of a layer in host memory");
-  float* const near = room(x_, own_, chunk_ * width, "rows of targets");
-  for (std::uint64_t first = 0; first < n; first += chunk_) {
-    check_interrupted();
-    std::uint64_t const count = std::min(chunk_, n - first);
-    bring_rows(t, rows_[t].source, width, first, count, near);
-    x_.copy(to.data() + first * width, near, count * width * sizeof(float));
-    x_.wait();
-    told_->rows_out += count * width * sizeof(float);
-  }
-  rows_[t].source = std::move(to);
+  std::uint64_t const width = net_.width(0, t);
+  laid_ = buffer<float>(tier::host, counts_[t] * width, x_.device(), "rows of a layer in host memory");
+  each_chunk(
+      counts_[t],
+      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+        bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+      },
+      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+        put(laid_, {own_[side].data(), width}, first, count);
+      });
+  wait();
+  rows_[t].source = std::move(laid_);
 }
 
-// Columns [begin, begin + columns) of what is aggregated of all vertices of a type.
-void types_in_parts::bring_block(std::uint32_t l, std::uint32_t t, std::uint64_t begin, std::uint64_t columns, float* to) {
-  std::uint64_t const n = counts_[t], width = net_.width(l, t);
-  if (columns < width && rows_[t].source.empty()) lay_out(t);
-  buffer<float> const& from = rows_[t].source;
-  for (std::uint64_t first = 0; first < n; first += chunk_) {
-    check_interrupted();
-    std::uint64_t const count = std::min(chunk_, n - first);
-    if (columns == width) {
-      bring_rows(t, from, width, first, count, to + first * columns);
-      continue;
-    }
-    if (staged_.size() < count * columns) staged_ = buffer<float>(tier::host, chunk_ * columns, x_.device(), "columns on their way");
-    shared_pool().run(count, 256, [&](std::uint64_t a, std::uint64_t b) {
-      for (std::uint64_t i = a; i < b; ++i)
-        std::memcpy(staged_.data() + i * columns, from.data() + (first + i) * width + begin, columns * sizeof(float));
-    });
-    x_.copy(to + first * columns, staged_.data(), count * columns * sizeof(float));
-    x_.wait();
-    told_->rows_in += count * columns * sizeof(float);
+bool types_in_parts::bring_some(std::uint32_t l, block& b) {
+  std::uint64_t const n = counts_[b.from], width = net_.width(l, b.from), first = b.done, count = std::min(chunk_, n - first);
+  if (count == 0) return false;
+  check_interrupted();
+  b.done += count;
+  buffer<float> const& from = rows_[b.from].source;
+  float* const to = b.to + first * b.columns;
+  if (b.columns == width) {
+    bring_rows(b.from, from, width, first, count, to);
+    return b.done < n;
   }
+  staged& by = staged_[stagings_++ % 2];
+  by.sent.wait();
+  if (by.rows.size() < count * b.columns) by.rows = buffer<float>(tier::host, chunk_ * b.columns, x_.device(), "columns on their way");
+  shared_pool().run(count, 256, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      std::memcpy(by.rows.data() + i * b.columns, from.data() + (first + i) * width + b.begin, b.columns * sizeof(float));
+  });
+  far_.copy(to, by.rows.data(), count * b.columns * sizeof(float));
+  by.sent.record(far_);
+  told_->rows_in += count * b.columns * sizeof(float);
+  return b.done < n;
 }
 
-void types_in_parts::add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, buffer<float>& sums) {
+void types_in_parts::add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p) {
   network_shape const& s = net_.shape();
   room_of const& of = rooms_[l][t];
   std::uint64_t const out = net_.outputs(l), n = counts_[t];
-  bool any = false;
+  std::vector<block> blocks;
+  auto begun = steady::now();
   for (std::uint32_t r = 0; r < lists_.size(); ++r) {
     if (s.relations[r].to != t) continue;
-    whole_graph::lists const& lists = lists_[r].pulled();
-    {
-      buffer<float> const degrees = bring(x_, lists_[r].degrees(), "degrees");
-      edges_.normalise_whole(x_, aggregation::mean, degrees.data(), lists_[r].vertices());
+    std::uint32_t const from = s.relations[r].from;
+    std::uint64_t const wide = net_.width(l, from), each = of.columns[r];
+    if (each < wide && rows_[from].source.empty()) lay_out(from);
+    for (std::uint64_t begin = 0; begin < wide; begin += each) blocks.push_back({r, from, begin, std::min(each, wide - begin)});
+  }
+  auto const start = [&](std::size_t k) {
+    block& b = blocks[k];
+    b.to = room(far_, blocks_[of.ahead ? k % 2 : 0], counts_[b.from] * b.columns, "rows of a relation");
+  };
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    block& b = blocks[k];
+    if (k == 0 || !of.ahead) start(k);
+    while (bring_some(l, b)) {
+    }
+    far_.wait();
+    told_->rows_ms += ms_since(begun);
+    block* const next = of.ahead && k + 1 < blocks.size() ? &blocks[k + 1] : nullptr;
+    if (next) start(k + 1);
+    whole_graph::lists const& lists = lists_[b.relation].pulled();
+    if (k == 0 || blocks[k - 1].relation != b.relation) {
+      buffer<float> const degrees = bring(x_, lists_[b.relation].degrees(), "degrees");
+      edges_.normalise_whole(x_, aggregation::mean, degrees.data(), lists_[b.relation].vertices());
       x_.wait();
     }
-    std::uint32_t const f = s.relations[r].from;
-    std::uint64_t const wide = net_.width(l, f);
-    network<float>::first_matrix const matrix = net_.first_of(l, t, r);
-    for (std::uint64_t begin = 0; begin < wide; begin += of.columns[r]) {
-      std::uint64_t const columns = std::min(of.columns[r], wide - begin);
-      auto const begun = steady::now();
-      rows_in const rows{room(x_, block_, counts_[f] * columns, "rows of a relation"), columns};
-      bring_block(l, f, begin, columns, block_.data());
-      x_.wait();
-      told_->rows_ms += ms_since(begun);
-      for (std::uint64_t first = 0, count = 0; first < n; first += count) {
-        check_interrupted();
-        std::uint64_t const* const at = lists.offsets + first;
-        count = std::min(chunk_, n - first);
-        auto const fit = static_cast<std::uint64_t>(std::upper_bound(at, at + count + 1, *at + part_edges_) - at) - 1;
-        count = std::clamp<std::uint64_t>(fit, 1, count);
-        edges_.take_part(x_, lists, first, count, lists_[r].vertices());
-        told_->lists += (count + 1) * 8 + (at[count] - at[0]) * edge_bytes();
-        rows_out const taken{room(x_, taken_, chunk_ * columns, "aggregated rows"), columns};
-        edges_.forward(x_, rows, taken, count, columns, {}, first);
-        float* const kept = sums.data() + first * out;
-        rows_out const to = of.sums_near ? rows_out{kept, out} : net_.first_room(x_, l, t, count);
-        std::uint64_t const bytes = count * out * sizeof(float);
-        if (!of.sums_near && any) x_.copy(to.data, kept, bytes), told_->rows_in += bytes;
-        p.products->product(false, true, count, out, columns, 1.f, taken.data, taken.stride, matrix.aggregated + begin, matrix.stride,
-                            any ? 1.f : 0.f, to.data, to.stride);
-        if (!of.sums_near) x_.copy(kept, to.data, bytes), told_->rows_out += bytes;
-        x_.wait();
-      }
-      any = true;
+    rows_in const rows{b.to, b.columns};
+    network<float>::first_matrix const matrix = net_.first_of(l, t, b.relation);
+    for (std::uint64_t first = 0, count = 0; first < n; first += count) {
+      check_interrupted();
+      std::uint64_t const* const at = lists.offsets + first;
+      count = std::min(chunk_, n - first);
+      auto const fit = static_cast<std::uint64_t>(std::upper_bound(at, at + count + 1, *at + part_edges_) - at) - 1;
+      count = std::clamp<std::uint64_t>(fit, 1, count);
+      edges_.take_part(x_, lists, first, count, lists_[b.relation].vertices());
+      told_->lists += (count + 1) * 8 + (at[count] - at[0]) * edge_bytes();
+      rows_out const taken{room(x_, taken_, chunk_ * b.columns, "aggregated rows"), b.columns};
+      edges_.forward(x_, rows, taken, count, b.columns, {}, first);
+      float* const kept = sums_.data() + first * out;
+      rows_out const to = of.sums_near ? rows_out{kept, out} : net_.first_room(x_, l, t, count);
+      std::uint64_t const bytes = count * out * sizeof(float);
+      bool const add = k > 0;
+      if (!of.sums_near && add) x_.copy(to.data, kept, bytes), told_->rows_in += bytes;
+      p.products->product(false, true, count, out, b.columns, 1.f, taken.data, taken.stride, matrix.aggregated + b.begin, matrix.stride,
+                          add ? 1.f : 0.f, to.data, to.stride);
+      if (!of.sums_near) x_.copy(kept, to.data, bytes), told_->rows_out += bytes;
+      if (next) bring_some(l, *next);
     }
+    while (next && bring_some(l, *next)) {
+    }
+    x_.wait();
+    begun = steady::now();
   }
 }
 
-void types_in_parts::finish(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, buffer<float> const& sums, bool any,
-                            taker const& take) {
+void types_in_parts::finish(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, bool any, taker const& take) {
   network_shape const& s = net_.shape();
-  bool const near = rooms_[l][t].sums_near;
-  std::uint64_t const out = net_.outputs(l), n = counts_[t], width = net_.width(l, t);
+  bool const near = rooms_[l][t].sums_near, last = l + 1 == s.layers;
+  std::uint64_t const out = net_.outputs(l), width = net_.width(l, t);
   network<float>::first_matrix const matrix = net_.first_of(l, t);
-  for (std::uint64_t first = 0; first < n; first += chunk_) {
-    check_interrupted();
-    std::uint64_t const count = std::min(chunk_, n - first);
-    rows_out const to = net_.first_room(x_, l, t, count);
-    if (any) {
-      x_.copy(to.data, sums.data() + first * out, count * out * sizeof(float));
-      if (!near) told_->rows_in += count * out * sizeof(float);
-    }
-    float* const own = room(x_, own_, chunk_ * width, "rows of targets");
-    bring_rows(t, rows_[t].source, width, first, count, own);
-    p.products->product(false, true, count, out, width, 1.f, own, width, matrix.own, matrix.stride, any ? 1.f : 0.f, to.data, to.stride);
-    rows_in in{own, width};  // what goes round the layer
-    if (two_stores()) {
-      float* const before = room(x_, before_, chunk_ * s.hidden, "rows that go round a layer");
-      bring_rows(t, rows_[t].before, s.hidden, first, count, before);
-      in = {before, s.hidden};
-    }
-    rows_out const made = net_.finish(x_, p, l, t, in, count);
-    if (l + 1 < s.layers) {
-      give(l + 1, t, {made.data, made.stride}, first, count);
-    } else {
-      rows_out const scores = s.residual ? net_.scores_of(x_, p, {made.data, made.stride}, count) : made;
-      take(first, count, {scores.data, scores.stride});
-      x_.wait();
-    }
-  }
+  rows_out scores;
+  each_chunk(
+      counts_[t],
+      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+        bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+        if (two_stores())
+          bring_rows(t, rows_[t].before, s.hidden, first, count,
+                     room(far_, before_[side], chunk_ * s.hidden, "rows that go round a layer"));
+        if (!any || near) return;
+        far_.copy(room(far_, summed_[side], chunk_ * out, "sums of targets"), sums_.data() + first * out, count * out * sizeof(float));
+        told_->rows_in += count * out * sizeof(float);
+      },
+      [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+        rows_out const to = net_.first_room(x_, l, t, count);
+        if (any) x_.copy(to.data, near ? sums_.data() + first * out : summed_[side].data(), count * out * sizeof(float));
+        rows_in const own{own_[side].data(), width};
+        p.products->product(false, true, count, out, width, 1.f, own.data, width, matrix.own, matrix.stride, any ? 1.f : 0.f, to.data,
+                            to.stride);
+        // What goes round the layer.
+        rows_out const made = net_.finish(x_, p, l, t, two_stores() ? rows_in{before_[side].data(), s.hidden} : own, count);
+        if (!last) give(l + 1, t, {made.data, made.stride}, first, count);
+        else scores = s.residual ? net_.scores_of(x_, p, {made.data, made.stride}, count) : made;
+      },
+      [&](std::uint64_t first, std::uint64_t count, unsigned) {
+        if (last) take(first, count, {scores.data, scores.stride});
+      });
+  wait();
 }
 
 inference_report types_in_parts::run(blas& products, taker const& take) {
+  try {
+    return run_layers(products, take);
+  } catch (...) {
+    for (executor* e : {&far_, &x_, &out_}) try {  // before what they copy goes
+        e->wait();
+      } catch (...) {  // another error is told
+      }
+    throw;
+  }
+}
+
+inference_report types_in_parts::run_layers(blas& products, taker const& take) {
   network_shape const& s = net_.shape();
   network<float>::pass p;
   p.products = &products;
@@ -268,14 +336,17 @@ inference_report types_in_parts::run(blas& products, taker const& take) {
     next_.clear();
     for (std::uint32_t t = 0; t < types; ++t) next_.push_back(make(0, t));
     for (std::uint32_t t = 0; t < types; ++t) {
-      float* const rows = room(x_, own_, chunk_ * s.inputs[t], "rows of targets");
-      for (std::uint64_t first = 0; first < counts_[t]; first += chunk_) {
-        check_interrupted();
-        std::uint64_t const count = std::min(chunk_, counts_[t] - first);
-        bring_rows(t, rows_[t].source, s.inputs[t], first, count, rows);
-        give(0, t, net_.encode(x_, p, t, {rows, s.inputs[t]}, count), first, count);
-      }
+      std::uint64_t const width = s.inputs[t];
+      each_chunk(
+          counts_[t],
+          [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+            bring_rows(t, rows_[t].source, width, first, count, room(far_, own_[side], chunk_ * width, "rows of targets"));
+          },
+          [&](std::uint64_t first, std::uint64_t count, unsigned side) {
+            give(0, t, net_.encode(x_, p, t, {own_[side].data(), width}, count), first, count);
+          });
     }
+    wait();
     rows_ = std::move(next_);
     told_->ms = told_->rows_ms = ms_since(begun);
   }
@@ -288,14 +359,14 @@ inference_report types_in_parts::run(blas& products, taker const& take) {
     for (std::uint32_t t = 0; t < types; ++t) {
       if (!net_.uses(l, t)) continue;
       bool const any = std::any_of(s.relations.begin(), s.relations.end(), [&](auto const& r) { return r.to == t; });
-      buffer<float> sums;
       if (any) {
         tier const where = rooms_[l][t].sums_near ? x_.near() : tier::host;
-        sums = buffer<float>(where, counts_[t] * net_.outputs(l), x_.device(), "sums of a layer");
-        add_up(l, t, p, sums);
+        sums_ = buffer<float>(where, counts_[t] * net_.outputs(l), x_.device(), "sums of a layer");
+        add_up(l, t, p);
       }
-      block_ = {};  // of another size next time
-      finish(l, t, p, sums, any, take);
+      for (buffer<float>& b : blocks_) b = {};  // of another size next time
+      finish(l, t, p, any, take);
+      sums_ = {};
     }
     rows_ = std::move(next_);
     told_->ms = ms_since(begun);

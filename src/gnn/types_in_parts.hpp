@@ -2,7 +2,9 @@
 // memory (of the first layer in its table), and come as they are wanted.
 // What a type takes up is a sum over its relations, each linear in the rows that it brings. So of one relation after the other as many
 // columns of its sources lie near as fit, chunks of targets add them up, and a product adds that to the targets' sums, which lie near or in
-// host memory. Invariant: no draw; the same scores as in one piece, to rounding. What lies near fits into what it was given.
+// host memory. What comes next is copied while this is worked on: the next chunk's own rows, and where two fit the next block of columns;
+// and what a chunk made goes back beside the next. Invariant: no draw; the same scores as in one piece, to rounding. What lies near fits
+// into what it was given.
 // Cost: the rows of a type come once for each relation that brings them, and once for themselves; lists once for each block of columns.
 #pragma once
 #include <functional>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/event.hpp"
 #include "garner/features.hpp"
 #include "garner/hetero.hpp"
 #include "gnn/infer.hpp"
@@ -37,21 +40,45 @@ class types_in_parts {
   };
   struct room_of {  // of a type in a layer
     bool sums_near = false;
+    bool ahead = false;                  // two blocks fit: the next comes while one is added up
     std::vector<std::uint64_t> columns;  // by relation, of its sources near at a time; 0: none of this type's
   };
+  // Columns of what is aggregated of all vertices of a type, on their way to near memory.
+  struct block {
+    std::uint32_t relation = 0, from = 0;
+    std::uint64_t begin = 0, columns = 0;
+    float* to = nullptr;
+    std::uint64_t done = 0;  // vertices whose rows were given
+  };
+  struct outgoing {
+    buffer<float> rows;
+    event packed, sent;
+  };
+  struct staged {
+    buffer<float> rows;
+    event sent;
+  };
+  using chunk_user = std::function<void(std::uint64_t first, std::uint64_t count, unsigned side)>;
 
+  inference_report run_layers(blas& products, taker const& take);
   void plan(std::uint64_t near);
-  void add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, buffer<float>& sums);
-  void finish(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, buffer<float> const& sums, bool any, taker const& take);
-  void bring_block(std::uint32_t l, std::uint32_t t, std::uint64_t begin, std::uint64_t columns, float* to);
+  void add_up(std::uint32_t l, std::uint32_t t, network<float>::pass const& p);
+  void finish(std::uint32_t l, std::uint32_t t, network<float>::pass const& p, bool any, taker const& take);
+  // Chunk after chunk of n vertices: what `bring` gives to far_ comes, into one of two sides, while what `use` gave to x_ of the one before
+  // is under way. `done`: when the next one's coming has been given.
+  void each_chunk(std::uint64_t n, chunk_user const& bring, chunk_user const& use, chunk_user const& done = {});
+  bool bring_some(std::uint32_t l, block& b);  // a chunk of it; whether there is more
   void bring_rows(std::uint32_t t, buffer<float> const& from, std::uint64_t width, std::uint64_t first, std::uint64_t count, float* to);
   void give(std::uint32_t to_layer, std::uint32_t t, rows_in rows, std::uint64_t first, std::uint64_t count);
+  void put(buffer<float>& to, rows_in rows, std::uint64_t first, std::uint64_t count);
   void lay_out(std::uint32_t t);
+  void wait();
   stored make(std::uint32_t layer, std::uint32_t t) const;
   bool two_stores() const { return net_.shape().residual && net_.shape().layer_norm; }
   std::uint64_t edge_bytes() const { return weighted_ ? 8 : 4; }
 
   executor& x_;
+  executor far_, out_;  // what comes, what goes
   network<float>& net_;
   row_scaling scaling_;
   std::vector<tiered_tensor*> tables_;
@@ -63,8 +90,12 @@ class types_in_parts {
   inference_report planned_;
   relation_edges<float> edges_;
   std::vector<stored> rows_, next_;
-  buffer<float> block_, taken_, own_, before_, staged_;
+  buffer<float> sums_, laid_, blocks_[2], taken_, own_[2], before_[2], summed_[2];
+  staged staged_[2];
+  outgoing outgoing_[2];
+  std::uint64_t stagings_ = 0, puts_ = 0;
   take_room taking_;
+  event ready_, used_[2];
   inference_report::layer* told_ = nullptr;
 };
 

@@ -215,8 +215,9 @@ struct loader::impl {
     }
     auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
     from_files = !none(caches);
-    if (none(windows) && !from_files) o.window = std::min<std::uint32_t>(o.window, 2);
-    chooses_window &= !none(windows);
+    bool const waits = !none(windows) || (x.where().kind != place_kind::host && sampler.inside().far());
+    if (!waits && !from_files) o.window = std::min(o.window, near_window(x.on_device()));
+    chooses_window &= waits;
     window = o.window;
     made.record(x);
     x.wait();

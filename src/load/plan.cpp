@@ -119,11 +119,12 @@ load_plan plan_load(load_question const& q) {
   bool const windows = !host && !from_file && far_rows > 0.5 && (q.loader.way == load_way::automatic || q.loader.way == load_way::window);
   constexpr double room = 1.25;  // what grows to what mini-batches take has a quarter more
   p.window = q.loader.window ? q.loader.window : first_window;
-  if (windows && q.loader.window == 0) {
+  bool const waits = windows || (q.lists_far && !host);
+  if (waits && q.loader.window == 0) {
     double const all = room * (q.disjoint ? batch + draws : p.vertices), free = static_cast<double>(q.near_limit);
     double const sampler = (q.disjoint ? 0 : 4 * n) + room * widest * 52 + 24 * all;
     double const most = static_cast<double>(q.loader.window_bytes.value_or(q.near_limit / 4));
-    p.window = choose_window(need_of_window(sampler, all, room * draws, all, static_cast<double>(q.row_bytes), most), free);
+    p.window = choose_window(need_of_window(sampler, all, room * draws, windows ? all : 0, static_cast<double>(q.row_bytes), most), free);
   }
   auto const window = static_cast<double>(q.batches ? std::min<std::uint64_t>(p.window, q.batches) : p.window);
   double at_home = from_file ? static_cast<double>(*q.rows_at_home) : n;
@@ -144,7 +145,7 @@ load_plan plan_load(load_question const& q) {
   }
   p.file_reads = std::min(p.file_reads, p.file_rows);
   if (host) p.near_rows += p.far_rows, p.far_rows = 0;
-  double const group = windows || from_file ? window : std::min(window, 2.0);
+  double const group = waits || from_file ? window : std::min<double>(window, near_window(q.where.kind == place_kind::device));
   p.fetched_rows = windows ? std::min(p.far_rows, far_of_window / window) : p.far_rows;
   p.window_rows = p.far_rows - p.fetched_rows;
 

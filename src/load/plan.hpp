@@ -47,6 +47,8 @@ struct window_need {
   double each = 0, rows_each = 0, rows_most = 0;
 };
 inline constexpr std::uint32_t first_window = 8;
+// Where nothing that is read lies far, drawing together spares a device launches, and nothing at the host.
+constexpr std::uint32_t near_window(bool on_device) { return on_device ? first_window : 2; }
 // The most of 32, 16 and 8 that take an eighth of `free` bytes.
 std::uint32_t choose_window(window_need const& need, double free);
 inline window_need need_of_window(double sampler, double vertices, double edges, double rows, double row_bytes, double rows_most) {

@@ -548,6 +548,7 @@ std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_devi
 
 executor& block_sampler::parts::at() { return impl_->x; }
 void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond = bytes; }
+bool block_sampler::parts::far() const { return impl_->far(); }
 traffic block_sampler::parts::take_traffic() { return impl_->model.take(); }
 std::uint64_t block_sampler::parts::bytes() const { return impl_->bytes(); }
 std::uint64_t block_sampler::parts::vertices(std::uint32_t type) const {

@@ -90,6 +90,7 @@ struct block_sampler::parts {
   void finish(blocks::parts& of);
   void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
   traffic take_traffic();
+  bool far() const;  // lists of some relation lie beyond the link
   std::uint64_t bytes() const;
   std::uint64_t vertices(std::uint32_t type) const;  // errc::usage where there is no such type
 

@@ -86,6 +86,23 @@ TEST(training_program, trains_each_model_and_predicts_what_it_told) {
       }
 }
 
+TEST(training_program, learns_the_same_without_a_recording) {
+  folder const at;
+  write_communities(at);
+  for (std::string const place : {"host", "simulated"}) {
+    std::string const line = "garner train " + what + "--full --epochs 5 --place " + place;
+    json const recorded = ran(at, line), plain = ran(at, line + " --no-recording");
+    ASSERT_FALSE(recorded.empty() || plain.empty());
+    for (std::size_t k = 0; k < 5; ++k)
+      for (char const* key : {"loss", "test_accuracy", "recorded"}) EXPECT_EQ(recorded["epochs"][k][key], plain["epochs"][k][key]) << key;
+    EXPECT_EQ(recorded["epochs"][4]["recorded"], 0);  // of no device
+    EXPECT_TRUE(recorded["unrecorded"].is_null());
+  }
+  outcome const o = at.shell("garner train " + what + drawn + "--no-recording");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("--no-recording: steps of mini-batches are not recorded"), std::string::npos) << o.err;
+}
+
 TEST(training_program, learns_answers_weights_and_two_classes) {
   folder const at;
   write_communities(at);

@@ -109,7 +109,9 @@ TEST(no_gpu, refuses_in_words) {
   int some = 0;
   for (auto const& f :
        {std::function<void()>([&] { device::export_memory(0, &some); }), std::function<void()>([] { device::open_memory({}, 0); }),
-        std::function<void()>([] { device::peer_of(0, 1); }), std::function<void()>([] { device::enable_peer(0, 1); })}) {
+        std::function<void()>([] { device::peer_of(0, 1); }), std::function<void()>([] { device::enable_peer(0, 1); }),
+        std::function<void()>([] { device::begin_recording(0, nullptr); }),
+        std::function<void()>([] { device::replay(0, nullptr, nullptr); })}) {
     errc code{};
     error_of(f, &code);
     EXPECT_EQ(code, errc::device);

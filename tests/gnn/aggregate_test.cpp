@@ -131,5 +131,17 @@ TEST(aggregate, long_lists_have_the_same_bits_at_host_and_simulated) {
   EXPECT_EQ(sums[0], sums[1]);
 }
 
+TEST(room, that_grows_tells_its_executor) {
+  executor x(place{});
+  buffer<float> b;
+  room(x, b, 10, "a test");
+  EXPECT_EQ(x.moves(), 1u);
+  float const* const at = room(x, b, 12, "a test");
+  EXPECT_EQ(x.moves(), 1u);
+  EXPECT_EQ(room(x, b, 3, "a test"), at);
+  room(x, b, 13, "a test");
+  EXPECT_EQ(x.moves(), 2u);
+}
+
 }  // namespace
 }  // namespace garner

@@ -83,15 +83,10 @@ INSTANTIATE_TEST_SUITE_P(at, infer_at, ::testing::Combine(every_place, ::testing
 
 std::vector<float> in_one_piece(gnn_model& model, tiered_tensor& features, list_side side, bool weighted) {
   auto& [x, o, net] = model.inside();
-  std::vector<float> scores;
   whole_graph const lists(some_graph(), side, weighted);
   exact_inference all(x, lists, aggregation_of(o.kind));
   blas products(x, dense_math::f32);
-  all.run(net, o.scaling, features, products, [&, &x = x](std::uint64_t first, std::uint64_t count, row_block<float const> found) {
-    EXPECT_EQ(first, 0u);
-    scores = host_copy(x, found.data, count * 5);
-  });
-  return scores;
+  return host_copy(x, net.forward(x, all.pass_of(net, o.scaling, features, products)).data, vertices * 5);
 }
 
 TEST_P(infer_at, gives_what_one_piece_gives_whatever_fits_near) {

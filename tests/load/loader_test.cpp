@@ -193,6 +193,22 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   EXPECT_EQ(little.report().window, 8u);
 }
 
+TEST_P(loader_at, draws_as_many_together_where_lists_lie_far_as_where_rows_do) {
+  auto const window_of = [&](bool lists_far) {
+    world w(where(), vertices);
+    if (where().kind == place_kind::device) w.g = bring_to(std::move(w.g), where(), lists_far ? tier::host : tier::device);
+    block_sampler sampler(where(), w.g, w.fanouts, w.options);
+    loader_options o;
+    o.batch = 16;
+    loader l(sampler, {{&w.features, 0, false, {}}, {&w.targets, 0, true, {}}}, seeds_of(1000), o);
+    expect_right(w, epoch_of(l, where()), seeds_of(1000), 63);
+    return l.report().window;
+  };
+  bool const device = where().kind == place_kind::device;
+  EXPECT_EQ(window_of(false), device ? 8u : 2u);
+  EXPECT_EQ(window_of(true), device ? 32u : 2u);
+}
+
 TEST_P(loader_at, is_right_where_the_window_is_too_small) {
   for (std::uint64_t const bytes : {0ull, 20ull, 4000ull, 20000ull}) {
     world w(where(), 0);
@@ -791,7 +807,7 @@ TEST_P(loader_at, rows_that_stay_in_a_file_come_in_an_epoch_that_is_broken_off_a
 TEST_P(loader_at, says_where_a_mini_batch_has_no_room_for_its_rows_of_a_file) {
   filed_world w(where(), 0, 200);
   loader_options o;
-  o.batch = 64, o.window = 3;
+  o.batch = 64, o.window = 3, o.window_bytes = 0;
   loader l = w.load(1000, o);
   for (int again = 0; again < 2; ++again) {
     errc code{};
