@@ -15,6 +15,7 @@ void shard_arguments::add(verb& v) {
   v.add("--shard-way", way);
   v.add("--shard-sums", sums);
   v.add("--shard-balance", balance);
+  v.add("--shard-wire", wire);
   v.add("--mgg", mgg);
 }
 shard_options shard_arguments::options(std::uint32_t n) const {
@@ -23,6 +24,7 @@ shard_options shard_arguments::options(std::uint32_t n) const {
   if (way) o.way = parse_shard_way(*way);
   if (sums) o.sums = parse_shard_sums(*sums);
   if (balance) o.balance = parse_shard_balance(*balance);
+  if (wire) o.wire = parse_element(*wire);
   if (o.way == shard_way::mgg) {
     if (sums && o.sums == shard_sums::exact)
       fail(errc::usage, "--shard-way mgg and --shard-sums exact: it adds by atomics, in no order; say another way, or quick");
@@ -41,9 +43,10 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
   if (full && ranks && *ranks != 1)
     fail(errc::usage, "--full and {} ranks: the whole graph is trained by shards; say --shards {}", *ranks, *ranks);
   if (!full)
-    for (auto const& [said, name] : {std::pair{split.shards.has_value(), "--shards"}, std::pair{split.way.has_value(), "--shard-way"},
-                                     std::pair{split.sums.has_value(), "--shard-sums"},
-                                     std::pair{split.balance.has_value(), "--shard-balance"}, std::pair{!split.mgg.empty(), "--mgg"}})
+    for (auto const& [said, name] :
+         {std::pair{split.shards.has_value(), "--shards"}, std::pair{split.way.has_value(), "--shard-way"},
+          std::pair{split.sums.has_value(), "--shard-sums"}, std::pair{split.balance.has_value(), "--shard-balance"},
+          std::pair{split.wire.has_value(), "--shard-wire"}, std::pair{!split.mgg.empty(), "--mgg"}})
       if (said) fail(errc::usage, "{} is of the whole graph; say --full, or --ranks for mini-batches", name);
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);

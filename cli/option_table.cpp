@@ -206,6 +206,7 @@ constexpr option_row table[] = {
     {"--shards", "N", basic, "with --full: parts of the graph, a thread each at one place, as GPUs would"},
     {"--shard-way", "WAY", advanced, "how rows of other shards come: bulk, collective or mgg (default: bulk)"},
     {"--shard-sums", "HOW", advanced, "exact: the same bits with any number of shards; or quick (default: exact)"},
+    {"--shard-wire", "ELEMENT", advanced, "rows between shards: f32, or rounded to bf16 or f16 and added up in f32 (default: f32)"},
     {"--shard-balance", "OF", advanced, "what shards have as many of: edges or vertices (default: edges)"},
     {"--mgg", "PS,DIST,WPB", paper,
      "of --shard-way mgg: neighbours of a partition, pairs of partitions a warp, warps a block (default: 16,1,4)"},

@@ -168,11 +168,12 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
   for (place const p : places)
     if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
   what.head["ranks"] = 1;
-  what.head["shards"] = {{"count", places.size()},          {"way", to_string(o.way)},     {"sums", to_string(o.sums)},
-                         {"balance", to_string(o.balance)}, {"imbalance", r.imbalance()},  {"cut_edges", r.cut()},
-                         {"remote_rows", r.remote_rows()},  {"references", r.references()}};
-  what.lines.push_back(fmt::format("shards  {} at {}; way {}, sums {}\n", places.size(), fmt::join(at, ", "), to_string(o.way),
-                                   o.way == shard_way::mgg ? "by atomics" : to_string(o.sums)));
+  what.head["shards"] = {
+      {"count", places.size()},      {"way", to_string(o.way)},    {"sums", to_string(o.sums)}, {"balance", to_string(o.balance)},
+      {"wire", to_string(o.wire)},   {"imbalance", r.imbalance()}, {"cut_edges", r.cut()},      {"remote_rows", r.remote_rows()},
+      {"references", r.references()}};
+  what.lines.push_back(fmt::format("shards  {} at {}; way {}, rows of {}, sums {}\n", places.size(), fmt::join(at, ", "), to_string(o.way),
+                                   to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums)));
   what.lines.push_back(
       fmt::format("split   the largest has {:.2f} times the mean of edges; {} edges ({:.1f} %) lead to {} rows of others, {:.1f} a row\n",
                   r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "garner/blocks.hpp"
+#include "garner/features.hpp"
 #include "garner/handle.hpp"
 
 namespace garner {
@@ -47,6 +48,8 @@ struct shard_options {
   shard_sums sums = shard_sums::exact;
   shard_way way = shard_way::bulk;  // mgg adds by atomics: no order of sums
   mgg_shape mgg = {};
+  // What rows are between shards: f32, or rounded to bf16 or f16 and added up in f32 (not by mgg). One shard alone rounds nothing.
+  element wire = element::f32;
 };
 
 // What a graph comes to when it is split so.

@@ -14,7 +14,7 @@
 
 #include "core/primitives.hpp"
 #include "core/random.hpp"
-#include "features/convert.hpp"
+#include "core/convert.hpp"
 
 namespace garner {
 

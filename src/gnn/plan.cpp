@@ -108,11 +108,14 @@ training_plan plan_training(training_question const& q) {
     take("lists of a shard", sides * (items * (mgg ? 24 : 16) + arcs * (4 + weights) + (bulk ? 4 * s.remote_rows : 0)));
     take("rows of a shard", n * inputs * number);
     take(mgg ? "sums of a shard" : "rows of other shards", room * number * widest * (brought + arcs / 512));
+    bool const rounded = s.how.wire != element::f32 && s.how.shards > 1;
+    if (rounded) take("rows of a shard, rounded", room * 2 * widest * n);
     take("factors of edges", sides * room * number * sources * (gcn ? 3 : sage ? 1 : 0));
     take("gradients of blocks", parameters * number * s.blocks);
     double const reads = mgg ? std::min(arcs, arcs * (1 - n / std::max(all, 1.0))) : bulk ? s.remote_rows : all - n;
     bool const here = q.gradients == training_question::exchange::near;  // all shards at one place
-    p.reads.push_back({"rows of shards", here ? reads * crossed * number : 0, here ? 0 : reads * crossed * number, 0});
+    double const bytes = reads * crossed * (rounded ? 2 : number);
+    p.reads.push_back({"rows of shards", here ? bytes : 0, here ? 0 : bytes, 0});
   } else if (full) {
     bool const two = q.load.info.directed;
     double const sides_near = device ? (two ? 2 : 1) : 0;

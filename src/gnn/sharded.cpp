@@ -260,16 +260,24 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, f
                              {s.of_row, s.of_self, s.self, s.out, s.add}});
 }
 
+sharded_edges::given_rows sharded_edges::give(executor& x, sums const& s) {
+  if (options_.wire == element::f32 || parts_.shards() == 1) return {s.in.data, s.in.stride * sizeof(float), element::f32};
+  std::uint16_t* const packed = room(x, packed_, rows_ * s.columns, "rows of a shard, rounded");
+  pack_rows(x, s.in.data, s.in.stride, rows_, s.columns, options_.wire, packed);
+  return {packed, s.columns * sizeof(std::uint16_t), options_.wire};
+}
+
 void sharded_edges::run_bulk(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
   float* const brought = room(x, brought_, d.brought * s.columns, "rows of other shards");
-  shared_rows rows(group_, shard_, x, s.in.data, rows_, s.in.stride * sizeof(float));
+  given_rows const given = give(x, s);
+  shared_rows rows(group_, shard_, x, given.base, rows_, given.row_bytes);
   used_.before(far_);
   for (near_chunk& c : d.chunks) {
     if (c.needs.size() == 0) continue;
     rows.before(c.owner, far_);
-    bring_rows(far_, rows.table(), c.owner, c.needs.data(), c.needs.size(), s.columns, brought + c.first_brought * s.columns);
+    bring_rows(far_, rows.table(), c.owner, c.needs.data(), c.needs.size(), s.columns, given.wire, brought + c.first_brought * s.columns);
     c.came.record(far_);
   }
   for (near_chunk& c : d.chunks) {
@@ -290,15 +298,15 @@ void sharded_edges::run_collective(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
   float* const all = room(x, brought_, parts_.vertices() * s.columns, "rows of all shards");
-  shared_rows rows(group_, shard_, x, s.in.data, rows_, s.in.stride * sizeof(float));
+  given_rows const given = give(x, s);
+  shared_rows rows(group_, shard_, x, given.base, rows_, given.row_bytes);
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
     peer_table::part const& of = rows.table().of[k];
     rows.before(k, x);
     float* const to = all + parts_.first(k) * s.columns;
-    if (of.row_bytes == s.columns * sizeof(float)) x.copy(to, of.base, of.rows * of.row_bytes);
-    else
-      for_each_item<32>(x, of.rows,
-                        copy_row{{static_cast<float const*>(of.base), of.row_bytes / sizeof(float)}, {to, s.columns}, s.columns});
+    if (k == shard_ && given.wire != element::f32) for_each_item<32>(x, rows_, copy_row{s.in, {to, s.columns}, s.columns});
+    else if (of.row_bytes == s.columns * sizeof(float)) x.copy(to, of.base, of.rows * of.row_bytes);
+    else bring_rows(x, rows.table(), k, nullptr, of.rows, s.columns, given.wire, to);
   }
   for (near_chunk& c : d.chunks) add_chunk(x, s, c, all, s.columns, s.of_end);
   for_each_item<32>(
@@ -346,7 +354,7 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + partial_.bytes();
+  std::uint64_t sum = brought_.bytes() + partial_.bytes() + packed_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->factors.bytes();
     for (near_chunk const& c : d->chunks) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.needs.bytes() + c.weights.bytes();

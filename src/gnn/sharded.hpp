@@ -59,6 +59,13 @@ class sharded_edges final : public aggregation_over<float> {
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
   void run(executor& x, sums const& s);
   void add_chunk(executor& x, sums const& s, near_chunk const& c, float const* rows, std::uint64_t stride, float const* of_end);
+  // What other shards read: the rows as they are, or rounded.
+  struct given_rows {
+    void const* base;
+    std::uint64_t row_bytes;
+    element wire;
+  };
+  given_rows give(executor& x, sums const& s);
   void run_bulk(executor& x, sums const& s);
   void run_collective(executor& x, sums const& s);
   void run_mgg(executor& x, sums const& s);
@@ -73,6 +80,7 @@ class sharded_edges final : public aggregation_over<float> {
   bool same_;
   direction forth_, back_;
   buffer<float> brought_, partial_;
+  buffer<std::uint16_t> packed_;
   event used_;  // what was brought last
 };
 

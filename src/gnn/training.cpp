@@ -564,7 +564,8 @@ struct training::impl {
   std::string told_shards() const {
     if (!o.shards) return "";
     shard_options const& s = o.shards->options();
-    return fmt::format(" of shards, way {}, {} sums, equal {}", to_string(s.way), to_string(s.sums), to_string(s.balance));
+    return fmt::format(" of shards, way {}, {} sums, equal {}, rows of {}", to_string(s.way), to_string(s.sums), to_string(s.balance),
+                       to_string(s.wire));
   }
   std::string told_graph() const {
     if (ground.one) {

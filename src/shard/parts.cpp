@@ -14,6 +14,10 @@ void check_shard_options(shard_options const& o) {
   range("neighbours of a partition (ps)", o.mgg.ps, 32);
   range("pairs of partitions a warp (dist)", o.mgg.dist, 16);
   range("warps a block (wpb)", o.mgg.wpb, 16);
+  if (o.wire != element::f32 && o.wire != element::bf16 && o.wire != element::f16)
+    fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
+  if (o.wire != element::f32 && o.way == shard_way::mgg)
+    fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; say another way, or f32", to_string(o.wire));
 }
 
 shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph) {

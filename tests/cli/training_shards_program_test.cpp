@@ -35,8 +35,11 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   json const mgg = ran(at, "garner train " + files + "--full --epochs 2 --shards 2 --shard-way mgg --mgg 8,2,4 --shard-balance vertices");
   EXPECT_EQ(mgg["shards"]["way"], "mgg");
   EXPECT_EQ(mgg["shards"]["balance"], "vertices");
+  json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-wire bf16 -o rounded");
+  EXPECT_EQ(rounded["shards"]["wire"], "bf16");
+  EXPECT_NE(read_text(at / "rounded"), first);
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3");
-  EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, sums exact"));
+  EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
   // A checkpoint goes on.
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --shards 3 --checkpoint c.ckpt");
@@ -89,6 +92,8 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --group x", 2, "--shards and --group");
   says("--full --shards 2 --shard-way x", 2, "bulk, collective or mgg");
   says("--full --shards 2 --shard-sums x", 2, "exact or quick");
+  says("--full --shards 2 --shard-wire x", 2, "'x'");
+  says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
   says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-way mgg");
   says("--full --shards 2 --shard-way mgg --mgg 1,1", 2, "--mgg of 2 numbers");

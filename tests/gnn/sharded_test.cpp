@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "comm/rank_group.hpp"
+#include "core/convert.hpp"
 #include "shard_support.hpp"
 
 namespace garner {
@@ -154,6 +155,33 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
     expect_near(shards_of{g, o, where()}.run(aggregation::mean, rows, columns, true, nullptr, &before), expected,
                 std::string(to_string(way)));
   }
+}
+
+// Rows of others are rounded, a shard's own are not.
+TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
+  constexpr std::uint64_t n = 900, columns = 17;
+  graph_handle const g = graph_with_hub(n, false, false);
+  graph_lists const lists = lists_of(g, true);
+  std::vector<float> const rows = some_rows(n, columns, 1);
+  for (element const wire : {element::bf16, element::f16})
+    for (shard_way const way : {shard_way::bulk, shard_way::collective})
+      for (std::uint32_t const shards : {1u, 3u}) {
+        shard_options o;
+        o.shards = shards, o.way = way, o.wire = wire;
+        shard_parts const parts(lists.offsets, n, o, "g");
+        std::vector<double> expected(n * columns);
+        for (std::uint64_t v = 0; v < n; ++v)
+          for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k) {
+            std::uint64_t const u = static_cast<std::uint32_t const*>(lists.targets)[k];
+            for (std::uint64_t c = 0; c < columns; ++c) {
+              float const is = rows[u * columns + c];
+              float const sent = wire == element::bf16 ? brain_to_float(float_to_brain(is)) : half_to_float(float_to_half(is));
+              expected[v * columns + c] += static_cast<double>(parts.owner(u) == parts.owner(v) ? is : sent);
+            }
+          }
+        expect_near(shards_of{g, o, where()}.run(aggregation::sum, rows, columns, false, nullptr, nullptr, 2, 3), expected,
+                    fmt::format("{} {} {}", to_string(wire), to_string(way), shards));
+      }
 }
 
 TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {

@@ -149,6 +149,15 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
   trained const one = s.by(of(1));
   expect_same(s.by(of(4, shard_sums::exact, shard_way::collective)), one, "collective");
   expect_close(s.by(of(4, shard_sums::exact, shard_way::mgg)), one, "mgg");
+  for (element const wire : {element::bf16, element::f16}) {
+    shard_options o = of(4);
+    o.wire = wire;
+    trained const rounded = s.by(o);
+    EXPECT_NE(rounded.values, one.values);
+    for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(rounded.losses[i], one.losses[i], 5e-3);
+    o.shards = 1;
+    expect_same(s.by(o), one, "alone");
+  }
 }
 
 TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
@@ -272,6 +281,11 @@ TEST(training_over_shards, what_does_not_go_together_is_refused) {
   t.by(of(7), &threw);
   EXPECT_THAT(threw[0], HasSubstr("7 shards, and "));
   EXPECT_THAT(error_of([] { shards_of_threads(of(17)); }), HasSubstr("17 shards: say 1 to 16"));
+  shard_options o = of(2, shard_sums::quick, shard_way::mgg);
+  o.wire = element::bf16;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of bf16 between shards by mgg"));
+  o.wire = element::i8;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of i8 between shards: say f32, bf16 or f16"));
 }
 
 }  // namespace
