@@ -218,6 +218,7 @@ constexpr option_row table[] = {
     {"--drives", "LIST", basic,
      "also measure reads of these files, block devices, or folders (in a file made there, of 1 GiB where there is room), as /data,/mnt/x"},
     {"--kinds", "LIST", basic, "some of kron,uniform,web; or none (default: all; tiering: kron,web)"},
+    {"--shrink", "N", basic, "shards: vertices and edges of the paper's graphs are divided by so many; 1: as they are"},
     {"--graph", "FILE", basic, "a container to measure too; may be said again"},
     {"--jobs", "LIST", basic, "some of bfs,sssp,components,pagerank"},
     {"--ways", "LIST", basic,

@@ -156,7 +156,7 @@ sharded_edges::sharded_edges(shard_group& group, std::uint32_t shard, executor& 
       how_(how),
       rows_(parts.count(shard)),
       far_(x, executor::urgent{}),
-      same_(g.pulled().ends == g.given().ends && g.pulled().offsets == g.given().offsets) {
+      same_(!g.given().offsets || (g.pulled().ends == g.given().ends && g.pulled().offsets == g.given().offsets)) {
   take(x, forth_, g.pulled(), g);
   if (!same_) take(x, back_, g.given(), g);
 }

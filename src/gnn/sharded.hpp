@@ -19,7 +19,7 @@ namespace garner {
 
 class sharded_edges final : public aggregation_over<float> {
  public:
-  // All must outlive it but `g`, which is read here.
+  // All must outlive it but `g`, which is read here; without its transpose for forward() alone.
   sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how);
 
   void forward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self) override;

@@ -60,6 +60,7 @@ objects = {
         "The file of garner bench load": "garner bench load --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
         "The file of garner bench train": "garner bench train --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --hidden 8 --widths 4 --out out.json",
         "The file of garner bench storage": "garner bench storage --place host --scale 8 --fanout 4,3 --batch 8 --batches 8 --share 100% --figures cold --out out.json",
+        "The file of garner bench shards": "garner bench shards --place host --shards 2 --shrink 20000 --trials 1 --out out.json",
     },
 }
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own
