@@ -65,7 +65,8 @@ struct shard_report {
   double imbalance() const;                                       // edges of the largest part over the mean; without edges 1
   double references() const;                                      // to a row that comes: remote edges a remote row; without any 0
 };
-// errc::usage for no shards, more than 16, or more than there are vertices.
+// Parts are of the order that the graph has (reorder_graph), so `first` is a place there. errc::usage for no shards, more than 16, or more
+// than there are vertices.
 shard_report split_report(graph_handle const& g, list_side side, shard_options const& options);
 
 // The threads of a training over shards (training_options::shards). errc::usage for a number that is out of range.

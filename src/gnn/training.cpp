@@ -176,7 +176,7 @@ struct training::impl {
     set_totals({});
     if (o.fanouts.empty() && !shard && o.record) numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
     if (shard) {
-      known = parts.near_of_range(x, split_part::train, shard->first(), shard->count());
+      known = shard->labels(parts, split_part::train);
     } else if (o.fanouts.empty() && ground.several) {
       whole_types.emplace(x, *ground.several, o.side, o.weighted, true);
       known = parts.near_of_all(x, split_part::train);
@@ -660,7 +660,7 @@ struct training::impl {
     row_block<float> const scores = m.net.forward(x, p);
     std::optional<evaluator> e;
     if (o.rank == 0) e.emplace(x, m.options, parts);
-    shard->scores_of_all({scores.data, scores.stride},
+    shard->scores_of_all({scores.data, scores.stride}, m.options.classes,
                          [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) { e->take(from, count, found); });
     evaluation mine;
     if (e) mine = e->result(), mine.ms = ms_since(begun);

@@ -22,6 +22,19 @@ struct bring_row {
   }
 };
 
+struct put_row {
+  peer_table::part from;
+  std::int64_t const* places;
+  std::uint64_t columns;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    auto const* const row = reinterpret_cast<float const*>(static_cast<char const*>(from.base) + k * from.row_bytes);
+    float* const out = to + static_cast<std::uint64_t>(places[k]) * columns;
+    t.each(span<float>{row, 0, columns}, [&](float v, std::uint64_t c) { out[c] = v; });
+  }
+};
+
 template <class To>
 struct pack_row {
   float const* rows;
@@ -62,6 +75,10 @@ void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::
   if (wire == element::bf16) bring(x, count, bring_row<from_brain>{from, which, columns, to});
   else if (wire == element::f16) bring(x, count, bring_row<from_half>{from, which, columns, to});
   else bring(x, count, bring_row<from_float>{from, which, columns, to});
+}
+void put_rows(executor& x, peer_table const& table, std::uint32_t shard, std::int64_t const* places, std::uint64_t count,
+              std::uint64_t columns, float* to) {
+  for_each_item<8>(x, count, put_row{table.of[shard], places, columns, to}, access_mode::merged);
 }
 void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
                std::uint16_t* to) {

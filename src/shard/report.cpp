@@ -64,7 +64,7 @@ double shard_report::references() const { return remote_rows() ? static_cast<dou
 
 shard_report split_report(graph_handle const& g, list_side side, shard_options const& options) {
   return as_error([&] {
-    graph_lists const lists = lists_of(g, g.info().directed && side == list_side::in);
+    graph_lists const lists = lists_inside(g, g.info().directed && side == list_side::in);
     shard_parts const parts(lists.offsets, g.info().vertices, options, g.name());
     std::uint32_t const n = parts.shards();
     shard_report r;

@@ -160,6 +160,24 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
   }
 }
 
+// Parts are of the order inside; rows, labels and scores go by the user's ids all the same.
+TEST_P(training_shards, a_graph_in_another_order_learns_the_same) {
+  communities const c(300, 3, 8);
+  for (bool const answers : {false, true})
+    for (bool const one_way : {false, true}) {
+      graph_handle const plain = one_way ? c.graph(directed()) : c.graph();
+      graph_handle const other = reorder_graph(one_way ? c.graph(directed()) : c.graph(), {vertex_order::random, 5, {}});
+      sharded_training s{c, plain, c.model(model_kind::sage), where(), whole_graph_steps(0)};
+      sharded_training r{c, other, c.model(model_kind::sage), where(), whole_graph_steps(0)};
+      if (answers) s.m.labels = r.m.labels = label_kind::yes_or_no;
+      trained const expected = s.in_one_piece(), one = r.by(of(1));
+      expect_close(one, expected, "in another order");
+      EXPECT_NEAR(one.last.test.loss, expected.last.test.loss, 1e-3);
+      EXPECT_NEAR(one.last.test.accuracy, expected.last.test.accuracy, 0.02);
+      for (std::uint32_t const n : {2u, 5u}) expect_same(r.by(of(n)), one, fmt::format("in another order, by {}", n));
+    }
+}
+
 TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
   communities c(1400, 3, 8);
   for (std::uint64_t v = 0; v < 1400; ++v) c.edges.push_back({v, 5});
@@ -252,6 +270,10 @@ TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
   c.rows[200 * 8 + 3] = std::numeric_limits<float>::quiet_NaN();
   s.by(of(3), &threw);
   EXPECT_THAT(threw[2], HasSubstr("element 3 of row 200"));
+  graph_handle const other = reorder_graph(c.graph(), {vertex_order::random, 5, {}});
+  sharded_training r{c, other, c.model(model_kind::sage), {}, whole_graph_steps(0)};
+  r.by(of(3), &threw);
+  EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 3 of row 200"));
 }
 
 TEST(training_over_shards, what_does_not_go_together_is_refused) {

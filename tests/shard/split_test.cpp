@@ -241,6 +241,17 @@ TEST(split_report, tells_imbalance_cut_and_rows) {
       EXPECT_DOUBLE_EQ(r.imbalance(), static_cast<double>(largest) * n / static_cast<double>(g.info().edges));
       EXPECT_DOUBLE_EQ(r.references(), rows.empty() ? 0 : static_cast<double>(cut) / static_cast<double>(rows.size()));
     }
+  // Of the order that the graph has: where neighbours stand together, less leads from part to part.
+  std::vector<edge> edges;
+  for (std::uint64_t v = 0; v < 400; ++v)
+    for (std::uint64_t k = 1; k <= 3; ++k) edges.push_back({(v * 7) % 400, ((v + k) * 7) % 400});
+  build_options o;
+  o.undirected = true;
+  auto const cut = [&](vertex_order by) {
+    graph_handle const ring = reorder_graph(build_graph({.edges = edges}, o), {by, 1, {}});
+    return split_report(ring, list_side::out, of(4)).cut();
+  };
+  EXPECT_LT(4 * cut(vertex_order::bfs), cut(vertex_order::random));
   errc code{};
   EXPECT_THAT(error_of([&] { split_report(graph_with_hub(12, true, false), list_side::in, of(13)); }, &code), HasSubstr("13 shards, and "));
   EXPECT_EQ(code, errc::usage);
