@@ -30,9 +30,11 @@ near_labels graph_shard::labels(labelled_parts const& of, split_part p) const {
 
 void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features) {
   if (!have_rows_) {
-    rows_ = buffer<float>(x_.near(), count() * features.width(), x_.device(), "rows of a shard");
+    // Some of none too: a shard without rows has others' all the same.
+    rows_ = buffer<float>(x_.near(), std::max<std::uint64_t>(count() * features.width(), 1), x_.device(), "rows of a shard");
     take_rows(x_, features, scaling, first(), count(), rows_.data(), nullptr, permuted_ ? positions_.data() : nullptr);
     have_rows_ = true;
+    edges_->never_changes(rows_.data());
   }
   p.edges = &relations_;
   p.rows.assign(net.shape().layers + 1, {count()});

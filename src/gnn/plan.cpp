@@ -47,7 +47,7 @@ training_plan plan_training(training_question const& q) {
 
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = q.dropout && q.input_dropout > 0 ? p.rows[0] * inputs : 0, flops = 0, moved = 0;
-  double crossed = 0, widest = 0;  // columns that are aggregated: of all times, and of one
+  double crossed = 0, widest = 0, kept = 0;  // columns that are aggregated: of all times, of one, of the table
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0, sides[2] = {0, 0};
   auto const dense = [&](double rows, double in, double out, bool back) {
     parameters += in * out + out;
@@ -79,7 +79,11 @@ training_plan plan_training(training_question const& q) {
     double const columns = first ? out : in;  // that are aggregated, forward and (first, or where rows learn) backward
     moved += (p.edges[l] + targets) * columns * 4;
     if (first || back) moved += (p.edges[l] + sources) * columns * 4;
-    crossed += columns * (first || back ? 2 : 1), widest = std::max(widest, columns);
+    // Rows of the table come to a shard once, where they are what is aggregated.
+    bool const constant = q.shard && q.shard->how.way == shard_way::bulk && l == 0 && !first && !m.residual;
+    crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
+    if (constant) kept = columns;
+    if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, columns);
     if (back) sides[l % 2] = std::max(sides[l % 2], sources * in);
   }
   if (m.residual) {
@@ -107,7 +111,7 @@ training_plan plan_training(training_question const& q) {
     double const brought = bulk ? s.remote_rows : mgg ? n : all, sources = bulk ? n + s.remote_rows : all;
     take("lists of a shard", sides * (items * (mgg ? 24 : 16) + arcs * (4 + weights) + (bulk ? 4 * s.remote_rows : 0)));
     take("rows of a shard", n * inputs * number);
-    take(mgg ? "sums of a shard" : "rows of other shards", room * number * widest * (brought + arcs / 512));
+    take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / 512) + kept * s.remote_rows));
     bool const rounded = s.how.wire != element::f32 && s.how.shards > 1;
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * n);
     take("factors of edges", sides * room * number * sources * (gcn ? 3 : sage ? 1 : 0));

@@ -270,15 +270,21 @@ sharded_edges::given_rows sharded_edges::give(executor& x, sums const& s) {
 void sharded_edges::run_bulk(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
-  float* const brought = room(x, brought_, d.brought * s.columns, "rows of other shards");
-  given_rows const given = give(x, s);
-  shared_rows rows(group_, shard_, x, given.base, rows_, given.row_bytes);
-  used_.before(far_);
-  for (near_chunk& c : d.chunks) {
-    if (c.needs.size() == 0) continue;
-    rows.before(c.owner, far_);
-    bring_rows(far_, rows.table(), c.owner, c.needs.data(), c.needs.size(), s.columns, given.wire, brought + c.first_brought * s.columns);
-    c.came.record(far_);
+  bool const constant = constant_ && s.in.data == constant_ && &d == &forth_, there = constant && kept_columns_ == s.columns;
+  float* const brought = room(x, constant ? kept_ : brought_, d.brought * s.columns, "rows of other shards");
+  std::optional<shared_rows> rows;
+  if (!there) {
+    given_rows const given = give(x, s);
+    rows.emplace(group_, shard_, x, given.base, rows_, given.row_bytes);
+    used_.before(far_);
+    for (near_chunk& c : d.chunks) {
+      if (c.needs.size() == 0) continue;
+      rows->before(c.owner, far_);
+      bring_rows(far_, rows->table(), c.owner, c.needs.data(), c.needs.size(), s.columns, given.wire,
+                 brought + c.first_brought * s.columns);
+      c.came.record(far_);
+    }
+    numbers_brought_ += d.brought * s.columns;
   }
   for (near_chunk& c : d.chunks) {
     bool const own = c.owner == shard_;
@@ -291,7 +297,9 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       sum_slices{
           d.long_lists.data(), {partial_.data(), s.columns}, s.columns, s.columns % 4 == 0, {s.of_row, s.of_self, s.self, s.out, s.add}});
   used_.record(x);
-  rows.close();
+  if (!rows) return;
+  rows->close();
+  if (constant) kept_columns_ = s.columns;
 }
 
 void sharded_edges::run_collective(executor& x, sums const& s) {
@@ -354,7 +362,7 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + partial_.bytes() + packed_.bytes();
+  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + packed_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->factors.bytes();
     for (near_chunk const& c : d->chunks) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.needs.bytes() + c.weights.bytes();

@@ -26,7 +26,10 @@ class sharded_edges final : public aggregation_over<float> {
   void backward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self,
                 bool add) override;
   std::uint64_t bytes() const override;
-  std::uint64_t rows_brought(bool back = false) const;  // of other shards, an aggregation: as often as they cross
+  // Rows at `rows` never change, on any shard: by bulk those of others come once, and are kept. On all shards alike.
+  void never_changes(float const* rows) { constant_ = rows; }
+  std::uint64_t numbers_brought() const { return numbers_brought_; }  // by bulk, so far
+  std::uint64_t rows_brought(bool back = false) const;                // of other shards, an aggregation: as often as they cross
 
  private:
   struct near_chunk {
@@ -79,7 +82,9 @@ class sharded_edges final : public aggregation_over<float> {
   executor far_;
   bool same_;
   direction forth_, back_;
-  buffer<float> brought_, partial_;
+  buffer<float> brought_, partial_, kept_;
+  float const* constant_ = nullptr;
+  std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;
   event used_;  // what was brought last
 };

@@ -221,6 +221,43 @@ TEST(sharded, rows_cross_once_in_bulk_once_an_edge_by_mgg_and_all_collectively) 
   EXPECT_GT(r.references(), 1.5);
 }
 
+TEST(sharded, rows_that_never_change_come_once) {
+  graph_handle const g = graph_with_hub(900, false, false);
+  shard_options o;
+  o.shards = 3;
+  shard_report const r = split_report(g, list_side::in, o);
+  shard_group group(o);
+  EXPECT_EQ(on_shards(
+                3,
+                [&](std::uint32_t s) {
+                  executor x({});
+                  group.threads()->take(s, x, 1);
+                  group.take(s, x);
+                  whole_graph const lists(g, list_side::in, false);
+                  shard_parts const parts(lists.pulled().offsets, 900, o, "g");
+                  sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
+                  std::uint64_t const n = parts.count(s), once = r.parts[s].remote_rows() * 6;
+                  std::vector<float> const rows = some_rows(n, 6, s);
+                  std::vector<float> other = rows, out[3];
+                  edges.never_changes(rows.data());
+                  for (auto& to : out) {
+                    to.resize(n * 6);
+                    edges.forward(x, {rows.data(), 6}, {to.data(), 6}, 6, {});
+                  }
+                  EXPECT_EQ(edges.numbers_brought(), once);
+                  EXPECT_EQ(out[1], out[0]);
+                  edges.forward(x, {other.data(), 6}, {out[1].data(), 6}, 6, {});
+                  edges.backward(x, {rows.data(), 6}, {out[2].data(), 6}, 6, {}, false);
+                  EXPECT_EQ(out[1], out[0]);
+                  EXPECT_GT(edges.numbers_brought(), 2 * once);
+                  std::vector<float> last(n * 6);
+                  edges.forward(x, {rows.data(), 6}, {last.data(), 6}, 6, {});
+                  EXPECT_EQ(last, out[0]);
+                },
+                [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
+            none_of(3));
+}
+
 TEST(sharded, parts_without_vertices_or_edges_take_part) {
   graph_handle const g = graph_with_hub(40, true, false, 31);  // most have no edges; the hub has most of them
   std::vector<float> const rows = some_rows(40, 3, 1);
