@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "bench/now.hpp"
@@ -181,10 +180,11 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     f.graphs.push_back(told_graph);
     subject const s(g, o.width, o.seed);
     std::optional<double> one;
-    auto const take = [&](shard_options const& how, std::uint64_t measured = 0) {
+    auto const take = [&](shard_options const& how, mgg_search const& search = {}) {
       check_interrupted();
       taken const t = run(s, o, how);
-      shard_row row{name, how, t.ms, {}, 0, 0, measured};
+      shard_row row{name, how, t.ms, {}, 0, 0, {}};
+      for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
       std::uint64_t const row_bytes = o.width * (how.wire == element::f32 ? 4 : 2);
       for (std::uint64_t const rows : t.rows) row.bytes += rows * row_bytes, row.most_bytes = std::max(row.most_bytes, rows * row_bytes);
       if (!one) one = t.ms;
@@ -212,7 +212,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       return run(s, o, at).ms;
     });
     how.mgg = found.best.shape;
-    take(how, found.steps.size());
+    take(how, found);
   };
   for (mgg_graph const& g : mgg_graphs)
     if (o.graphs.empty() ? o.files.empty() : std::find(o.graphs.begin(), o.graphs.end(), g.name) != o.graphs.end())
@@ -221,34 +221,6 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   lists.weights = false;
   for (auto const& file : o.files) measure(file.filename().string(), open_graph(file, lists));
   return f;
-}
-
-std::string to_json(shards_file const& f) {
-  json all = to_json(shards_file::schema, f);
-  all["shards"] = f.shards, all["shrink"] = f.shrink, all["width"] = f.width, all["seed"] = f.seed, all["trials"] = f.trials;
-  all["graphs"] = json::array();
-  for (split_graph const& g : f.graphs) {
-    json one{{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}};
-    one["imbalance"] = g.imbalance, one["cut_edges"] = g.cut_edges, one["remote_rows"] = g.remote_rows;
-    one["references"] = g.references, one["split_ms"] = g.split_ms;
-    all["graphs"].push_back(std::move(one));
-  }
-  all["rows"] = json::array();
-  for (shard_row const& r : f.rows)
-    all["rows"].push_back({{"graph", r.graph},
-                           {"shards", r.how.shards},
-                           {"way", to_string(r.how.way)},
-                           {"sums", to_string(r.how.sums)},
-                           {"wire", to_string(r.how.wire)},
-                           {"ps", r.how.way == shard_way::mgg ? json(r.how.mgg.ps) : json()},
-                           {"dist", r.how.way == shard_way::mgg ? json(r.how.mgg.dist) : json()},
-                           {"wpb", r.how.way == shard_way::mgg ? json(r.how.mgg.wpb) : json()},
-                           {"ms", r.ms},
-                           {"against_one", or_null(r.against_one)},
-                           {"bytes", r.bytes},
-                           {"most_bytes", r.most_bytes},
-                           {"measured", r.measured}});
-  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace garner::bench

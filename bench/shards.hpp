@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/file_head.hpp"
-#include "garner/shards.hpp"
+#include "bench/shards_file.hpp"
 
 namespace garner::bench {
 
@@ -35,26 +34,6 @@ struct shards_bench_options {
   bool search = true;
   std::string command;
 };
-
-struct shard_row {
-  std::string graph;
-  shard_options how;
-  double ms = 0;
-  std::optional<double> against_one;        // its time over that of one place
-  std::uint64_t bytes = 0, most_bytes = 0;  // of other shards' rows: all that crossed, and of the shard that had the most
-  std::uint64_t measured = 0;               // settings that a search measured to find this one
-};
-struct split_graph : bench_graph {
-  double imbalance = 1, references = 0, split_ms = 0;
-  std::uint64_t cut_edges = 0, remote_rows = 0;
-};
-struct shards_file : file_head {
-  static constexpr file_schema schema{"garner.bench.shards", 1, "shards"};
-  std::uint64_t shards = 0, shrink = 0, width = 0, seed = 0, trials = 0;
-  std::vector<split_graph> graphs;
-  std::vector<shard_row> rows;
-};
-std::string to_json(shards_file const& file);
 
 shards_file measure_shards(shards_bench_options const& options, std::function<void(shards_file const&, shard_row const&)> const& told = {});
 

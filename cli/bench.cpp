@@ -319,7 +319,7 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
            mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire),
            mgg ? fmt::format("{},{},{}", r.how.mgg.ps, r.how.mgg.dist, r.how.mgg.wpb) : "-", r.ms,
            r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
-           r.measured ? std::to_string(r.measured) : "-");
+           r.steps.empty() ? "-" : std::to_string(r.steps.size()));
   cli::flush_out();
 }
 void measure_shards(bench_arguments& a) {
@@ -343,7 +343,7 @@ void measure_shards(bench_arguments& a) {
   pending_file out(a.out);
   out.write(bench::to_json(run));
   out.commit();
-  cli::say("{}: written\n", a.out);
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
 }
 
 void measure(bench_arguments& a) {

@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include "bench/page.hpp"
+
 #include "support.hpp"
 
 namespace garner::testing {
@@ -37,7 +39,7 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
       for (shard_row const& r : f.rows) {
         if (r.graph != g.name) continue;
         ways.insert(fmt::format("{} {} {} {} {}", r.how.shards, to_string(r.how.way), to_string(r.how.sums), to_string(r.how.wire),
-                                r.measured > 0));
+                                !r.steps.empty()));
         EXPECT_GT(r.ms, 0);
         std::uint64_t const element = r.how.wire == element::f32 ? 4 : 2;
         std::uint64_t const rows = r.how.shards == 1                    ? 0
@@ -55,11 +57,38 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
                                              "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
                                              "3 mgg quick f32 false", "3 mgg quick f32 true"}));
     }
-    auto const all = nlohmann::json::parse(to_json(f));
+    std::string const text = to_json(f);
+    EXPECT_TRUE(is_shards(text));
+    EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
+    std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
+    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
+                             "mgg, searched", "one place"})
+      EXPECT_THAT(page, HasSubstr(what));
+    auto const all = nlohmann::json::parse(text);
     EXPECT_EQ(all["rows"].size(), f.rows.size());
     EXPECT_EQ(all["rows"][0]["ps"], nullptr);
     EXPECT_EQ(all["shards"], 3);
   }
+}
+
+TEST(shards_bench, a_file_that_is_damaged_is_told) {
+  shards_file f;
+  f.shards = 2;
+  f.graphs.push_back({});
+  f.rows.push_back({"g", {}, 1.5, 1.0, 3, 2, {{{2, 1, 1}, 4.5}}});
+  f.rows[0].how.way = shard_way::mgg;
+  auto const says = [&](char const* from, char const* to) {
+    std::string text = to_json(f);
+    std::size_t const at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    text.replace(at, std::string_view(from).size(), to);
+    return error_of([&] { parse_shards(text, "x.json"); });
+  };
+  EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner bench shards"));
+  EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
+  EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));
+  EXPECT_THAT(says("\"version\": 1", "\"version\": 2"), HasSubstr("version"));
+  EXPECT_THAT(says("1.5", "-1.5"), HasSubstr("'rows[0].ms'"));
 }
 
 TEST(shards_bench, its_graphs_have_the_sizes_of_the_paper_and_hubs) {
