@@ -128,8 +128,9 @@ std::string job_ground::amplification(traffic const& t) const {
 
 void job_ground::say_file(file_reads const& f, double ms) const {
   if (edges != garner::tier::file) return;
-  say("file    {} requests, {} read ({:.3f} of what was wanted, {:.3f} of the lists), {:.2f} GB/s; waited {:.1f} ms for it\n",
-      grouped(f.requests), format_bytes(f.bytes_read), f.overfetch(), share_of_lists(f),
+  say("file    {} requests, {} read ({:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in), {:.2f} "
+      "GB/s; waited {:.1f} ms for it\n",
+      grouped(f.requests), format_bytes(f.bytes_read), share_of_lists(f), f.overfetch(), f.overfetch_of_blocks(),
       ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0, f.waited_ms);
 }
 void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) const {
@@ -140,7 +141,9 @@ void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) cons
   to["list_reads"] = {{"requests", f.requests},
                       {"bytes", f.bytes_read},
                       {"bytes_wanted", f.bytes_asked},
+                      {"bytes_of_blocks", f.bytes_blocks},
                       {"overfetch", f.overfetch()},
+                      {"overfetch_of_blocks", f.overfetch_of_blocks()},
                       {"share_of_lists", share_of_lists(f)},
                       {"gbs", or_null(ms > 0, ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0)},
                       {"waited_ms", f.waited_ms}};

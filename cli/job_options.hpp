@@ -138,7 +138,7 @@ struct job_arguments {
     ground.needs.device_budget = *o.device_budget;
     std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
     for (planned_part const& c : kept) ground.needs.device_cache_bytes += c.bytes;
-    ground.needs.cached_neighbour_bytes = bytes_of_file_neighbours(kept);
+    ground.needs.cached_neighbour_bytes = bytes_of_file_neighbours(info, o, ground.in_file, kept);
     return load(from, std::move(ground));
   }
   bool wants_result() const { return !out.empty(); }

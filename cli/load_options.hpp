@@ -33,7 +33,7 @@ struct load_arguments : loading_arguments, row_arguments {
   std::string cache = "next-use", reads = "ahead", merge_reads;
   std::optional<std::uint64_t> width;
   std::optional<std::uint32_t> window;  // unset: chosen
-  std::uint32_t ahead = 2, multiprocessors = 16;
+  std::uint32_t ahead = 2, multiprocessors = 8;
 
   void add_rows(verb& v);
   void add_loader(verb& v);

@@ -2,6 +2,7 @@
 
 #include "comm/rank_group.hpp"
 #include "core/fail.hpp"
+#include "graph/hetero.hpp"
 
 namespace garner::cli {
 
@@ -58,6 +59,50 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
   return all;
 }
 
+std::string features_of(std::string const& file, vertex_type const& t) {
+  if (!t.features)
+    fail(errc::input,
+         "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
+         file, t.name);
+  return t.features->string();
+}
+std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled) {
+  auto const fits = [&](vertex_type const& t) { return t.train && (t.labels || !labelled); };
+  char const* const what = labelled ? "labels and training vertices (labels, train)" : "training vertices (train)";
+  if (!said.empty()) {
+    std::size_t const k = type_named(types, said, file);
+    if (!fits(types[k]))
+      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, file,
+           types[k].labels || !labelled ? "training vertices (train)" : "labels");
+    return k;
+  }
+  std::vector<std::string> names;
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < types.size(); ++k)
+    if (fits(types[k])) names.push_back(types[k].name), found = k;
+  if (names.empty()) fail(errc::input, "{}: no type has {}; name some in it", file, what);
+  if (names.size() > 1)
+    fail(errc::usage, "{}: several types have {}: '{}'; say which with --target", file, labelled ? "labels" : "training vertices",
+         fmt::join(names, "', '"));
+  return found;
+}
+std::optional<std::uint64_t> budget_of_types(load_arguments const& a) {
+  if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
+  if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
+  return a.budget_bytes(0);
+}
+void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m) {
+  m.labels = labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
+  m.classes = labels.width;
+  if (m.labels == label_kind::one_class) {
+    std::int64_t highest = 0;
+    for (std::uint64_t v = 0; v < labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(labels.data)[v]);
+    m.classes = said.value_or(static_cast<std::uint64_t>(highest + 1));
+  } else if (said && *said != m.classes) {
+    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *said, file, m.classes);
+  }
+}
+
 open_options types_options(place where, std::string const& tier, pulled_lists const& how) {
   open_options o;
   o.where = where;
@@ -74,11 +119,7 @@ opened_types open_types(std::string const& file, place where, std::string const&
       {},
       {}};
   for (vertex_type const& t : all.g.types()) {
-    if (!t.features)
-      fail(errc::input,
-           "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
-           file, t.name);
-    row_array const rows = a.open_table(t.features->string(), where, together);
+    row_array const rows = a.open_table(features_of(file, t), where, together);
     tiered_options o;
     o.where = where;
     if (where.kind != place_kind::host) o.device_budget = budget;

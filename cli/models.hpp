@@ -26,6 +26,16 @@ struct shard_arguments {
 std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
                              place where, bool full);
 
+// The labels' kind and how many classes they tell apart: so many, or as the highest says.
+void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m);
+
+// --- several types ---
+std::string features_of(std::string const& file, vertex_type const& t);  // errc::input names a type without
+// The type with training vertices (and labels, where `labelled`), or the one that was said.
+std::size_t target_of(std::vector<vertex_type> const& types, std::string const& file, std::string const& said, bool labelled);
+// Bytes of --budget, of each table; unset: nobody said. errc::usage where it, or --keep-lists, is nothing for several types.
+std::optional<std::uint64_t> budget_of_types(load_arguments const& a);
+
 // A graph of several types, with the tables that its manifest names.
 struct opened_types {
   hetero_graph g;

@@ -253,7 +253,8 @@ void add_plan(cli::program& p) {
       "Ends with 1 where the job does not fit, with the words that the job would say.\n"
       "Examples: garner plan kron26.gnr --job pagerank --device-budget 1GiB\n"
       "          garner plan kron26.gnr --job load --width 128 --budget 10%\n"
-      "          garner plan kron26.gnr --job train --width 128 --classes 47 --model sage --fanout 15,10");
+      "          garner plan kron26.gnr --job train --width 128 --classes 47 --model sage --fanout 15,10\n"
+      "          garner plan mag.json --job train --fanout 15,10 --place host");
   v.runs([a] {
     bool const loads = a->job == "load" || a->job == "train";
     json const all = loads ? gather_load(*a) : gather(*a);

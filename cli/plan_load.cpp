@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "access/matrix.hpp"
@@ -10,7 +11,9 @@
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "features/stored_rows.hpp"
+#include "gnn/model.hpp"
 #include "gnn/plan.hpp"
+#include "graph/hetero.hpp"
 #include "graph/source.hpp"
 #include "job_options.hpp"
 #include "link_times.hpp"
@@ -38,6 +41,7 @@ void plan_load_arguments::add(verb& v) {
   v.add("--weighted", weighted, "load: neighbours are drawn by weights, so that all of a list are read");
   v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
   v.add("--width", width, "load: rows of so many f32");
+  v.add("--target", target, "load: of a manifest, the type of the training vertices (default: the one that has some)");
   v.add("--budget", budget, "load: rows kept near, as 8GiB, or a share of all, as 10% (default: none)");
   v.add("--keep-lists", keep_lists,
         "load: of far lists those that are read most are kept near, as 8GiB, or a share of all (default: none)");
@@ -61,12 +65,13 @@ void plan_load_arguments::require_unset(std::string const& job) const {
   refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
       refuse(ahead.has_value(), "--ahead");
   refuse(window_bytes.has_value(), "--window-bytes"), refuse(rows.has_value(), "--rows"), refuse(host_rows.has_value(), "--host-rows");
-  refuse(file_cache.has_value(), "--file-cache"), refuse(drive_reads.has_value(), "--drive-reads");
+  refuse(file_cache.has_value(), "--file-cache"), refuse(drive_reads.has_value(), "--drive-reads"), refuse(target.has_value(), "--target");
 }
 
 void plan_train_arguments::add(verb& v) {
   v.add("--model", model, "train: gcn, sage or gin (default: sage)");
-  v.add("--classes", classes, "train: what is told apart");
+  v.add("--classes", classes, "train: what is told apart (default: of a manifest, what its labels say)");
+  v.add("--split", split, "train: a part a vertex (.npy): how many there are to train, to validate and to test").not_with("--share");
   v.add("--full", full, "train: the whole graph at every step").not_with("--fanout");
   v.add("--layers", layers, "train: as many as --fanout has hops, of --full 2");
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
@@ -78,13 +83,18 @@ void plan_train_arguments::add(verb& v) {
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
   for (auto const& [said, option] :
-       {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{full, "--full"},
-        std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"}, std::pair{norm.has_value(), "--norm"},
-        std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"}, std::pair{ranks.has_value(), "--ranks"},
-        std::pair{split_into.shards.has_value(), "--shards"}})
+       {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{split.has_value(), "--split"},
+        std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
+        std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"},
+        std::pair{ranks.has_value(), "--ranks"}, std::pair{split_into.shards.has_value(), "--shards"}})
     if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
+namespace {
+std::uint64_t window_limit(place where, std::uint64_t device_allowed) {
+  return where.kind == place_kind::device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+}
+}  // namespace
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed) {
   place const where = a.where();
   load_question q;
@@ -94,7 +104,7 @@ load_question question_of(load_arguments const& a, graph_source const& from, tab
   q.rule = a.blocks().rule;
   q.disjoint = a.disjoint, q.edge_ids = a.edge_ids, q.weighted = a.weighted;
   q.row_bytes = rows.row_bytes;
-  q.near_limit = where.kind == place_kind::device && device_allowed != budget::unlimited ? device_allowed : std::uint64_t{4} << 30;
+  q.near_limit = window_limit(where, device_allowed);
   q.loader = a.loader();
   if (where.kind != place_kind::host && rows.row_bytes)
     q.rows_kept = std::min(rows.rows, a.budget_bytes(rows.rows * rows.row_bytes).value_or(0) / rows.row_bytes);
@@ -129,17 +139,220 @@ training_question::exchange gradients_of(std::vector<place> const& places) {
     }
   return apart ? training_question::exchange::peers : training_question::exchange::near;
 }
-training_question question_of(plan_train_arguments const& t, std::vector<place> const& places, load_question const& q, tier lists,
-                              std::uint64_t inputs, double training, std::uint64_t near_free) {
+// How many vertices there are of each part; 1: to train, as split_part has it.
+using part_counts = std::array<std::uint64_t, 4>;
+part_counts parts_in(std::string const& file, std::string const& graph, std::uint64_t vertices) {
+  std::vector<std::uint8_t> const split = read_split(file);
+  if (split.size() < vertices)
+    fail(errc::input, "{}: a split of {}, and {} has {} vertices; give each vertex a part: 1 train, 2 validation, 3 test, 0 none", file,
+         split.size(), graph, vertices);
+  part_counts parts{};
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    if (split[v] > 3) fail(errc::input, "{}: part {} at position {}: say 1 train, 2 validation, 3 test, 0 none", file, split[v], v);
+    ++parts[split[v]];
+  }
+  if (parts[1] == 0) fail(errc::input, "{}: no vertex is to train with: the split has no 1; mark some", file);
+  return parts;
+}
+// A table of rows, of a type of vertices or of all.
+struct planned_table {
+  std::string type, file;  // file: none where rows are made
+  table_size size;
+  std::uint64_t kept = 0;              // rows near
+  std::optional<file_shares> in_file;  // where it stays in its file
+
+  std::string named(char const* what) const { return type.empty() ? what : fmt::format("{} of '{}'", what, type); }
+};
+// What is planned for: one container and its table, or those of a manifest.
+struct planned_ground {
+  std::string told;
+  std::uint64_t vertices = 0, edges = 0;
+  load_question q;
+  tier lists_in = tier::host;   // of several relations: the first that is not near, else near
+  std::vector<plan_row> lists;  // of one rank
+  std::vector<planned_table> tables;
+  part_counts parts{};
+  model_types types;         // none: one type
+  std::uint64_t inputs = 0;  // of one type
+  model_options labels;      // their kind and classes, where the manifest tells them
+
+  bool several() const { return !types.names.empty(); }
+  std::uint64_t near_lists() const {
+    std::uint64_t sum = 0;
+    for (plan_row const& r : lists) sum += r.where == tier::device ? r.bytes : 0;
+    return sum;
+  }
+  bool from_offsets() const {
+    if (!several()) return !q.degrees.empty();
+    return std::any_of(q.types.begin(), q.types.end(), [](load_type const& t) { return t.classes.size() > 1; });
+  }
+};
+planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const* train, std::uint64_t device_allowed) {
+  planned_ground g;
+  place const where = a.where();
+  graph_source from(a.file);
+  bool const in = a.lists() == list_side::in;
+  if (in) from.want_in_lists();
+  graph_info const& info = from.info();
+  if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", a.file);
+  table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
+  if (rows.rows < info.vertices)
+    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, info.vertices);
+  g.told = describe(info), g.vertices = info.vertices, g.edges = info.edges;
+  bool const on_device = where.kind == place_kind::device, both = in && info.directed;
+  stored const kept = stored_in(from.header());
+  std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
+  std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
+  std::uint64_t const offsets = (info.vertices + 1) * 8;
+  g.q = question_of(a, from, rows, device_allowed);
+  g.inputs = rows.row_bytes / 4;
+  if (train && !a.features.empty()) g.inputs = a.open_table(a.features, {}).width;
+  if (train) g.q.given_bytes = g.inputs * 4;
+  g.lists_in = default_tier(where, parse_access(a.access));
+  if (!chooses_tier(a.tier)) {
+    g.lists_in = parse_tier(a.tier);
+  } else if (on_device && parse_access(a.access) == access_mode::aligned) {
+    g.q.lists_far = false;  // as it would be there
+    std::uint64_t const all = lists + offsets + near_bytes(g.q);
+    if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) g.lists_in = tier::device;
+  }
+  require_combination(where, g.lists_in, parse_access(a.access));
+  g.q.lists_far = where.kind != place_kind::host && !in_device_memory(g.lists_in);
+  if (train && train->split) {
+    g.parts = parts_in(*train->split, a.file, info.vertices);
+  } else {
+    g.parts[1] = share_of(a.share, static_cast<std::uint64_t>(plan_load(g.q).training));
+    g.parts[2] = info.vertices - g.parts[1];  // at the most
+  }
+  g.lists = {{"offsets", tier::host, offsets * (both ? 2 : 1)}, {"lists", on_device ? g.lists_in : tier::host, lists}};
+  if (on_device) g.lists.push_back({"offsets, near", tier::device, offsets});
+  if (from.makes_in_lists()) g.lists.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
+  g.tables = {{"", a.features, rows, g.q.rows_kept, {}}};
+  if (g.q.rows_at_home) g.tables[0].in_file = a.file_shares_of(rows);
+  return g;
+}
+
+// The relation that holds the same edges the other way round, as `convert --undirected` names it; none: itself.
+std::size_t twin_of(std::vector<edge_type> const& all, std::size_t r) {
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (all[k].from == all[r].to && all[k].to == all[r].from && all[k].arcs == all[r].arcs &&
+        (all[k].relation == "rev_" + all[r].relation || all[r].relation == "rev_" + all[k].relation))
+      return k;
+  return r;
+}
+planned_ground ground_of_types(load_arguments& a, plan_load_arguments const& p, plan_train_arguments const* train,
+                               std::uint64_t device_allowed) {
+  for (auto const& [said, option] : {std::pair{p.features.has_value(), "--features"}, std::pair{p.width.has_value(), "--width"},
+                                     std::pair{p.share.has_value(), "--share"}, std::pair{train && train->split, "--split"}})
+    if (said) fail(errc::usage, "{}: {} names features and training vertices itself; leave it out", option, a.file);
+  std::optional<std::uint64_t> const kept = budget_of_types(a);
+  planned_ground g;
+  place const where = a.where();
+  bool const on_device = where.kind == place_kind::device, host = where.kind == place_kind::host;
+  list_side const side = a.lists();
+  hetero_manifest const m = read_manifest(a.file);
+  std::size_t const target = target_of(m.types, a.file, p.target.value_or(""), train != nullptr);
+  vertex_type const& seeds = m.types[target];
+  g.told = fmt::format("{} types, {} relations; '{}' is the target", m.types.size(), m.edges.size(), seeds.name);
+  std::uint8_t part = 0;
+  for (auto const& file : {seeds.train, seeds.valid, seeds.test})
+    if (++part; file) g.parts[part] = npy_file(*file).rows();
+  if (g.parts[1] == 0) fail(errc::input, "{}: '{}' has no training vertices; name some in it", a.file, seeds.name);
+  if (train) {
+    std::optional<std::uint64_t> const& said = train->classes;
+    if (npy_file const head(*seeds.labels); said && head.row_bytes() == head.element_bytes()) g.labels.classes = *said;
+    else set_classes(said, read_labels(*seeds.labels), seeds.labels->string(), g.labels);
+  }
+
+  load_question& q = g.q;
+  q.where = where, q.seed_type = static_cast<std::uint32_t>(target), q.seeds = static_cast<double>(g.parts[1]);
+  q.fanouts = a.fanouts(), q.rule = a.blocks().rule, q.disjoint = a.disjoint, q.weighted = a.weighted;
+  q.edge_ids = a.edge_ids || (train && a.weighted);
+  q.near_limit = window_limit(where, device_allowed), q.loader = a.loader();
+  std::vector<std::uint64_t> widths;
+  for (vertex_type const& t : m.types) {
+    std::string const file = features_of(a.file, t);
+    table_size const size = size_of(file);
+    widths.push_back(a.open_table(file, {}).width);
+    load_type of{t.name, t.count, size.row_bytes, 0, {}, {}, train ? widths.back() * 4 : 0};
+    // What is read of a table is as likely to be kept as it is large.
+    if (kept && !host) of.rows_kept = std::min(size.rows, *kept / std::max<std::uint64_t>(size.row_bytes, 1));
+    planned_table table{t.name, file, size, of.rows_kept, {}};
+    if (a.in_file(file)) table.in_file = a.file_shares_of(size), of.rows_at_home = table.in_file->host;
+    q.types.push_back(std::move(of)), g.tables.push_back(std::move(table)), g.vertices += t.count;
+  }
+  g.types = types_of(m, a.file, target, std::move(widths), side);
+
+  access_mode const access = parse_access(a.access);
+  bool const in_lists = side == list_side::out || (train && train->full);
+  std::vector<graph_source> sources;
+  std::vector<buffer<std::uint64_t>> out, in;
+  std::uint64_t near = 0, offsets = 0, making = 0;
+  std::vector<std::pair<tier, std::uint64_t>> lists;  // of a relation
+  for (std::size_t r = 0; r < m.edges.size(); ++r) {
+    graph_source& from = sources.emplace_back(m.edges[r].lists);
+    if (in_lists) from.want_in_lists();
+    graph_info const& info = from.info();
+    if (a.weighted && info.weights == weight_kind::none)
+      fail(errc::input, "{}: --weighted, and this graph has no weights", m.edges[r].lists.string());
+    load_options how;
+    how.weights = a.weighted, how.in_lists = in_lists;
+    std::uint64_t const bytes = list_bytes(from.header(), how), at = (info.vertices + 1) * 8 * (in_lists && info.directed ? 2 : 1);
+    // Each that still has room lies near, as open_graph has it.
+    tier where_it_lies = chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier);
+    if (chooses_tier(a.tier) && on_device && device_allowed != budget::unlimited) {
+      std::uint64_t const free = device_allowed - std::min(device_allowed, near);
+      if (bytes + state_allowance(info) <= free - free / 16) where_it_lies = tier::device;
+    }
+    require_combination(where, where_it_lies, access);
+    if (!on_device && where_it_lies != tier::file) where_it_lies = tier::host;
+    near += (on_device ? at : 0) + (where_it_lies == tier::device ? bytes : 0), offsets += at, g.edges += info.edges;
+    if (from.makes_in_lists()) making = std::max(making, from.making_bytes(on_device));
+    lists.emplace_back(where_it_lies, bytes);
+    load_relation of{info, g.types.relations[r].from, g.types.relations[r].to, !host && !in_device_memory(where_it_lies)};
+    q.relations.push_back(of);
+    if (r == 0 || !in_device_memory(where_it_lies)) g.lists_in = where_it_lies;
+    out.push_back(from.offsets(false, !a.no_check));
+    bool const there = !info.directed || (info.in_lists && !from.makes_in_lists());
+    in.push_back(there ? from.offsets(info.directed, !a.no_check) : buffer<std::uint64_t>());
+  }
+  std::vector<relation_degrees> degrees;
+  auto const at = [](buffer<std::uint64_t> const& b) { return b.empty() ? nullptr : b.data(); };
+  auto const mean = [&](std::size_t r, std::uint32_t type) {
+    return static_cast<double>(m.edges[r].arcs) / static_cast<double>(std::max<std::uint64_t>(m.types[type].count, 1));
+  };
+  for (std::size_t r = 0; r < m.edges.size(); ++r) {
+    std::size_t const twin = twin_of(m.edges, r);
+    bool const other_way = twin != r || m.edges[r].from == m.edges[r].to;
+    std::uint64_t const *pulled = at(out[r]), *given = at(in[r]) ? at(in[r]) : other_way ? at(out[twin]) : nullptr;
+    if (side == list_side::out) std::swap(pulled, given);
+    load_relation const& of = q.relations[r];
+    degrees.push_back({of.from, of.to, pulled, given, mean(r, of.to), mean(r, of.from)});
+  }
+  for (std::uint32_t t = 0; t < m.types.size(); ++t) q.types[t].classes = vertex_classes(t, m.types[t].count, degrees);
+
+  g.lists = {{"offsets", tier::host, offsets}};
+  if (on_device) g.lists.push_back({"offsets, near", tier::device, offsets});
+  for (std::size_t r = 0; r < lists.size(); ++r)
+    g.lists.push_back({fmt::format("lists of '{}'", name_of(m.edges[r])), lists[r].first, lists[r].second});
+  if (making) g.lists.push_back({"in-lists, being made", tier::host, making});
+  return g;
+}
+
+training_question question_of(plan_train_arguments const& t, std::vector<place> const& places, planned_ground const& g,
+                              std::uint64_t near_free) {
   training_question all;
-  all.load = q;
-  all.ranks = t.full ? 1 : static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places),
-  all.lists_on_peer = lists == tier::peer;
+  load_question const& q = g.q;
+  all.load = q, all.types = g.types;
+  all.ranks = t.full ? 1 : static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places);
+  all.lists_on_peer = g.lists_in == tier::peer;
   if (t.full) all.load.fanouts.clear();
-  if (!t.classes) fail(errc::usage, "how many classes? Say --classes N");
   model_options& m = all.model;
+  if (g.several()) m = g.labels;
+  else if (!t.classes) fail(errc::usage, "how many classes? Say --classes N");
+  else m.classes = *t.classes;
   m.kind = parse_model_kind(t.model.value_or("sage"));
-  m.inputs = inputs, m.classes = *t.classes;
+  m.inputs = g.inputs;
   std::uint64_t const hops = t.full ? 2 : q.fanouts.size(), layers = t.layers.value_or(hops), hidden = t.hidden.value_or(64);
   if (!t.full && layers != hops) fail(errc::usage, "--layers {} and {} fanouts: say a fanout for each layer", layers, hops);
   auto const range = [](char const* what, std::uint64_t value, std::uint64_t most) {
@@ -149,7 +362,7 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   m.layers = static_cast<std::uint32_t>(layers), m.hidden = static_cast<std::uint32_t>(hidden);
   m.layer_norm = layer_norm_of(t.norm.value_or("automatic"), m.kind), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
-  all.training = training, all.evaluation_near = near_free;
+  all.training = static_cast<double>(g.parts[1]), all.validation = g.parts[2], all.test = g.parts[3], all.evaluation_near = near_free;
   return all;
 }
 
@@ -174,8 +387,12 @@ std::vector<planned_shard> plan_shards(training_question q, shard_options const&
   std::vector<planned_shard> all;
   for (std::uint32_t s = 0; s < parts.shards(); ++s) {
     std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
-    q.shard = {static_cast<double>(own), static_cast<double>(arcs), static_cast<double>(o.shards > 1 ? std::min(arcs, n - own) : 0),
-               static_cast<std::uint32_t>(parts.blocks(s).size() - 1), o};
+    q.shard = {static_cast<double>(own),
+               static_cast<double>(arcs),
+               static_cast<double>(o.shards > 1 ? std::min(arcs, n - own) : 0),
+               static_cast<std::uint32_t>(parts.blocks(s).size() - 1),
+               s == 0,
+               o};
     all.push_back({first, *q.shard, plan_training(q)});
   }
   return all;
@@ -185,7 +402,7 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
   std::vector<load_array> all;
   for (planned_shard const& s : shards)
     for (load_array const& a : s.plan.near) {
-      auto const at = std::find_if(all.begin(), all.end(), [&](load_array const& b) { return std::string_view(b.what) == a.what; });
+      auto const at = std::find_if(all.begin(), all.end(), [&](load_array const& b) { return b.what == a.what; });
       if (at == all.end()) all.push_back(a);
       else at->bytes += a.bytes;
     }
@@ -211,63 +428,49 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   else if (p.ahead) a.ahead = 65;
   if (train && !p.fanout) a.fanout = "15,10";
   a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted;
+  bool const several = file.ends_with(".json");
+  if (several && !p.features) a.features = "of the manifest";  // for check()
+  if (!several && p.target) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", *p.target, file);
   a.check();
-  graph_source from(file);
-  bool const in = a.lists() == list_side::in;
-  if (in) from.want_in_lists();
-  graph_info const& info = from.info();
-  if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", file);
-  table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
-  if (rows.rows < info.vertices)
-    fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, file, info.vertices);
 
   bool const on_device = where.kind == place_kind::device, host = where.kind == place_kind::host;
-  stored const kept = stored_in(from.header());
-  bool const both = in && info.directed;
-  std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
-  std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
-  std::uint64_t const offsets = (info.vertices + 1) * 8;
-  load_question q = question_of(a, from, rows, device_allowed);
-  tier edges = default_tier(where, parse_access(access));
-  if (!chooses_tier(tier_said)) {
-    edges = parse_tier(tier_said);
-  } else if (on_device && parse_access(access) == access_mode::aligned) {
-    q.lists_far = false;  // as it would be there
-    std::uint64_t const all = lists + offsets + near_bytes(q);
-    if (device_allowed != budget::unlimited && all < device_allowed - device_allowed / 16) edges = tier::device;
-  }
-  require_combination(where, edges, parse_access(access));
-  q.lists_far = !host && !in_device_memory(edges);
-  load_plan plan = plan_load(q);
-  std::uint64_t const share = share_of(a.share, static_cast<std::uint64_t>(plan.training));
+  planned_ground g = several ? ground_of_types(a, p, train, device_allowed) : ground_of_one(a, train, device_allowed);
+  load_question& q = g.q;
+  std::uint64_t const share = g.parts[1];
   q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
-  if (!train) plan = plan_load(q);
+  load_plan plan = train ? load_plan() : plan_load(q);
   std::optional<training_plan> learns;
   std::vector<planned_shard> shards;
   std::vector<place> const places =
       train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<place>{where};
   bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
+  if (split && several) fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without", places.size(), file);
   if (split && gradients_of(places) == training_question::exchange::host)
     fail(errc::device, "--devices: shards read each other's memory, and these devices cannot; say others, or --shards at one of them");
-  if (split && on_device && chooses_tier(tier_said)) edges = tier::host;  // each shard copies its own
+  if (split && on_device) {  // each shard copies its own
+    if (chooses_tier(tier_said)) g.lists_in = tier::host;
+    std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, near"; });
+    for (plan_row& r : g.lists)
+      if (r.what == "lists") r.where = g.lists_in;
+  }
   std::uint64_t const ranks = split ? 1 : places.size();
   bool const through_host = gradients_of(places) == training_question::exchange::host;
   std::uint64_t together = 1;  // ranks on a place
   for (place const p : places) together = std::max(together, static_cast<std::uint64_t>(std::count(places.begin(), places.end(), p)));
+  std::uint64_t rows_near = 0, rows_kept = 0, all_rows = 0;  // bytes, rows, bytes
+  for (planned_table const& t : g.tables)
+    rows_near += t.kept * t.size.row_bytes, rows_kept += t.kept, all_rows += t.size.rows * t.size.row_bytes;
   if (train) {
-    std::uint64_t inputs = rows.row_bytes / 4;
-    if (!a.features.empty()) {
-      inputs = a.open_table(a.features, {}).width;
-    }
     std::uint64_t const allowed = on_device ? device_allowed : host_allowed;
-    std::uint64_t const lists_there = on_device && in_device_memory(edges) ? lists + offsets : offsets;
-    auto const planned = [&](std::uint64_t free) {
-      return plan_training(question_of(*train, places, q, edges, inputs, static_cast<double>(share), free));
-    };
+    std::uint64_t const lists_there = on_device ? g.near_lists() : g.lists[0].bytes;
+    auto const planned = [&](std::uint64_t free) { return plan_training(question_of(*train, places, g, free)); };
     learns = planned(allowed);
     if (split) {
-      shards = plan_shards(question_of(*train, places, q, edges, inputs, static_cast<double>(share), allowed),
-                           train->split_into.options(static_cast<std::uint32_t>(places.size())), from, file, in);
+      graph_source from(file);
+      bool const in = a.lists() == list_side::in;
+      if (in) from.want_in_lists();
+      shards = plan_shards(question_of(*train, places, g, allowed), train->split_into.options(static_cast<std::uint32_t>(places.size())),
+                           from, file, in);
       auto const largest = std::max_element(shards.begin(), shards.end(),
                                             [](planned_shard const& x, planned_shard const& y) { return x.plan.bytes() < y.plan.bytes(); });
       learns = largest->plan;
@@ -275,32 +478,31 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       together = 1;
     }
     if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
-      std::uint64_t const others =
-          together * (learns->bytes() + q.rows_kept * rows.row_bytes) + lists_there + (host ? rows.rows * rows.row_bytes : 0);
+      std::uint64_t const others = together * (learns->bytes() + rows_near) + lists_there + (host ? all_rows : 0);
       if (others < allowed) learns = planned(allowed - others);
     }
-    if (train->full) plan = {}, plan.training = static_cast<double>(share);
+    if (train->full) plan.training = static_cast<double>(share);
     else plan = learns->load;
   }
 
   tier const near = on_device ? tier::device : tier::host;
   // Each rank has its own of what lies near; lists in host memory and the table are of all.
-  std::vector<plan_row> memory{{"offsets", tier::host, offsets * (both ? 2 : 1)},
-                               {"lists", on_device ? edges : tier::host, lists * (on_device && edges == tier::device ? together : 1)}};
-  if (on_device && !split) memory.push_back({"offsets, near", near, offsets * together});
-  if (from.makes_in_lists()) memory.push_back({"in-lists, being made", tier::host, from.making_bytes(on_device)});
-  if (q.rows_at_home) {
-    file_shares const s = a.file_shares_of(rows);
-    std::uint64_t const of_file = rows.rows - std::min(rows.rows, q.rows_kept + s.host);
-    memory.push_back({"rows in host memory", tier::host, std::min(s.host, rows.rows - q.rows_kept) * rows.row_bytes});
-    memory.push_back({"rows of the file, a while", tier::host, s.cache_bytes * ranks});
-    memory.push_back({"rows that stay in the file", tier::file, of_file * rows.row_bytes});
-  } else {
-    memory.push_back({"table of rows", tier::host, rows.rows * rows.row_bytes});
-  }
-  if (q.rows_kept) {
-    memory.push_back({"rows kept", near, q.rows_kept * rows.row_bytes * together});
-    memory.push_back({"ranks of rows", near, rows.rows * 4 * together});
+  std::vector<plan_row> memory = g.lists;
+  for (plan_row& r : memory)
+    if (r.where == tier::device) r.bytes *= together;
+  for (planned_table const& t : g.tables) {
+    std::uint64_t const bytes = t.size.row_bytes;
+    if (t.in_file) {
+      std::uint64_t const home = std::min(t.in_file->host, t.size.rows - t.kept);
+      memory.push_back({t.named("rows in host memory"), tier::host, home * bytes});
+      memory.push_back({t.named("rows of the file, a while"), tier::host, t.in_file->cache_bytes * ranks});
+      memory.push_back({t.named("rows that stay in the file"), tier::file, (t.size.rows - t.kept - home) * bytes});
+    } else {
+      memory.push_back({t.named("table of rows"), tier::host, t.size.rows * bytes});
+    }
+    if (!t.kept) continue;
+    memory.push_back({t.named("rows kept"), near, t.kept * bytes * together});
+    memory.push_back({t.named("ranks of rows"), near, t.size.rows * 4 * together});
   }
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
@@ -314,27 +516,29 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       (r.where == tier::device ? needed.device
        : r.where == tier::peer ? needed.device
                                : needed.host) += r.where == tier::peer ? 0 : r.bytes;
-  std::string const refusal = why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
-                                      edges == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
+  std::string const refusal =
+      why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
+              g.lists_in == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
 
   json all{{"file", file},
-           {"graph", describe(info)},
-           {"vertices", info.vertices},
-           {"edges", info.edges},
+           {"graph", g.told},
+           {"vertices", g.vertices},
+           {"edges", g.edges},
            {"job", learns ? "train" : "load"},
            {"place", to_string(where)},
-           {"tier", to_string(edges)},
+           {"tier", to_string(g.lists_in)},
            {"tier_chosen", chooses_tier(tier_said)},
            {"access", access},
            {"fanouts", learns && train->full ? json() : json(q.fanouts)},
            {"rule", a.rule},
            {"batch", a.batch},
-           {"row_bytes", rows.row_bytes},
-           {"rows_kept", q.rows_kept},
+           {"target", several ? json(g.types.names[g.types.target]) : json()},
+           {"row_bytes", several ? json() : json(g.tables[0].size.row_bytes)},
+           {"rows_kept", rows_kept},
            {"lists_kept", q.lists_far ? q.lists_kept : 0},
            {"way", a.way},
            {"window", plan.window ? json(plan.window) : json()},
-           {"from_offsets", !q.degrees.empty()},
+           {"from_offsets", g.from_offsets()},
            {"training_vertices", share},
            {"shards", json::array()},
            {"batches_an_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
@@ -350,6 +554,18 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                              {"edges", s.part.edges},
                              {"remote_rows_at_most", s.part.remote_rows},
                              {"bytes", s.plan.bytes()}});
+  all["types"] = several ? json::array() : json();
+  for (std::size_t t = 0; several && t < g.tables.size(); ++t) {
+    type_plan const of = plan.types.empty() ? type_plan() : plan.types[t];
+    all["types"].push_back({{"type", g.types.names[t]},
+                            {"vertices", q.types[t].vertices},
+                            {"row_bytes", q.types[t].row_bytes},
+                            {"rows_kept", q.types[t].rows_kept},
+                            {"near_rows", of.near_rows},
+                            {"far_rows", of.far_rows},
+                            {"window_rows", of.window_rows},
+                            {"fetched_rows", of.fetched_rows}});
+  }
   all["memory"] = json::array();
   for (plan_row const& r : memory) all["memory"].push_back({{"array", r.what}, {"tier", to_string(r.where)}, {"bytes", r.bytes}});
   auto const or_none = [](std::uint64_t bytes) { return bytes == budget::unlimited ? json() : json(bytes); };
@@ -370,11 +586,18 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   all["together"] = stage(both_stages);
   if (!host && !here) all["not_here"] = why_no_link(where);
   std::optional<double> a_second, drive_ms;  // rows; of a mini-batch
-  if (q.rows_at_home) a_second = p.drive_reads ? std::optional(static_cast<double>(*p.drive_reads)) : drive_of(a.features);
-  if (a_second) drive_ms = plan.file_reads / *a_second * 1e3;
+  bool known = true;
+  for (std::size_t t = 0; t < g.tables.size(); ++t) {
+    if (!g.tables[t].in_file) continue;
+    auto const of = p.drive_reads ? std::optional(static_cast<double>(*p.drive_reads)) : drive_of(g.tables[t].file);
+    double const reads = plan.types.empty() ? 0 : plan.types[t].file_reads;
+    known &= of || reads == 0;
+    if (of) a_second = std::min(a_second.value_or(*of), *of), drive_ms = drive_ms.value_or(0) + reads / *of * 1e3;
+  }
+  if (!known) a_second.reset(), drive_ms.reset();
   all["drive"] = {{"file_rows", plan.file_rows},
                   {"file_reads", plan.file_reads},
-                  {"bytes", std::llround(plan.file_reads * static_cast<double>(rows.row_bytes))},
+                  {"bytes", std::llround(plan.file_bytes)},
                   {"reads_a_second", a_second ? json(*a_second) : json()},
                   {"ms", drive_ms ? json(*drive_ms) : json()},
                   {"epoch_ms", drive_ms ? json(*drive_ms * all["batches_an_epoch"].get<double>() * static_cast<double>(ranks)) : json()}};
@@ -432,12 +655,19 @@ void print_plan_of_load(json const& all) {
   auto const bytes = [](json const& j) { return j.is_null() ? std::string("an amount not known") : format_bytes(j.get<std::uint64_t>()); };
   say("graph   {}: {}\n", text(all["file"]), text(all["graph"]));
   bool const trains = all.contains("training"), full = trains && all["training"]["full"].get<bool>();
+  std::vector<std::uint64_t> row_bytes;
+  if (all["types"].is_null()) row_bytes.push_back(all["row_bytes"].get<std::uint64_t>());
+  else
+    for (json const& of : all["types"]) row_bytes.push_back(of["row_bytes"].get<std::uint64_t>());
   say("job     {}, at {}; lists in tier {}, access {}, rows of {} B{}\n\n", text(all["job"]), text(all["place"]), text(all["tier"]),
-      text(all["access"]), all["row_bytes"].get<std::uint64_t>(),
+      text(all["access"]), fmt::join(row_bytes, ", "),
       full ? "" : fmt::format(", way {}, window {}", text(all["way"]), all["window"].get<std::uint64_t>()));
-  say("{:<46} {:<8} {:>20}\n", "array", "tier", "bytes");
+  std::size_t width = 46;
+  for (json const& r : all["memory"]) width = std::max(width, text(r["array"]).size());
+  say("{:<{}} {:<8} {:>20}\n", "array", width, "tier", "bytes");
   for (json const& r : all["memory"])
-    say("{:<46} {:<8} {:>20} {:>12}\n", text(r["array"]), text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()), bytes(r["bytes"]));
+    say("{:<{}} {:<8} {:>20} {:>12}\n", text(r["array"]), width, text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()),
+        bytes(r["bytes"]));
   say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
   if (text(all["place"]).rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
@@ -453,9 +683,13 @@ void print_plan_of_load(json const& all) {
         grouped(all["batches_an_epoch"].get<std::uint64_t>()),
         all["from_offsets"].get<bool>() ? "by the degrees, as if edges led anywhere" : "by the mean degree");
   if (!full) say("  about {} vertices, {} edges\n", number(all["vertices_each"]), number(all["edges_each"]));
-  if (!full)
-    say("  rows  {} near, {} far; of these {} come over the link, the window has the others\n", number(all["near_rows"]),
-        number(all["far_rows"]), number(all["fetched_rows"]));
+  auto const of_rows = [&](json const& of, std::string const& type) {
+    say("  rows{}  {} near, {} far; of these {} come over the link, the window has the others\n", type, number(of["near_rows"]),
+        number(of["far_rows"]), number(of["fetched_rows"]));
+  };
+  if (!full && all["types"].is_null()) of_rows(all, "");
+  else if (!full)
+    for (json const& of : all["types"]) of_rows(of, fmt::format(" of '{}'", text(of["type"])));
   if (all["together"]["bytes_link"] == 0) {
     say("\nlink    nothing crosses it\n");
   } else {

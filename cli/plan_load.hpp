@@ -14,7 +14,8 @@ namespace garner::cli {
 
 // What `garner load` is told too; unset: its default.
 struct plan_load_arguments {
-  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes, rows, host_rows, file_cache;
+  std::optional<std::string> fanout, share, rule, side, features, budget, keep_lists, way, window_bytes, rows, host_rows, file_cache,
+      target;
   std::optional<std::uint64_t> batch, width, window, ahead, drive_reads;
   bool disjoint = false, weighted = false;
 
@@ -23,7 +24,7 @@ struct plan_load_arguments {
 };
 // What `garner train` is told besides; unset: its default.
 struct plan_train_arguments {
-  std::optional<std::string> model, norm;
+  std::optional<std::string> model, norm, split;
   std::optional<std::uint64_t> classes, layers, hidden;
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;

@@ -27,7 +27,7 @@ using cli::grouped, cli::say;
 using json = nlohmann::ordered_json;
 
 struct traffic_arguments {
-  std::string job, file, access = "all", l2 = "0", variant;
+  std::string job, file, access = "all", tier = "host", l2 = "0", variant;
   std::optional<std::uint64_t> source, iterations;
   std::uint64_t seed = 1;
   bool as_json = false, no_check = false;
@@ -35,16 +35,29 @@ struct traffic_arguments {
   cli::budget_arguments budgets;
 };
 
-// What one job sent, and the arcs it looked at.
+// What one job sent, and the arcs it looked at. `steps`: levels, rounds, iterations or phases, and what each read of the file.
 struct counted {
   access_mode how;
   traffic link;
   std::uint64_t edges = 0;
+  file_reads file;
+  std::vector<file_reads> steps;
 };
 
+std::vector<file_reads> steps_of(auto const& of_run) {
+  std::vector<file_reads> all;
+  for (auto const& step : of_run) all.push_back(step.file);
+  return all;
+}
+
 counted count(graph const& g, job_options const& options, std::uint64_t source) {
-  counted c{access_mode::aligned, {}, 0};
-  auto const note = [&](auto const& o, auto const& run) { c = {o.access, run.link, run.edges}; };
+  counted c{access_mode::aligned, {}, 0, {}, {}};
+  auto const note = [&](auto const& o, auto const& run) {
+    c = {o.access, run.link, run.edges, run.file, {}};
+    if constexpr (requires { run.levels; }) c.steps = steps_of(run.levels);
+    else if constexpr (requires { run.phases; }) c.steps = steps_of(run.phases);
+    else c.steps = steps_of(run.rounds);
+  };
   switch (kind_of(options)) {
     case job_kind::bfs: {
       auto const& o = std::get<bfs_options>(options);
@@ -69,13 +82,41 @@ counted count(graph const& g, job_options const& options, std::uint64_t source) 
   return c;
 }
 
+// What a run consists of.
+std::string_view step_of(job_options const& o) {
+  bool const paper = variant_of(o) == "emogi";
+  switch (kind_of(o)) {
+    case job_kind::bfs:
+      return "level";
+    case job_kind::components:
+      return paper ? "round" : "phase";
+    case job_kind::pagerank:
+      return paper ? "round" : "iteration";
+    case job_kind::sssp:
+      break;
+  }
+  return "round";
+}
+
 // Pages of an unknown rate take an unknown time.
 std::optional<double> ms_of(traffic const& t, link_rates const& rates) {
   if (t.pages && !rates.paged_gbs) return std::nullopt;
   return predicted_ms(t, rates);
 }
 
-json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rates> const& here) {
+json to_json(file_reads const& f) {
+  return {{"requests", f.requests}, {"bytes", f.bytes_read}, {"bytes_wanted", f.bytes_asked}, {"bytes_of_blocks", f.bytes_blocks}};
+}
+
+json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rates> const& here, bool in_file) {
+  json read = nullptr;
+  if (in_file) {
+    read = to_json(c.file);
+    read["overfetch"] = c.file.overfetch(), read["overfetch_of_blocks"] = c.file.overfetch_of_blocks();
+    read["share_of_lists"] = data_bytes ? static_cast<double>(c.file.bytes_read) / static_cast<double>(data_bytes) : 0;
+    read["steps"] = json::array();
+    for (file_reads const& step : c.steps) read["steps"].push_back(to_json(step));
+  }
   json requests = json::object();
   for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = c.link.requests[k];
   return {{"access", to_string(c.how)},
@@ -88,7 +129,8 @@ json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rate
           {"bytes_useful", c.link.bytes_useful},
           {"amplification", c.link.amplification(data_bytes)},
           {"overfetch", c.link.overfetch()},
-          {"ms", cli::times_of(here, [&](link_rates const& r) { return ms_of(c.link, r); })}};
+          {"ms", cli::times_of(here, [&](link_rates const& r) { return ms_of(c.link, r); })},
+          {"list_reads", read}};
 }
 
 json gather(traffic_arguments const& a) {
@@ -100,9 +142,15 @@ json gather(traffic_arguments const& a) {
   if (a.iterations && kind != job_kind::pagerank) fail(errc::usage, "--iterations goes with pagerank; {} has none", a.job);
   if (a.iterations && *a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
   std::vector<access_mode> modes{access_mode::strided, access_mode::merged, access_mode::aligned, access_mode::paged};
+  tier const edges = parse_tier(a.tier);
+  if (edges != tier::host && edges != tier::file) fail(errc::usage, "--tier {}: traffic is counted of lists in tier host or file", a.tier);
+  bool const in_file = edges == tier::file;
+  if (in_file) modes.pop_back();  // no pages of it are moved
   if (a.access != "all") modes = {parse_access(a.access)};
   place const where{place_kind::simulated, 0};
-  for (access_mode const how : modes) require_combination(where, default_tier(where, how), how);
+  auto const tier_of = [&](access_mode how) { return in_file ? tier::file : default_tier(where, how); };
+  for (access_mode const how : modes) require_combination(where, tier_of(how), how);
+  if (in_file) std::visit([](auto& job) { job.edges = tier::file; }, o);
   std::uint64_t const l2 = parse_bytes(a.l2);
   std::visit([&](auto& job) { job.where = where, job.l2_bytes = l2, job.device_budget = parse_bytes(a.device_cache); }, o);
   // The same algorithm in every mode: BFS turns round only where it is told to.
@@ -115,7 +163,7 @@ json gather(traffic_arguments const& a) {
   a.budgets.apply(where);
 
   graph_source from(a.file);
-  if (pulls_in_lists(o)) from.want_in_lists();
+  if (pulls_in_lists(o) && !(in_file && kind == job_kind::bfs)) from.want_in_lists();
   graph_info const& info = from.info();
   stored const kept = stored_in(from.header());
   bool cached_neighbours = false;
@@ -123,7 +171,7 @@ json gather(traffic_arguments const& a) {
     std::visit([&](auto& job) { job.access = how; }, o);
     require_runnable(a.file, info, o);
     job_plan const p = make_plan(info, o, kept);
-    cached_neighbours |= bytes_of_file_neighbours(p.kept) > 0;
+    cached_neighbours |= bytes_of_file_neighbours(info, o, kept, p.kept) > 0;
     cli::require_memory(a.file, p.host_bytes() + from.making_bytes(false), p.device_bytes(), where);
   }
   load_options load;
@@ -131,6 +179,7 @@ json gather(traffic_arguments const& a) {
   load.weights = kind == job_kind::sssp;
   load.in_lists = reads_in_lists(info, o);
   load.cached_neighbours = cached_neighbours;
+  if (in_file) load.edges = tier::file;
   graph const g = from.load(load);
   std::uint64_t source = 0;
   if (searches) {
@@ -150,6 +199,8 @@ json gather(traffic_arguments const& a) {
            {"id_bytes", info.id_bytes},
            {"job", a.job},
            {"variant", variant_of(o)},
+           {"tier", to_string(edges)},
+           {"step", step_of(o)},
            {"source", searches ? json(source) : json()},
            {"iterations", json()},
            {"l2_bytes", l2},
@@ -161,7 +212,7 @@ json gather(traffic_arguments const& a) {
   progress bar("tracing", modes.size());
   for (access_mode const how : modes) {
     std::visit([&](auto& job) { job.access = how; }, o);
-    all["runs"].push_back(to_json(count(g, o, source), data_bytes, here));
+    all["runs"].push_back(to_json(count(g, o, source), data_bytes, here, in_file));
     bar.advance(1);
   }
   return all;
@@ -187,6 +238,21 @@ void print(json const& all) {
         cli::shown_ms(ms["12.3"]), cli::shown_ms(ms["24"]), cli::shown_ms(ms["51"]));
   }
   if (all.contains("not_here")) say("\nno time here: {}\n", text(all["not_here"]));
+  for (json const& r : all["runs"]) {
+    json const& read = r["list_reads"];
+    if (read.is_null()) continue;
+    say("\n{}, of the file: {:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in\n{:>8} {:>14} "
+        "{:>14} {:>14} "
+        "{:>14}\n",
+        text(r["access"]), read["share_of_lists"].get<double>(), read["overfetch"].get<double>(), read["overfetch_of_blocks"].get<double>(),
+        text(all["step"]), "requests", "bytes", "wanted", "their blocks");
+    auto const line = [&](std::string const& name, json const& f) {
+      say("{:>8} {:>14} {:>14} {:>14} {:>14}\n", name, grouped(whole(f["requests"])), grouped(whole(f["bytes"])),
+          grouped(whole(f["bytes_wanted"])), grouped(whole(f["bytes_of_blocks"])));
+    };
+    for (std::size_t k = 0; k < read["steps"].size(); ++k) line(std::to_string(k), read["steps"][k]);
+    line("all", read);
+  }
 }
 
 }  // namespace
@@ -197,6 +263,7 @@ void add_traffic(cli::program& p) {
   v.add("JOB", a->job).required();
   v.add("FILE", a->file).required();
   v.add("--access", a->access, "strided, merged, aligned, paged, all of these, or copied");
+  v.add("--tier", a->tier, "host; file: the lists stay there, and what is read of it is told step by step");
   v.add("--variant", a->variant);
   v.add("--source", a->source, "of bfs and sssp, by the user's id (default: one picked)");
   v.add("--seed", a->seed, "of the picked source");
@@ -206,7 +273,8 @@ void add_traffic(cli::program& p) {
   v.add("--no-check", a->no_check);
   v.add("--device-budget", a->device_cache, "bytes of far data cached on the simulated device (default: none)");
   a->budgets.add(v, false);
-  v.ends_with("Example: garner traffic bfs kron20.gnr --l2-bytes 50MiB");
+  v.ends_with(
+      "Examples: garner traffic bfs kron20.gnr --l2-bytes 50MiB\n          garner traffic bfs kron20.gnr --tier file --variant direction");
   v.runs([a] {
     json const all = gather(*a);
     if (a->as_json) say("{}\n", all.dump(2));

@@ -132,18 +132,6 @@ void follow(train_arguments const& a, training& run) {
   run.take_best();
   run.evaluate();
 }
-void set_classes(train_arguments const& a, row_array const& labels, std::string const& file, model_options& m) {
-  m.labels = labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
-  m.classes = labels.width;
-  if (m.labels == label_kind::one_class) {
-    std::int64_t highest = 0;
-    for (std::uint64_t v = 0; v < labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(labels.data)[v]);
-    m.classes = a.classes.value_or(static_cast<std::uint32_t>(highest + 1));
-  } else if (a.classes && *a.classes != m.classes) {
-    fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *a.classes, file, m.classes);
-  }
-}
-
 // What is told of a training besides its steps.
 struct subject {
   json head;
@@ -303,30 +291,11 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
 }
 
 // --- several types ---
-// The type with labels and a split, or the one that was said.
-std::size_t target_of(hetero_graph const& g, std::string const& said) {
-  if (!said.empty()) {
-    std::size_t const k = g.type(said);
-    if (!g.types()[k].labels || !g.types()[k].train)
-      fail(errc::input, "--target {}: {} has no {} of these; name some in it", said, g.name(),
-           g.types()[k].labels ? "training vertices (train)" : "labels");
-    return k;
-  }
-  std::vector<std::string> names;
-  std::size_t found = 0;
-  for (std::size_t k = 0; k < g.types().size(); ++k)
-    if (g.types()[k].labels && g.types()[k].train) names.push_back(g.types()[k].name), found = k;
-  if (names.empty()) fail(errc::input, "{}: no type has labels and training vertices (labels, train); name some in it", g.name());
-  if (names.size() > 1)
-    fail(errc::usage, "{}: several types have labels: '{}'; say which with --target", g.name(), fmt::join(names, "', '"));
-  return found;
-}
-
 void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
   if (a.full) a.fanout = "1";  // nothing is drawn
-  if (!a.keep_lists.empty()) fail(errc::usage, "--keep-lists {}: {} may have several types; leave it out", a.keep_lists, a.file);
+  std::optional<std::uint64_t> const budget = cli::budget_of_types(a);
   a.features = "of the manifest";  // for check()
   a.check();
   auto options = options_of(a);
@@ -339,11 +308,9 @@ void train_types(train_arguments& a) {
   place const where = places[0];
   for (place const p : places) a.budgets.apply(p);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
-  std::optional<std::uint64_t> const budget = a.budget.ends_with('%') ? std::nullopt : a.budget_bytes(0);
-  if (a.budget.ends_with('%')) fail(errc::usage, "--budget {}: of several tables; say bytes of each, as 1GiB", a.budget);
   cli::pulled_lists const how{a.lists(), a.weighted, a.full};
   cli::opened_types on = cli::open_types(a.file, where, a.tier, how, budget, a, a.together.get());
-  std::size_t const target = target_of(on.g, a.target);
+  std::size_t const target = cli::target_of(on.g.types(), on.g.name(), a.target, true);
   vertex_type const& type = on.g.types()[target];
   known_vertices known;
   known.labels = read_labels(*type.labels);
@@ -357,7 +324,7 @@ void train_types(train_arguments& a) {
       split[static_cast<std::size_t>(static_cast<std::int64_t const*>(vertices.data)[k])] = part;
   }
   known.split = split;
-  set_classes(a, known.labels, type.labels->string(), m);
+  cli::set_classes(a.classes, known.labels, type.labels->string(), m);
   if (a.scaling == "automatic") m.scaling = scaling_of(on.tables[target]);
   model_types const types = types_of(on.g, target, on.features(), how.side);
   gnn_model model(where, m, types);
@@ -434,7 +401,7 @@ void train_file(train_arguments& a) {
   known.labels = read_labels(a.labels);
   std::vector<std::uint8_t> const split = read_split(a.split);
   known.split = split;
-  set_classes(a, known.labels, a.labels, m);
+  cli::set_classes(a.classes, known.labels, a.labels, m);
 
   std::optional<tier> edges;
   if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own lists near

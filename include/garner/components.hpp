@@ -39,7 +39,7 @@ struct components_phase {
   std::uint64_t edges = 0;     // arcs looked at
   traffic link;
   double ms = 0;
-  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
+  file_reads file;  // where the lists lie in a file
 };
 
 struct components_run {

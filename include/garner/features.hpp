@@ -63,7 +63,7 @@ row_array read_rows(std::filesystem::path const& file, std::optional<element> as
 // The same where an .npy file lies: mapped, read as its pages are asked for, and held open until the last owner lets go. Keep it unchanged.
 row_array map_rows(std::filesystem::path const& file, std::optional<element> as = {});
 struct file_options {
-  unsigned depth = 128;          // reads under way, a drive and a reader
+  unsigned depth = 0;            // reads under way, a drive and a reader; 0: 128, or as a loader measures that the drive wants (64 to 1024)
   bool direct = true;            // past the page cache, where the file system has it
   double deadline_seconds = 30;  // a read that takes longer is an error; 0: none is
 };

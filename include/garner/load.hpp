@@ -57,7 +57,7 @@ struct loader_options {
   // of its rate (GIDS' formula); more than 0 and less than 1.
   std::uint64_t merge_reads = 0;
   double merge_share = 0;
-  std::uint32_t multiprocessors = 16;  // of the device, for far rows; 0: all
+  std::uint32_t multiprocessors = 8;  // of the device, for far rows; 0: all
   // Data parallel: this rank's share of the seeds. All ranks have as many mini-batches; where seeds do not divide, some come twice.
   std::uint32_t rank = 0, ranks = 1;
   std::uint64_t keep_times = 0;  // of so many mini-batches when each stage ran, into load_report::times

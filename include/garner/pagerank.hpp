@@ -49,7 +49,7 @@ struct pagerank_round {
   double l1_change = 0;                   // pull only
   std::uint64_t bytes_link = 0;
   double ms = 0;
-  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
+  file_reads file;  // where the lists lie in a file
 };
 
 struct pagerank_run {

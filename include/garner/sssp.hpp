@@ -36,7 +36,7 @@ struct sssp_round {
   std::uint64_t edges = 0;     // arcs that leave them
   std::uint64_t bytes_link = 0;
   double ms = 0;
-  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
+  file_reads file;  // where the lists lie in a file
 };
 
 struct sssp_run {

@@ -34,15 +34,19 @@ struct traffic {
 
 // What was read from a file where lists lie in one (tier `file`).
 struct file_reads {
-  std::uint64_t requests = 0;     // that the drive was asked
-  std::uint64_t bytes_read = 0;   // what it gave
-  std::uint64_t bytes_asked = 0;  // of these the lists that were wanted
-  double waited_ms = 0;           // while nothing else was done
+  std::uint64_t requests = 0;      // that the drive was asked
+  std::uint64_t bytes_read = 0;    // what it gave
+  std::uint64_t bytes_asked = 0;   // of these the lists that were wanted
+  std::uint64_t bytes_blocks = 0;  // of the drive's blocks (512 bytes mostly) that those lie in: no reader reads less
+  double waited_ms = 0;            // while nothing else was done
 
   // bytes that were read / bytes of the lists that were wanted
   double overfetch() const { return bytes_asked ? static_cast<double>(bytes_read) / static_cast<double>(bytes_asked) : 0; }
+  // bytes that were read / bytes of the blocks that the wanted lists lie in
+  double overfetch_of_blocks() const { return bytes_blocks ? static_cast<double>(bytes_read) / static_cast<double>(bytes_blocks) : 0; }
   file_reads& operator+=(file_reads const& o) {
-    requests += o.requests, bytes_read += o.bytes_read, bytes_asked += o.bytes_asked, waited_ms += o.waited_ms;
+    requests += o.requests, bytes_read += o.bytes_read, bytes_asked += o.bytes_asked, bytes_blocks += o.bytes_blocks,
+        waited_ms += o.waited_ms;
     return *this;
   }
 };

@@ -40,9 +40,9 @@ struct bfs_level {
   std::uint64_t frontier = 0;  // vertices at this depth
   std::uint64_t edges = 0;     // arcs that leave them, all looked at
   std::uint64_t bytes_link = 0;
-  double ms = 0;                 // of looking at them and gathering the next frontier
-  std::uint64_t bytes_file = 0;  // read of a file where the lists lie in one
-  bool bottom_up = false;        // the unreached vertices looked for the frontier; then `edges` were not all looked at
+  double ms = 0;           // of looking at them and gathering the next frontier
+  file_reads file;         // where the lists lie in a file
+  bool bottom_up = false;  // the unreached vertices looked for the frontier; then `edges` were not all looked at
 };
 
 struct bfs_run {

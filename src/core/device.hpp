@@ -63,6 +63,7 @@ bool reads(int index, void const* at) noexcept;    // its own memory, pinned or 
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
 // still uses it. The pool keeps what it has until trim().
 void* allocate_ordered(int index, void* stream, std::size_t bytes);
+void require_unrecorded(int index, void* stream, std::size_t bytes);  // errc::device while what the stream is given is recorded
 void release_ordered(int index, void* stream, void* pointer) noexcept;
 void trim(int index) noexcept;  // what the pool has and nobody uses goes back to the device
 

@@ -217,13 +217,17 @@ cudaMemPool_t pool_of(int index) {
 }
 }  // namespace
 
-void* allocate_ordered(int index, void* stream, std::size_t bytes) {
-  require(index);
+void require_unrecorded(int index, void* stream, std::size_t bytes) {
   current const here(index);
   cudaStreamCaptureStatus recorded = cudaStreamCaptureStatusNone;
   GARNER_CALL(cudaStreamIsCapturing(as_stream(stream), &recorded));
-  if (recorded != cudaStreamCaptureStatusNone)  // it would be the recording's own, and gone with it
+  if (recorded != cudaStreamCaptureStatusNone)  // they would be the recording's own, and gone with it
     fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
+}
+void* allocate_ordered(int index, void* stream, std::size_t bytes) {
+  require(index);
+  require_unrecorded(index, stream, bytes);
+  current const here(index);
   watch_first(index);
   cudaMemPool_t const pool = pool_of(index);
   void* p = nullptr;
@@ -241,7 +245,7 @@ void* allocate_ordered(int index, void* stream, std::size_t bytes) {
 void release_ordered(int index, void* stream, void* pointer) noexcept {
   if (begun_by_parent) return;
   current const here(index, std::nothrow);
-  cudaFreeAsync(pointer, as_stream(stream));
+  if (cudaFreeAsync(pointer, as_stream(stream)) != cudaSuccess) cudaGetLastError();
 }
 void trim(int index) noexcept {
   if (begun_by_parent) return;

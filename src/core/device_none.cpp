@@ -20,6 +20,7 @@ std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
 void* allocate_ordered(int, void*, std::size_t) { refuse(); }
+void require_unrecorded(int, void*, std::size_t) {}
 void release_ordered(int, void*, void*) noexcept {}
 void trim(int) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }

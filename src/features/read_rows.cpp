@@ -80,7 +80,9 @@ row_array map_rows(std::filesystem::path const& path, std::optional<element> as)
 row_array open_rows(std::filesystem::path const& path, std::optional<element> as, file_options const& how) {
   reader_options o;
   o.direct = how.direct ? direct_reads::automatic : direct_reads::no;
-  o.depth = how.depth, o.deadline_seconds = how.deadline_seconds;
+  if (how.depth) o.depth = how.depth;
+  o.sizes_depth = how.depth == 0;
+  o.deadline_seconds = how.deadline_seconds;
   if (is_row_file(path)) {
     auto const file = std::make_shared<row_file>(path, o);
     row_array table = described(file->layout(), as);

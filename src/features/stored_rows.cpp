@@ -242,9 +242,13 @@ drive_rate stored_rows::measured() const {
   reader& from = files();
   std::uint64_t const bytes =
       std::min(from.size(), std::min<std::uint64_t>((row_bytes() + page - 1) / page * page, from.options().most_bytes));
+  constexpr unsigned least = 64, most = 1024;  // a drive wants more than its idle latency says; and each has memory of its own
+  reader probe(from, from.options().sizes_depth ? most : from.depth());
   drive_rate r;
-  r.seconds = measure_reads(from, bytes, 1, 1, 0.02).latency.quantile(0.5) * 1e-9;
-  r.requests_a_second = measure_reads(from, bytes, from.options().depth, 1, 0.06).requests_a_second();
+  r.seconds = measure_reads(probe, bytes, 1, 1, 0.02).latency.quantile(0.5) * 1e-9;
+  r.requests_a_second = measure_reads(probe, bytes, probe.depth(), 1, 0.06).requests_a_second();
+  // The rate is that of all its drives.
+  from.size_depth(static_cast<unsigned>(std::clamp<std::uint64_t>(requests_under_way(r) / from.drives().size(), least, most)));
   measured_ = r;
   return r;
 }

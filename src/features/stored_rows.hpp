@@ -66,8 +66,9 @@ class stored_rows {
   virtual page_places places() const = 0;
   virtual std::string wrong(std::uint64_t page, void const* data) const { return (void)page, (void)data, std::string(); }
   std::string about() const { return files().about(); }
-  // Requests of a row, or of a page where it is shorter: the latency of one, and the rate with as many under way as the reader has.
-  // Measured when it is first asked for, in some 0.1 s.
+  // Requests of a row, or of a page where it is shorter: the latency of one, and the rate with as many under way as were said, or as a
+  // drive can be of use for. Measured when it is first asked for, in some 0.1 s; reads that begin later have as many under way as fill
+  // that drive (requests_under_way), unless it was said how many.
   drive_rate measured() const;
 
  private:

@@ -20,13 +20,15 @@ namespace garner {
 
 constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team adds while others wait for it
 
+// How long an array then is that had room for `has` elements and is asked for n.
+constexpr std::uint64_t grown(std::uint64_t has, std::uint64_t n) { return has < n ? n + n / 4 : has; }
 // Memory that grows and is used anew; what it held is gone when it has grown.
 template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
-  if (in.size() < n) {
+  if (std::uint64_t const more = grown(in.size(), n); more > in.size()) {
     x.tell_move();
     in = {};
-    in = buffer<T>(x.near(), n + n / 4, x.device(), what);
+    in = buffer<T>(x.near(), more, x.device(), what);
   }
   return in.data();
 }

@@ -97,13 +97,12 @@ void take_loss(losses<float>& with, executor& x, row_block<float const> scores, 
 }
 
 evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {
-  bool const two = o_.labels == label_kind::one_class ? o_.classes == 2 : o_.classes == 1;
   for (split_part const p : {split_part::train, split_part::validation, split_part::test})
     sides_.push_back({p,
                       bring(x, parts.of(p).positions, "positions of labels"),
                       parts.near_of(x, p),
                       buffer<loss_totals>(x.near(), 1, x.device(), "totals"),
-                      two && p != split_part::train,
+                      tells_area(o_) && p != split_part::train,
                       {},
                       0,
                       {}});
@@ -155,6 +154,17 @@ std::uint64_t evaluator::bytes() const {
   std::uint64_t sum = losses_.bytes() + picked_.bytes();
   for (side const& s : sides_) sum += s.positions.bytes() + s.labels.bytes() + s.totals.bytes() + s.picked.bytes();
   return sum;
+}
+
+std::uint64_t evaluator::bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts) {
+  std::uint64_t sum = losses<float>::bytes_for(counts), picked = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    std::uint64_t const n = counts[k];
+    sum += n * (sizeof(std::int64_t) + label_bytes(o)) + sizeof(loss_totals);
+    if (k > 0 && tells_area(o)) sum += grown(0, n * o.classes) * sizeof(float);
+    else picked = grown(picked, n * o.classes);
+  }
+  return sum + picked * sizeof(float);
 }
 
 evaluation evaluator::result() {

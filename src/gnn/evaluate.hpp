@@ -17,6 +17,12 @@ struct near_labels {
   std::uint64_t bytes() const { return classes.bytes() + answers.bytes(); }
 };
 
+inline std::uint64_t label_bytes(model_options const& o) {  // of a vertex, near
+  return o.labels == label_kind::one_class ? sizeof(std::int64_t) : o.classes * sizeof(float);
+}
+// With two classes the area under the ROC curve is told, but not of what was learned from.
+inline bool tells_area(model_options const& o) { return o.classes == (o.labels == label_kind::one_class ? 2u : 1u); }
+
 class labelled_parts {
  public:
   // errc::input where there are fewer labels or parts than vertices, a label that is not below the number of classes, an answer that is
@@ -61,6 +67,8 @@ class evaluator {
   void note(std::uint64_t end);
   evaluation result();
   std::uint64_t bytes() const;
+  // Of so many to train, to validate and to test with, whose scores are all taken at once.
+  static std::uint64_t bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts);
 
  private:
   struct side {

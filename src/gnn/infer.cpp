@@ -61,33 +61,58 @@ network<float>::pass exact_inference::pass_of(network<float>& net, row_scaling s
 
 namespace {
 // Rows to memory of the caller's, which a device copies to slowly: by way of two buffers that it copies to fast, and the host's threads.
+// While a chunk goes there the next one is computed: what was computed is set aside near, and sent when the next has been given.
 class rows_out_of_device {
  public:
-  rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), to_(to), columns_(columns) {}
+  rows_out_of_device(executor& x, float* to, std::uint64_t columns) : x_(x), to_(to), columns_(columns), out_(x, executor::urgent{}) {}
+  ~rows_out_of_device() {
+    try {
+      out_.wait(), x_.wait();  // before what they copy goes
+    } catch (...) {            // another error is told
+    }
+  }
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
     std::uint64_t const row_bytes = columns_ * sizeof(float);
     if (!x_.on_device()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
-    std::uint64_t const each = std::max<std::uint64_t>(1, buffer_bytes / row_bytes);
-    for (std::uint64_t k = 0; k < count; k += each) {
-      part& p = parts_[turn_ ^= 1];
-      bring(p);
-      if (p.room.bytes() == 0) p.room = memory_block(tier::host, each * row_bytes, x_.device(), "scores on their way");
-      p.first = first + k, p.count = std::min(each, count - k);
-      x_.copy(p.room.data(), rows + k * columns_, p.count * row_bytes);
-      p.come.record(x_);
-    }
+    aside& next = asides_[turn_ ^= 1];  // was sent, when the one before it was given
+    x_.copy(room(x_, next.rows, count * columns_, "scores set aside"), rows, count * row_bytes);
+    next.first = first, next.count = count;
+    next.there.record(x_);
+    send(asides_[turn_ ^ 1]);
   }
   void finish() {
+    send(asides_[turn_ ^ 1]), send(asides_[turn_]);
     for (part& p : parts_) bring(p);
   }
 
  private:
-  static constexpr std::uint64_t buffer_bytes = 32u << 20;  // whatever a chunk has
+  static constexpr std::uint64_t buffer_bytes = 32u << 20;
+  struct aside {
+    buffer<float> rows;
+    event there;
+    std::uint64_t first = 0, count = 0;
+  };
   struct part {
     memory_block room;
     event come;
     std::uint64_t first = 0, count = 0;
   };
+  void send(aside& from) {
+    std::uint64_t const row_bytes = columns_ * sizeof(float), each = std::max<std::uint64_t>(1, buffer_bytes / row_bytes);
+    if (from.count == 0) return;
+    from.there.before(out_);
+    for (std::uint64_t k = 0; k < from.count; k += each) {
+      part& p = parts_[part_ ^= 1];
+      bring(p);
+      if (p.room.bytes() == 0) p.room = memory_block(tier::host, each * row_bytes, x_.device(), "scores on their way");
+      p.first = from.first + k, p.count = std::min(each, from.count - k);
+      out_.copy(p.room.data(), from.rows.data() + k * columns_, p.count * row_bytes);
+      p.come.record(out_);
+    }
+    from.count = 0;
+    sent_.record(out_);
+    sent_.before(x_);  // which writes there next
+  }
   void bring(part& p) {
     if (p.count == 0) return;
     p.come.wait();
@@ -101,8 +126,11 @@ class rows_out_of_device {
   executor& x_;
   float* to_;
   std::uint64_t columns_;
+  aside asides_[2];
   part parts_[2];
-  unsigned turn_ = 0;
+  event sent_;
+  unsigned turn_ = 0, part_ = 0;
+  executor out_;
 };
 }  // namespace
 

@@ -70,19 +70,27 @@ std::uint64_t types_inference::bytes() const {
   return sum;
 }
 
-std::uint64_t types_inference::bytes_for(executor const& x, hetero_graph const& g, network<float> const& net, bool weighted) {
-  network_shape const& s = net.shape();
-  std::uint64_t lists = 0, rows = 0, made = 0;
+types_sizes sizes_of(hetero_graph const& g, bool weighted) {
+  types_sizes s;
+  for (vertex_type const& t : g.types()) s.vertices.push_back(t.count);
   for (std::size_t r = 0; r < g.edges().size(); ++r) {
     graph_info const& i = g.lists(r).info();
-    lists += i.vertices * 4 + (weighted ? i.edges * 4 : 0) + (x.on_device() ? (i.vertices + 1) * 8 + i.edges * 4 : 0);
+    s.relations.push_back({i.vertices, i.edges});
   }
+  s.weighted = weighted;
+  return s;
+}
+
+std::uint64_t types_inference::bytes_for(bool on_device, types_sizes const& of, network_shape const& s) {
+  std::uint64_t lists = 0, rows = 0, made = 0;
+  for (types_sizes::relation const& r : of.relations)
+    lists += r.vertices * 4 + (of.weighted ? r.edges * 4 : 0) + (on_device ? (r.vertices + 1) * 8 + r.edges * 4 : 0);
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
-    std::uint64_t const n = g.types()[t].count;
+    std::uint64_t const n = of.vertices[t];
     rows += n * s.inputs[t] * sizeof(float);
     if (s.residual) made += n * 2 * s.hidden * sizeof(float);
     for (std::uint32_t l = 0; l < s.layers; ++l)
-      if (net.uses(l, t)) made += n * (net.first_of(l, t).stride + (s.layer_norm ? 3 : 2) * net.outputs(l)) * sizeof(float);
+      if (s.uses(l, t)) made += n * (s.taken(l, t) + (s.layer_norm ? 3 : 2) * s.outputs(l)) * sizeof(float);
   }
   return lists + lists / 4 + rows + made + made / 4;
 }
@@ -90,7 +98,8 @@ std::uint64_t types_inference::bytes_for(executor const& x, hetero_graph const& 
 inference_report infer_types(executor& x, hetero_graph const& g, network<float>& net, row_scaling scaling,
                              std::span<tiered_tensor* const> features, list_side side, bool weighted, std::optional<std::uint64_t> near,
                              blas& products, exact_inference::taker const& take) {
-  std::uint64_t const allowed = near.value_or(free_near(x)), whole = types_inference::bytes_for(x, g, net, weighted);
+  std::uint64_t const allowed = near.value_or(free_near(x)),
+                      whole = types_inference::bytes_for(x.on_device(), sizes_of(g, weighted), net.shape());
   if (whole > allowed) return types_in_parts(x, g, net, scaling, features, side, weighted, allowed).run(products, take);
   auto const begun = std::chrono::steady_clock::now();
   take(0, g.types()[net.shape().target].count, types_inference(x, g, side, weighted, false).run(net, scaling, features, products));

@@ -17,6 +17,16 @@ namespace garner {
 // errc::input where tables, types and relations are not those of the model; names the first that differs.
 void require_types(gnn_model::parts const& m, hetero_graph const& g, std::span<tiered_tensor* const> features, list_side side);
 
+// Before anything is loaded.
+struct types_sizes {
+  std::vector<std::uint64_t> vertices;  // of each type
+  struct relation {
+    std::uint64_t vertices = 0, edges = 0;  // of its container
+  };
+  std::vector<relation> relations = {};
+  bool weighted = false;
+};
+
 class types_inference {
  public:
   // `turned`: with the transposes, for backward.
@@ -27,8 +37,8 @@ class types_inference {
   network<float>::pass pass_of(network<float>& net, row_scaling scaling, std::span<tiered_tensor* const> features, blas& products);
   std::uint64_t bytes() const;
 
-  // What it takes near, about.
-  static std::uint64_t bytes_for(executor const& x, hetero_graph const& g, network<float> const& net, bool weighted);
+  // What it takes near, about, without transposes.
+  static std::uint64_t bytes_for(bool on_device, types_sizes const& of, network_shape const& s);
 
  private:
   executor& x_;

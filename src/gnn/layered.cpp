@@ -15,6 +15,8 @@ namespace garner {
 namespace {
 
 using steady = std::chrono::steady_clock;
+constexpr std::uint64_t scores_at_once = 256u << 20;  // bytes
+
 double ms_since(steady::time_point from) { return std::chrono::duration<double, std::milli>(steady::now() - from).count(); }
 
 }  // namespace
@@ -182,11 +184,15 @@ void layered_inference::each_rows(row_user const& use) {
   }
 }
 
-void layered_inference::each_targets(target_user const& use) {
+void layered_inference::each_targets(std::uint32_t layer, target_user const& use) {
   whole_graph::lists const& lists = g_.pulled();
+  // Scores leave while the next ones are computed, so there is more than one chunk of them.
+  std::uint64_t const most = layer + 1 < o_.layers
+                                 ? plan_.chunk
+                                 : std::min(plan_.chunk, std::max<std::uint64_t>(1, scores_at_once / (o_.classes * sizeof(float))));
   for (std::uint64_t first = 0, count = 0; first < n_; first += count) {
     check_interrupted();
-    count = std::min(plan_.chunk, n_ - first);
+    count = std::min(most, n_ - first);
     if (!plan_.lists_near) {
       std::uint64_t const* const begin = lists.offsets + first;
       auto const fit = static_cast<std::uint64_t>(std::upper_bound(begin, begin + count + 1, *begin + plan_.part_edges) - begin) - 1;
@@ -262,7 +268,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
           spare_.push_back(std::move(before_.columns == 0 ? all.data : source_.data));
         }
       }
-      each_targets([&](std::uint64_t first, std::uint64_t count) {
+      each_targets(l, [&](std::uint64_t first, std::uint64_t count) {
         rows_out const to = net_.first_room(x_, l, 0, count), taken{room(x_, taken_, plan_.chunk * in, "aggregated rows"), in};
         edges_.forward(x_, rows, taken, count, in, gin ? row(rows, first) : rows_in{}, first);
         multiply(count, in, {taken.data, in}, matrix.aggregated, false, to);
@@ -281,7 +287,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
       });
       lap(told.rows_ms);
       rows_in const all{made.data(), out};
-      each_targets([&](std::uint64_t first, std::uint64_t count) {
+      each_targets(l, [&](std::uint64_t first, std::uint64_t count) {
         rows_out const to = net_.first_room(x_, l, 0, count);
         rows_in const self = gin ? row(all, first) : plan.own_near ? row({own.data(), out}, first) : rows_in{};
         edges_.forward(x_, all, to, count, out, self, first);
@@ -315,7 +321,7 @@ void layered_inference::layer(std::uint32_t l, network<float>::pass const& p, ta
         }
         lap(told.rows_ms);
         rows_in const rows{block.data.data(), w};
-        each_targets([&](std::uint64_t first, std::uint64_t count) {
+        each_targets(l, [&](std::uint64_t first, std::uint64_t count) {
           rows_out const taken{room(x_, taken_, plan_.chunk * w, "aggregated rows"), w};
           edges_.forward(x_, rows, taken, count, w, gin ? row(rows, first) : rows_in{}, first);
           float* const kept = sums.data.data() + first * out;

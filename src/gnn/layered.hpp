@@ -56,7 +56,7 @@ class layered_inference {
              rows_out to);
   void bring_sources(executor& by, std::uint64_t first, std::uint64_t count, float* to);  // of this layer, whole
   void each_rows(row_user const& use);
-  void each_targets(target_user const& use);
+  void each_targets(std::uint32_t layer, target_user const& use);
   void wait_all();
   std::uint64_t block_of(std::uint32_t layer) const;
 

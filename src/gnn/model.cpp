@@ -8,6 +8,7 @@
 #include "core/fail.hpp"
 #include "gnn/checkpoint.hpp"
 #include "graph/handle.hpp"
+#include "graph/hetero.hpp"
 
 namespace garner {
 
@@ -123,17 +124,24 @@ model_types types_of(hetero_graph const& g, std::size_t target, std::span<tiered
   if (target >= types.size()) fail(errc::usage, "{}: type {} of {}; they are counted from 0", g.name(), target, types.size());
   if (features.size() != types.size())
     fail(errc::usage, "{}: {} tables for {} types; give each type one", g.name(), features.size(), types.size());
-  model_types t;
-  t.target = static_cast<std::uint32_t>(target);
+  std::vector<std::uint64_t> widths;
   for (std::size_t k = 0; k < types.size(); ++k) {
     if (!features[k])
       fail(errc::input,
            "{}: '{}' has no features; name a table of a row a vertex in the manifest (as numbers drawn at random, where none are known)",
            g.name(), types[k].name);
-    t.names.push_back(types[k].name), t.inputs.push_back(features[k]->width());
+    widths.push_back(features[k]->width());
   }
-  for (edge_type const& e : g.edges()) {
-    t.relations.push_back({static_cast<std::uint32_t>(g.type(e.from)), static_cast<std::uint32_t>(g.type(e.to)),
+  return types_of({types, g.edges()}, g.name(), target, std::move(widths), side);
+}
+model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
+                     list_side side) {
+  model_types t;
+  t.target = static_cast<std::uint32_t>(target), t.inputs = std::move(widths);
+  for (vertex_type const& of : g.types) t.names.push_back(of.name);
+  for (edge_type const& e : g.edges) {
+    t.relations.push_back({static_cast<std::uint32_t>(type_named(g.types, e.from, name)),
+                           static_cast<std::uint32_t>(type_named(g.types, e.to, name)),
                            fmt::format("{}__{}__{}", e.from, e.relation, e.to)});
     if (side == list_side::out) std::swap(t.relations.back().from, t.relations.back().to);
   }

@@ -19,6 +19,9 @@ void require_table(gnn_model::parts const& m, tiered_tensor const& features, std
 // ... and that the model is of one type.
 void require_table(gnn_model::parts const& m, tiered_tensor const& features, graph_handle const& g);
 
+// As types_of has it, of what a manifest says and a width a type.
+model_types types_of(hetero_manifest const& g, std::string const& name, std::size_t target, std::vector<std::uint64_t> widths,
+                     list_side side);
 model_types types_in(network_shape const& s);  // no names: of one type
 network_shape shape_of(model_options const& o, model_types const& t = {});
 aggregation aggregation_of(model_kind kind);

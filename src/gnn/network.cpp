@@ -12,13 +12,19 @@ namespace {
 constexpr std::uint64_t none = ~std::uint64_t{0};
 }
 
+void network_shape::require_kind() const {
+  if ((inputs.size() > 1 || relations.size() > 1) && kind != model_kind::sage)
+    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(kind), inputs.size(),
+         relations.size());
+}
+
 template <class Real>
 std::uint64_t network<Real>::width(std::uint32_t layer, std::uint32_t type) const {
-  return layer == 0 && !shape_.residual ? shape_.inputs[type] : shape_.hidden;
+  return shape_.width(layer, type);
 }
 template <class Real>
 std::uint64_t network<Real>::outputs(std::uint32_t layer) const {
-  return layer + 1 == shape_.layers && !shape_.residual ? shape_.classes : shape_.hidden;
+  return shape_.outputs(layer);
 }
 
 template <class Real>
@@ -51,9 +57,7 @@ template <class Real>
 network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : shape_(std::move(shape)) {
   auto const& s = shape_;
   bool const several = s.inputs.size() > 1 || s.relations.size() > 1;
-  if (several && s.kind != model_kind::sage)
-    fail(errc::usage, "{} takes one type of vertices and of edges, and here are {} and {}; say sage", to_string(s.kind), s.inputs.size(),
-         s.relations.size());
+  s.require_kind();
   auto const type_name = [&](std::uint32_t t) { return several ? s.types[t] + "." : ""; };
   if (s.residual) {
     ends_.resize(s.inputs.size());
@@ -68,7 +72,7 @@ network<Real>::network(executor& x, network_shape shape, std::uint64_t seed) : s
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
       layer_of_type& of = layers_[l][t];
       if (s.layer_norm && (s.residual || (!last))) of.norm = add_norm(l, "norms." + std::to_string(l) + "." + type_name(t), s.hidden);
-      of.used = !last || t == s.target;
+      of.used = s.uses(l, t);
       if (!of.used) continue;
       std::uint64_t const out = outputs(l);
       of.part.assign(s.relations.size(), none);

@@ -33,6 +33,18 @@ struct network_shape {
   std::uint64_t hidden = 64, classes = 0;
   std::uint32_t layers = 2;
   bool layer_norm = false, residual = false;
+
+  void require_kind() const;  // errc::usage: several types are sage's
+  std::uint64_t width(std::uint32_t layer, std::uint32_t type) const { return layer == 0 && !residual ? inputs[type] : hidden; }
+  std::uint64_t outputs(std::uint32_t layer) const { return layer + 1 == layers && !residual ? classes : hidden; }
+  bool uses(std::uint32_t layer, std::uint32_t type) const { return layer + 1 < layers || type == target; }  // somebody wants its rows
+  // Of what the first product of a type takes in: GraphSAGE's relations side by side, and its own rows.
+  std::uint64_t taken(std::uint32_t layer, std::uint32_t type) const {
+    std::uint64_t sum = width(layer, type);
+    for (relation const& r : relations)
+      if (kind == model_kind::sage && r.to == type) sum += width(layer, r.from);
+    return sum;
+  }
 };
 
 // A tensor of a model as files have it: a block of the parameters, `rows` x `columns` (bias and norm: 1 x columns), `stride` apart.

@@ -15,9 +15,11 @@ namespace garner {
 struct training_question {
   load_question load;  // fanouts empty: the whole graph at every step
   model_options model;
+  model_types types;  // of several, as load.types and load.relations have them; no names: one type
   double input_dropout = 0;
   bool dropout = true;
-  double training = 0;         // vertices to train with, of all ranks
+  double training = 0;  // vertices to train with, of all ranks
+  std::uint64_t validation = 0, test = 0;
   std::uint32_t ranks = 1;     // mini-batches are of `batch` seeds a rank
   bool lists_on_peer = false;  // else near or, where load says so, far
   // How the gradients of other ranks are read: where they lie all on one place, from peers, or through host memory.
@@ -26,6 +28,7 @@ struct training_question {
   struct part {
     double vertices = 0, edges = 0, remote_rows = 0;  // at the most, of others
     std::uint32_t blocks = 1;                         // of its gradients
+    bool evaluates = false;                           // the first: scores of all
     shard_options how = {};
   };
   std::optional<part> shard = {};
@@ -42,7 +45,7 @@ struct read_by_tier {
 // Of one rank.
 struct training_plan {
   load_plan load;                   // of mini-batches
-  std::vector<double> rows, edges;  // a step: before each layer, the last those that come out; of each layer
+  std::vector<double> rows, edges;  // a step, of all types: before each layer, the last those that come out; of each layer
   std::vector<load_array> near;     // besides the loader's
   inference_plan evaluation;
   std::uint64_t parameters = 0, steps = 0;  // an epoch
@@ -51,7 +54,7 @@ struct training_plan {
   std::vector<read_by_tier> reads;  // for a step: lists, rows, what aggregation reads and writes, gradients of ranks
   std::uint64_t bytes() const;      // near, without the evaluation
 };
-training_plan plan_training(training_question const& q);
+training_plan plan_training(training_question const& q);  // errc::usage: of several types another model than GraphSAGE
 
 // Rates of a device where none is there to be measured: halves of what one of 2022 has of TF32 and of its memory.
 inline constexpr double assumed_flops = 2e14, assumed_near_bytes = 1.5e12;

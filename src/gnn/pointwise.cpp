@@ -497,6 +497,13 @@ void losses<Real>::sigmoid(executor& x, row_block<Real const> scores, float cons
   add_up(x, count, totals);
 }
 
+template <class Real>
+std::uint64_t losses<Real>::bytes_for(std::span<std::uint64_t const> counts) {
+  std::uint64_t rows = 0, slices = 0;
+  for (std::uint64_t const n : counts) rows = grown(rows, n), slices = grown(slices, (n + slice_rows - 1) / slice_rows);
+  return rows * (sizeof(double) + 3 * sizeof(std::uint32_t)) + slices * sizeof(loss_totals);
+}
+
 adam_corrections adam_step::corrections() const {
   auto const t = static_cast<double>(step);
   return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};

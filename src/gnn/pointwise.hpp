@@ -5,6 +5,7 @@
 // (Adam); Loshchilov and Hutter, ICLR 2019 (decay apart from the gradient).
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "core/executor.hpp"
 #include "gnn/aggregate.hpp"
@@ -75,6 +76,7 @@ class losses {
                double scale, row_block<Real> gradient, loss_totals* totals);
   void sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes, double scale,
                row_block<Real> gradient, loss_totals* totals);
+  static std::uint64_t bytes_for(std::span<std::uint64_t const> counts);  // of rows, one call after the other
   std::uint64_t bytes() const { return loss_.bytes() + correct_.bytes() + counted_.bytes() + bad_.bytes() + slices_.bytes(); }
 
  private:

@@ -12,6 +12,7 @@
 #include "core/executor.hpp"
 #include "core/thread_pool.hpp"
 #include "graph/build.hpp"
+#include "graph/cached_neighbours_view.hpp"
 #include "graph/common_lists.hpp"
 #include "graph/container.hpp"
 #include "graph/convert.hpp"
@@ -146,6 +147,12 @@ graph open_alone(std::filesystem::path const& file, open_options const& o, bool 
   how.edges = tier_for(o.where, o.edges, from.info(), list_bytes(from.header(), how));
   how.device = on_device(o.where) && !(in_common && how.edges == tier::host) ? o.where.index : -1;
   how.check = o.check;
+  // Of a graph that may be larger than host memory its best neighbours are wanted, but not needed.
+  if (how.edges == tier::file) {
+    budget const& host = host_budget();
+    std::uint64_t const words = cached_neighbours_view::words_of(from.info().vertices, from.header().cached_neighbours);
+    how.cached_neighbours = words * 4 <= (host.limit() - std::min(host.limit(), host.used())) / 4;
+  }
   return from.load(how);
 }
 }  // namespace

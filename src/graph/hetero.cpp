@@ -192,6 +192,10 @@ std::size_t find_name(std::vector<T> const& all, std::string const& file, std::s
 
 }  // namespace
 
+std::size_t type_named(std::vector<vertex_type> const& types, std::string_view name, std::string const& file) {
+  return find_name(types, file, std::string(name), "vertices", [](vertex_type const& t) { return t.name; });
+}
+
 std::string name_of(edge_type const& e) { return e.from + " " + e.relation + " " + e.to; }
 
 void check_names(hetero_manifest const& m, std::string const& file) {
@@ -328,9 +332,7 @@ graph_handle& hetero_graph::lists(std::size_t k) {
   return held().lists[k];
 }
 graph_handle const& hetero_graph::lists(std::size_t k) const { return const_cast<hetero_graph*>(this)->lists(k); }
-std::size_t hetero_graph::type(std::string_view name) const {
-  return find_name(held().says.types, held().name, std::string(name), "vertices", [](vertex_type const& t) { return t.name; });
-}
+std::size_t hetero_graph::type(std::string_view name) const { return type_named(held().says.types, name, held().name); }
 std::size_t hetero_graph::edge(std::string_view from, std::string_view relation, std::string_view to) const {
   return find_name(held().says.edges, held().name, fmt::format("{} {} {}", from, relation, to), "edges", name_of);
 }

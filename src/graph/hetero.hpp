@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "garner/hetero.hpp"
 
@@ -14,6 +15,9 @@ hetero_manifest parse_manifest(std::string_view text, std::filesystem::path cons
 std::string manifest_text(hetero_manifest const& manifest, std::filesystem::path const& file);
 // The names alone: none empty, none twice, types that are there.
 void check_names(hetero_manifest const& manifest, std::string const& file);
+
+// Where a name stands among them; errc::input names those that there are.
+std::size_t type_named(std::vector<vertex_type> const& types, std::string_view name, std::string const& file);
 
 std::string name_of(edge_type const& e);  // "author writes paper"
 

@@ -3,8 +3,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "core/exec.hpp"
+#include "storage/measure.hpp"
 
 namespace garner {
 
@@ -17,8 +19,31 @@ list_file::list_file(std::filesystem::path const& file, std::uint64_t bytes, std
   how.deadline_seconds = 30;   // as for rows of files
   how.most_bytes = 256 << 10;  // more does not come faster
   files_ = drives ? std::make_unique<reader>(std::move(drives), how) : std::make_unique<reader>(std::vector<std::string>{name_}, how);
-  sums_ = buffer<std::uint32_t>(tier::host, (bytes + unit - 1) / unit, -1, "checksums of lists in a file");
-  for (auto& right : right_) right = buffer<std::uint32_t>(tier::host, edges / 1024 + 1, -1, "checked lists of a file");
+  block_ = std::clamp<std::uint64_t>(files_->offset_align(), unit, 4096);  // arrays of a file begin and end on a page of 4 KiB
+  sums_ = buffer<std::uint32_t>(tier::host, units_of(bytes), -1, "checksums of lists in a file");
+  for (auto& right : right_) right = buffer<std::uint32_t>(tier::host, words_of(edges), -1, "checked lists of a file");
+}
+
+std::uint64_t list_file::gap(std::uint64_t requests) {
+  std::lock_guard const hold(measuring_);
+  if (!measured_gap_ && requests >= many_requests) measured_gap_ = measure();
+  return measured_gap_.value_or(usual_gap);
+}
+
+// By a reader of its own, so that nobody counts these as reads of lists.
+std::uint64_t list_file::measure() const try {
+  constexpr std::uint64_t large = 256 << 10;
+  if (files_->size() < 64 * large) return usual_gap;
+  reader probe(*files_, files_->depth());
+  double const bytes = measure_reads(probe, large, 16, 1, 0.015).requests_a_second() * large;
+  double requests = 0;  // the best of some: a processor that is busy elsewhere is not the drive's
+  for (std::uint64_t k = 1; k <= 3; ++k)
+    requests = std::max(requests, measure_reads(probe, block_, probe.depth(), 1, 0.008, k).requests_a_second());
+  // Powers of two: what a run reads is to repeat.
+  return std::clamp(std::bit_floor(gap_that_pays(requests, bytes)), block_, std::max(most_gap, block_));
+} catch (error const& e) {
+  if (e.code() == errc::interrupted) throw;
+  return usual_gap;
 }
 
 std::uint64_t list_file::compare(std::uint64_t at, void const* data, std::uint64_t bytes) {

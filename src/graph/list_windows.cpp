@@ -19,12 +19,10 @@ namespace garner {
 
 namespace {
 
-constexpr std::uint64_t unit = list_file::unit, least_window = 512u << 10, usual_window = 64u << 20;
-constexpr std::uint64_t gap = 4096;    // that is read in vain: it costs less than another request
+constexpr std::uint64_t unit = list_file::unit, page = 4096, least_window = 512u << 10, usual_window = 64u << 20;
 constexpr std::uint64_t piece = 2048;  // arcs: how finely windows of all arcs are cut
 
-std::uint64_t down(std::uint64_t x) { return x / unit * unit; }
-std::uint64_t up(std::uint64_t x) { return down(x + unit - 1); }
+std::uint64_t up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -32,28 +30,51 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 struct file_range {
   std::uint64_t begin, end, place;  // bytes of the file; where they go
 };
+// What wanted bytes are read together, as they come in the order of the file.
+struct joined_reads {
+  std::uint64_t block = unit, gap = 0;  // what is read at the least; and in vain, since another request costs as much
+  std::uint64_t asked = 0, blocks = 0;  // bytes that are wanted, and of the blocks that they lie in, each once
+  std::uint64_t end = 0, end_of_asked = 0;
+
+  struct step {
+    std::uint64_t from, to;  // of the file, in blocks
+    bool joins;              // the read before
+  };
+  step look(std::uint64_t begin_at, std::uint64_t end_at, bool whole) const {
+    std::uint64_t const from = begin_at / block * block;
+    return {from, up(end_at, block), end && (whole || from <= end + gap)};
+  }
+  void take(step const& s, std::uint64_t begin_at, std::uint64_t end_at) {
+    std::uint64_t const known = s.joins ? end_of_asked : 0, known_blocks = up(known, block);  // packed lists share blocks of 32 arcs
+    if (end_at > known) asked += end_at - std::max(begin_at, known);
+    if (s.to > known_blocks) blocks += s.to - std::max(s.from, known_blocks);
+    end_of_asked = std::max(known, end_at);
+    end = s.joins ? std::max(end, s.to) : s.to;
+  }
+};
 // One array in one window.
 struct part {
   memory_block memory;
-  std::uint64_t used = 0, asked = 0;
+  std::uint64_t used = 0;
+  joined_reads reads;
   std::vector<file_range> ranges;
   buffer<std::uint64_t> at;  // by item
 
-  void clear() { used = asked = 0, ranges.clear(); }
+  void clear(std::uint64_t block, std::uint64_t gap) { used = 0, reads = {block, gap}, ranges.clear(); }
   // Room for the array's bytes [begin, end); false: there is none.
   bool add(stored_array const& a, std::uint64_t begin, std::uint64_t end, bool whole) {
-    std::uint64_t const from = down(a.at + begin), to = up(a.at + end);
-    if (!ranges.empty() && (whole || from <= ranges.back().end + gap)) {
+    joined_reads::step const s = reads.look(a.at + begin, a.at + end, whole);
+    if (s.joins) {
       file_range& last = ranges.back();
-      std::uint64_t const more = std::max(last.end, to) - last.end;
+      std::uint64_t const more = std::max(last.end, s.to) - last.end;
       if (used + more > memory.bytes()) return false;
       last.end += more, used += more;
     } else {
-      if (used + (to - from) > memory.bytes()) return false;
-      ranges.push_back({from, to, used});
-      used += to - from;
+      if (used + (s.to - s.from) > memory.bytes()) return false;
+      ranges.push_back({s.from, s.to, used});
+      used += s.to - s.from;
     }
-    asked += end - begin;
+    reads.take(s, a.at + begin, a.at + end);
     return true;
   }
   // Where byte 0 of the array would stand, from the last range on.
@@ -63,6 +84,22 @@ struct part {
   }
   void* of(file_range const& r) const { return static_cast<std::byte*>(memory.data()) + r.place; }
 };
+
+// Of one window: bytes of its arrays, and how many items it has at the most.
+struct room_sizes {
+  std::uint64_t targets, weights, items;
+  std::uint64_t bytes() const { return targets + weights + items * 8 * (weights ? 2 : 1); }
+};
+room_sizes sizes_of(graph_info const& info, std::uint64_t window) {
+  bool const weighted = info.weights != weight_kind::none;
+  std::uint64_t const data = window / 4 * 3;
+  std::uint64_t const targets = !weighted ? data : info.packed ? data / 2 : data / (info.id_bytes + 4) * info.id_bytes;
+  return {up(targets, page), weighted ? up(data - targets, page) : 0, std::max<std::uint64_t>(64, window / 4 / (weighted ? 16 : 8))};
+}
+// Of so many bytes of host memory that are left, both windows take half: a proof may want the other.
+std::uint64_t window_within(graph_info const& info, std::uint64_t free) {
+  return std::min({usual_window, list_windows::most_bytes(info) / 2, std::max(free, list_windows::least_bytes(info)) / 4});
+}
 
 struct room {
   part targets, weights;
@@ -93,7 +130,7 @@ struct list_windows::state {
   list_file& file;
   std::shared_ptr<rooms> both;  // which reads that a drive does not let go of keep
   std::optional<read_queue> queue;
-  std::uint64_t most_items = 0, asked = 0;
+  std::uint64_t most_items = 0, asked = 0, blocks = 0, gap = list_file::usual_gap;
   double waited_ms = 0;
   read_counters before;
 
@@ -102,27 +139,23 @@ struct list_windows::state {
   void make_room() {
     if (both) return;
     budget& host = host_budget();
-    std::uint64_t const free = host.limit() - std::min(host.limit(), host.used()), needed = most_bytes(g.info) / 2;
-    std::uint64_t window = file.window_bytes();
-    if (!window) window = std::min({usual_window, needed, free / 4});  // both take half of what is left: a proof may want the other
-    if (!file.window_bytes() && 4 * window < least_bytes(g.info))
+    std::uint64_t const free = host.limit() - std::min(host.limit(), host.used());
+    if (!file.window_bytes() && free < least_bytes(g.info))
       fail(
           errc::memory,
           "{}: two windows of lists want {} of host memory at the least, beside what the job itself takes, and {} are left; raise the host "
           "budget",
           g.name, format_bytes(least_bytes(g.info)), format_bytes(free));
-    bool const weighted = g.info.weights != weight_kind::none;
-    std::uint64_t const data = window / 4 * 3;
-    std::uint64_t const of_targets = !weighted ? data : g.info.packed ? data / 2 : data / (g.info.id_bytes + 4) * g.info.id_bytes;
-    most_items = std::max<std::uint64_t>(64, window / 4 / (weighted ? 16 : 8));
+    room_sizes const sizes = sizes_of(g.info, file.window_bytes() ? file.window_bytes() : window_within(g.info, free));
+    most_items = sizes.items;
     auto made = std::make_shared<rooms>();
     for (room& r : *made) {
       auto const make = [&](part& p, std::uint64_t bytes) {
-        p.memory = memory_block(tier::host, up(bytes), x.device(), "a window of lists");
+        p.memory = memory_block(tier::host, bytes, x.device(), "a window of lists");
         p.at = buffer<std::uint64_t>(tier::host, most_items, x.device(), "a window of lists");
       };
-      make(r.targets, of_targets);
-      if (weighted) make(r.weights, data - of_targets);
+      make(r.targets, sizes.targets);
+      if (sizes.weights) make(r.weights, sizes.weights);
     }
     both = std::move(made);
     queue.emplace(file.files(), both);
@@ -152,7 +185,7 @@ struct list_windows::state {
   // Items from `first` on, as many as there is room for, and what they want is read.
   void fill(task const& t, std::uint64_t first, room& r) {
     r.first = r.last = first;
-    r.targets.clear(), r.weights.clear();
+    r.targets.clear(file.block(), gap), r.weights.clear(file.block(), gap);
     std::uint64_t const most = t.what.whole ? t.count : std::min(t.count, first + most_items);
     while (r.last < most && add(t, r, r.last)) ++r.last;
     if (r.last == first) {
@@ -165,7 +198,7 @@ struct list_windows::state {
     std::vector<read_request> requests;
     for (part* p : {&r.targets, &r.weights})
       for (file_range const& range : p->ranges) requests.push_back({range.begin, range.end - range.begin, p->of(range)});
-    asked += r.targets.asked + r.weights.asked;
+    for (part const* p : {&r.targets, &r.weights}) asked += p->reads.asked, blocks += p->reads.blocks;
     if (requests.empty()) return;
     read_all(*queue, file.files(), requests);
   }
@@ -178,7 +211,7 @@ struct list_windows::state {
       for (std::uint64_t known = wrong; byte < known && !wrong.compare_exchange_weak(known, byte);) {
       }
     };
-    constexpr std::uint64_t step = 64 * unit;
+    constexpr std::uint64_t step = 256 << 10;
     for (part* p : {&r.targets, &r.weights}) {
       if (p->ranges.empty()) continue;
       // By places in memory, where ranges stand one after the other.
@@ -253,6 +286,7 @@ void list_windows::each(edge_lists const& lists, wanted const& what, std::uint64
   state& s = *state_;
   if (count == 0) return;
   s.make_room();
+  s.gap = s.file.gap(what.whole ? 0 : count);
   state::task const task{lists, &lists == &s.g.in, what, count, range};
   rooms& both = *s.both;
   auto start = std::chrono::steady_clock::now();
@@ -313,15 +347,47 @@ file_reads list_windows::take() {
   state& s = *state_;
   read_counters const now = s.file.files().counters();
   file_reads const all{now.reads - s.before.reads, now.bytes_read - s.before.bytes_read, std::exchange(s.asked, 0),
-                       std::exchange(s.waited_ms, 0)};
+                       std::exchange(s.blocks, 0), std::exchange(s.waited_ms, 0)};
   s.before = now;
   return all;
 }
 
+list_windows::foreseen list_windows::foresee(edge_lists const& lists, wanted const& what, std::uint64_t count, range_of const& range) {
+  state& s = *state_;
+  foreseen all;
+  all.gap = s.file.gap(what.whole ? 0 : count);
+  std::atomic<std::uint64_t> reads{0}, bytes{0};
+  // Reads of two parts are not joined, which is one in many.
+  shared_pool().run(count, 1u << 15, [&](std::uint64_t first, std::uint64_t last) {
+    joined_reads targets{s.file.block(), all.gap}, weights = targets;
+    std::uint64_t count_here = 0, bytes_here = 0;
+    auto const take = [&](joined_reads& to, stored_array const& a, packed_array const& packed, std::uint64_t each, indices arcs) {
+      indices const wanted = bytes_of(packed, each, arcs);
+      joined_reads::step const step = to.look(a.at + wanted.begin, a.at + wanted.end, what.whole);
+      std::uint64_t const from = step.joins ? to.end : step.from;
+      count_here += !step.joins;
+      if (step.to > from) bytes_here += step.to - from;
+      to.take(step, a.at + wanted.begin, a.at + wanted.end);
+    };
+    for (std::uint64_t k = first; k < last; ++k) {
+      indices const arcs = range(k);
+      if (arcs.begin >= arcs.end) continue;
+      if (what.targets) take(targets, lists.stored_targets, lists.packed_targets, s.g.info.id_bytes, arcs);
+      if (what.weights) take(weights, lists.stored_weights, lists.packed_weights, 4, arcs);
+    }
+    reads += count_here, bytes += bytes_here;
+  });
+  all.requests = reads, all.bytes = bytes;
+  return all;
+}
+
 std::uint64_t list_windows::least_bytes(graph_info const& info) { return 4 * std::min(least_window, most_bytes(info) / 2); }
+std::uint64_t list_windows::bytes_within(graph_info const& info, std::uint64_t free) {
+  return 2 * sizes_of(info, window_within(info, free)).bytes();
+}
 std::uint64_t list_windows::most_bytes(graph_info const& info) {
   std::uint64_t const arc = info.id_bytes + (info.weights == weight_kind::none ? 0 : 4);
-  return 2 * std::min(usual_window, (info.edges * arc * 3 + 64 * unit));  // weights may be packed worse than targets
+  return 2 * std::min(usual_window, (info.edges * arc * 3 + 64 * page));  // weights may be packed worse than targets
 }
 
 }  // namespace garner

@@ -79,8 +79,15 @@ class list_windows {
   void each_arc(edge_lists const& lists, wanted what, use_arcs const& use);
 
   file_reads take();  // what was read since the last time
+  // What each() would read for them, and what its drive reads in the time of a request: so that two ways are compared before one is taken.
+  struct foreseen {
+    std::uint64_t requests = 0, bytes = 0, gap = 0;
+    std::uint64_t cost() const { return bytes + requests * gap; }  // in bytes
+  };
+  foreseen foresee(edge_lists const& lists, wanted const& what, std::uint64_t count, range_of const& range);
   // Of host memory, both windows: as many as they take where there is room, and as many as they must have.
   static std::uint64_t most_bytes(graph_info const&info), least_bytes(graph_info const&info);
+  static std::uint64_t bytes_within(graph_info const& info, std::uint64_t free);  // exactly, where so many are left when they are made
 
  private:
   struct state;

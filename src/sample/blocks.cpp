@@ -45,18 +45,13 @@ struct block_sampler::parts::impl {
       return kept.with(lists.view<Id>());
     }
   };
-  struct rooms {
-    std::uint64_t items = 0;
-    std::vector<std::uint64_t> vertices, edges;
-  };
-
   traffic_model model;
   executor x;
   block_options o;
   std::vector<type_parts> types;
   std::vector<relation_parts> relations;
   counter_map map;
-  rooms room;
+  sampler_rooms room;
   // Of a graph whose vertices stand in another order inside.
   memory_block inside, ranks;
   std::uint32_t inside_bytes = 4;
@@ -152,30 +147,16 @@ struct block_sampler::parts::impl {
   }
 
   // --- room ---
-  // Of a first mini-batch: what fanouts allow, within reason; what is too little is found out.
   void guess(std::uint64_t seeds, std::uint64_t batches) {
-    std::uint64_t const reason = std::max<std::uint64_t>(1u << 17, (1u << 20) / batches);
     sized = true;
-    std::uint64_t all = seeds, of_types = 0;
-    for (type_parts const& t : types) of_types += t.vertices;
-    if (o.disjoint) of_types = nothing - seeds;
-    std::uint64_t frontier = seeds, vertices = seeds, items = 0;
-    std::vector<std::uint64_t> edges(relations.size(), 0);
-    for (std::uint32_t h = 0; h < map.hops; ++h) {
-      std::uint64_t most = 0;
-      for (std::size_t r = 0; r < relations.size(); ++r) {
-        std::int64_t const f = relations[r].of.fanouts[h];
-        std::uint64_t n = std::min(reason, (f < 0 ? 32 : static_cast<std::uint64_t>(f)) * (o.rule == hop_rule::all ? all : frontier));
-        if (!o.disjoint && !o.replace)
-          n = std::min(n, relations[r].of.g->info.edges + seeds * static_cast<std::uint64_t>(std::max<std::int64_t>(f, 0)));
-        items = std::max(items, n), most += n, edges[r] += n;
-      }
-      frontier = std::min(most, of_types), vertices = std::min(vertices + most, of_types + seeds), all = vertices;
-    }
-    room.items = std::max(room.items, items * batches);
-    for (std::size_t t = 0; t < types.size(); ++t)
-      room.vertices[t] = std::max(room.vertices[t], std::min(vertices, o.disjoint ? vertices : types[t].vertices + seeds));
-    for (std::size_t r = 0; r < relations.size(); ++r) room.edges[r] = std::max(room.edges[r], edges[r]);
+    std::vector<std::uint64_t> vertices;
+    for (type_parts const& t : types) vertices.push_back(t.vertices);
+    std::vector<sampled_size> sizes;
+    for (relation_parts const& r : relations) sizes.push_back({r.of.g->info.edges, r.of.fanouts});
+    sampler_rooms const first = first_rooms(vertices, sizes, o, seeds, batches);
+    room.items = std::max(room.items, first.items);
+    for (std::size_t t = 0; t < types.size(); ++t) room.vertices[t] = std::max(room.vertices[t], first.vertices[t]);
+    for (std::size_t r = 0; r < relations.size(); ++r) room.edges[r] = std::max(room.edges[r], first.edges[r]);
   }
   // errc::usage where it cannot be enough.
   void grow(std::uint64_t const* c, std::uint64_t number, std::uint64_t seeds) {
@@ -446,7 +427,8 @@ struct block_sampler::parts::impl {
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
   static constexpr std::uint64_t far_reads_worth_an_order = 1u << 15;
-  static constexpr unsigned far_blocks = 32;  // of 1,024 threads: a read each is some ten times what the link has under way
+  // Of 1,024 threads, a read each: what the link has under way. More wait in the caches' queues, and a model beside them with them.
+  static constexpr unsigned far_blocks = 4;
 
   // In the order of the lists, by blocks of packed ones, as many together as a window holds. The host must know which, so it waits.
   template <class Id>
@@ -544,7 +526,30 @@ block_sampler::parts::~parts() {
   } catch (...) {  // nobody is left to be told
   }
 }
-std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_device ? free / 32 : 32u << 20; }
+sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
+                          std::uint64_t seeds, std::uint64_t batches) {
+  sampler_rooms room{0, {}, std::vector<std::uint64_t>(relations.size(), 0)};
+  std::uint64_t const reason = std::max<std::uint64_t>(1u << 17, (1u << 20) / batches);
+  std::uint64_t all = seeds, of_types = 0;
+  for (std::uint64_t const vertices : types) of_types += vertices;
+  if (o.disjoint) of_types = nothing - seeds;
+  std::uint64_t frontier = seeds, vertices = seeds, items = 0;
+  for (std::size_t h = 0; h < (relations.empty() ? 0 : relations[0].fanouts.size()); ++h) {
+    std::uint64_t most = 0;
+    for (std::size_t r = 0; r < relations.size(); ++r) {
+      std::int64_t const f = relations[r].fanouts[h];
+      std::uint64_t n = std::min(reason, (f < 0 ? 32 : static_cast<std::uint64_t>(f)) * (o.rule == hop_rule::all ? all : frontier));
+      if (!o.disjoint && !o.replace) n = std::min(n, relations[r].edges + seeds * static_cast<std::uint64_t>(std::max<std::int64_t>(f, 0)));
+      items = std::max(items, n), most += n, room.edges[r] += n;
+    }
+    frontier = std::min(most, of_types), vertices = std::min(vertices + most, of_types + seeds), all = vertices;
+  }
+  room.items = items * batches;
+  for (std::uint64_t const n : types) room.vertices.push_back(std::min(vertices, o.disjoint ? vertices : n + seeds));
+  return room;
+}
+
+std::uint64_t places_beyond(bool on_device, std::uint64_t free) { return on_device ? free / 8 : 32u << 20; }
 
 executor& block_sampler::parts::at() { return impl_->x; }
 void block_sampler::parts::hash_beyond(std::uint64_t bytes) { impl_->hash_beyond = bytes; }

@@ -70,6 +70,20 @@ struct inner_relation {
   std::span<std::int64_t const> times;
 };
 
+// Room that a sampler makes: edges of a hop, of all mini-batches that are drawn together; of one of them vertices by type and edges by
+// relation.
+struct sampler_rooms {
+  std::uint64_t items = 0;
+  std::vector<std::uint64_t> vertices = {}, edges = {};
+};
+struct sampled_size {  // of a relation
+  std::uint64_t edges = 0;
+  std::vector<std::int64_t> fanouts;
+};
+// Of a first mini-batch: what fanouts allow, within reason; what is too little is found out, and then it is a quarter more than was wanted.
+sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
+                          std::uint64_t seeds, std::uint64_t batches);
+
 // Entries a vertex, for mini-batches that are drawn together, take no more bytes than this; beyond it what there is of vertices is hashed.
 // Entries are the faster ones (0.14 ms a mini-batch near, hashed 0.20): a card has room for them, caches of a processor hold few.
 std::uint64_t places_beyond(bool on_device, std::uint64_t free);

@@ -94,7 +94,7 @@ struct reader::shared {
 };
 
 reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
-    : drives_(std::move(drives)), options_(options), shared_(std::make_shared<shared>()) {
+    : drives_(std::move(drives)), options_(options), depth_(options.depth), shared_(std::make_shared<shared>()) {
   std::vector<drive_facts> const& all = drives_->drives();
   options_.most_bytes = std::min<std::uint64_t>(options_.most_bytes, 1u << 30);  // a read's length has 32 bits in io_uring
   if (options_.depth == 0 || options_.unit_bytes == 0 || options_.most_bytes == 0)
@@ -119,6 +119,16 @@ reader::reader(std::shared_ptr<drive_set> drives, reader_options const& options)
     }
     if (all[k].size < needs) fail(errc::input, "{}: has {} bytes where {} are due; is it a whole copy?", all[k].name, all[k].size, needs);
   }
+}
+
+reader::reader(reader const& like, unsigned depth)
+    : reader(like.drives_, [&] {
+        reader_options own = like.options_;
+        own.depth = depth, own.sizes_depth = false, own.size = like.size_;
+        return own;
+      }()) {}
+void reader::size_depth(unsigned depth) {
+  if (options_.sizes_depth && depth) depth_.store(depth, std::memory_order_relaxed);
 }
 
 reader::~reader() = default;
@@ -239,6 +249,7 @@ struct read_queue::state {
 
   state(reader& files, std::shared_ptr<void const> memory)
       : drives(files.drives_), options(files.options_), size(files.size_), home(files.shared_), keeper(std::move(memory)) {
+    options.depth = files.depth();
     lanes.resize(drives->drives().size());
     for (std::size_t d = 0; d < lanes.size(); ++d) {
       drive_facts const& own = drives->drives()[d];

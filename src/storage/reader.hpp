@@ -14,6 +14,7 @@
 // that until the last such read has ended, past its own end; another one waits for it at its end.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,7 @@ struct reader_options {
   direct_reads direct = direct_reads::automatic;
   engine_kind engine = engine_kind::automatic;
   unsigned depth = 128;            // reads under way a drive and a queue
+  bool sizes_depth = false;        // `depth` is where to begin: who measures the drive may change it (size_depth)
   unsigned threads = 16;           // a queue, where io_uring is not to be had
   std::uint64_t gap_bytes = 4096;  // a drive of 1.5 M requests and 6 GB a second reads 4 KiB in the time of a request; see gap_that_pays
   std::uint64_t most_bytes = 256 << 10;  // of one read: more is split, and no more is joined
@@ -83,13 +85,18 @@ class reader {
   reader(std::shared_ptr<drive_set> drives, reader_options const& options);
   // errc::io names a file that cannot be opened; errc::input replicas of different sizes, or a file that is shorter than `size` wants.
   reader(std::vector<std::string> const& files, reader_options const& options) : reader(open_drives(files, options.direct), options) {}
+  // The same files, read apart from the others: nothing that it reads is counted by `like`.
+  reader(reader const& like, unsigned depth);
   ~reader();
   reader(reader const&) = delete;
   reader& operator=(reader const&) = delete;
 
   std::uint64_t size() const { return size_; }
   std::vector<drive_facts> const& drives() const { return drives_->drives(); }
-  reader_options const& options() const { return options_; }
+  reader_options const& options() const { return options_; }  // as they were said
+  unsigned depth() const { return depth_.load(std::memory_order_relaxed); }
+  // Of queues that are made from now on, where nobody said a depth; any thread.
+  void size_depth(unsigned depth);
   // A thread takes what one fast drive gives; a quarter of the processors is for reading at most.
   unsigned rings() const;
   std::uint32_t offset_align() const;  // reads and memory that keep to these are not copied; 1: any
@@ -106,6 +113,7 @@ class reader {
   struct shared;
   std::shared_ptr<drive_set> drives_;
   reader_options options_;
+  std::atomic<unsigned> depth_;
   std::uint64_t size_ = 0;
   std::shared_ptr<shared> shared_;
 };

@@ -23,6 +23,7 @@
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/open_lists.hpp"
 #include "traverse/small_levels.hpp"
 #include "traverse/verify.hpp"
 
@@ -330,6 +331,11 @@ struct search_words {
 };
 
 // Bottom-up where lists come from a file, and whole: who is not reached looks through all of its list, as an item of a frontier does.
+struct marked {
+  std::uint32_t const* bits;
+  GARNER_HD std::uint32_t word(std::uint64_t w) const { return bits[w]; }
+  GARNER_HD void take(std::uint64_t, std::uint32_t) const {}
+};
 struct still_open {
   std::uint32_t const* visited;
   std::uint64_t vertices;
@@ -400,6 +406,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   executor& x = job.x;
   std::uint32_t const cached_per_vertex;
   buffer<std::uint32_t> visited, known, depth, current;  // current: for bottom-up levels only
+  buffer<std::uint32_t> asks;                            // of lists in a file: whose cached neighbours did not answer
   buffer<Id> parent;
   buffer<std::uint32_t> cached_neighbours;
   buffer<level_counts> counts;
@@ -410,28 +417,32 @@ struct bfs_job::impl::over : bfs_job::impl {
   csr_view<Id> out;
   frontier<Id> front;
   small_levels<Id> few;
+  open_lists<Id> open;  // of lists in a file
 
   over(graph const& g, bfs_options const& o)
       : options(o),
         job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
-        cached_per_vertex(!turns || job.windows ? 0
+        cached_per_vertex(!turns                ? 0
+                          : job.windows         ? cached_in_file(job, o.cached_neighbours)
                           : o.cached_neighbours ? *o.cached_neighbours
                                                 : default_cached_neighbours(job)),
         visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
         known(x.near(), visited.size(), x.device(), "visited bitmap"),
         depth(x.near(), g.info.vertices, x.device(), "depths"),
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
+        asks(x.near(), turns && job.windows ? visited.size() : 0, x.device(), "open bitmap"),
         parent(x.near(), g.info.vertices, x.device(), "parents"),
-        cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
+        cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
         counts(x.near(), turns ? parts_asked : 1, x.device(), "counters"),
         slots(x.near(), asked_slots, x.device(), "counters"),
         searching(x, executor::urgent{}),
         rates(rates_here(x)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
-        few(x, g.info, queues_small(o), job.costs(out)) {
+        few(x, g.info, queues_small(o), job.costs(out)),
+        open(x) {
     front.read_by(job.windows.get(), g.out);
-    if (turns) names_hubs();  // found out before the clock starts
+    if (turns && !job.windows) names_hubs();  // found out before the clock starts
   }
 
   csr_view<Id> first_arcs_kept() {
@@ -452,6 +463,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     x.fill(depth.data(), 0xff, depth.bytes());
     x.fill(parent.data(), 0xff, parent.bytes());
     job.start_afresh();
+    open.clear();
 
     phase const timed{"bfs.levels"};
     clock::time_point const start = clock::now();
@@ -469,7 +481,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       r.depth_sum += level * size.vertices;
       file_reads const read = job.take_file_reads();
       r.file += read;
-      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read.bytes_read, turned});
+      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read, turned});
       unexplored -= size.edges;
       ++level;
     };
@@ -505,7 +517,7 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       }
       if (!current.empty())
-        bottom_up = job.windows                                  ? unexplored - size.edges < size.edges  // whichever reads less
+        bottom_up = job.windows                                  ? false
                     : bottom_up                                  ? bfs_turns::stays(size.vertices, g.info.vertices)
                     : x.on_device() && job.edges == tier::device ? bfs_turns::turns_near(size.edges, unexplored - size.edges)
                                                                  : bfs_turns::turns(size.edges, unexplored - size.edges);
@@ -524,7 +536,7 @@ struct bfs_job::impl::over : bfs_job::impl {
           }
         }
       }
-      if (bottom_up && job.windows) ask_all();
+      if (job.windows && turns) bottom_up = walk_file(size, unexplored - size.edges);
       else if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
       else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
       gather(level + 1);
@@ -532,6 +544,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       if (bottom_up && x.on_device() && job.edges == tier::host) asked = frontier<Id>::in_closed_form(in_slots());
       passed(size, asked, since_before(), bottom_up);
     }
+    open.clear();
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
     static counter searched{"bfs.arcs"};
@@ -548,9 +561,57 @@ struct bfs_job::impl::over : bfs_job::impl {
     if (!current.empty()) x.fill(current.data(), 0, current.bytes());
     front.gather(newly_visited{visited.data(), known.data(), depth.data(), level, current.empty() ? nullptr : current.data()});
   }
-  void ask_all() {
-    front.gather(still_open{visited.data(), job.g.info.vertices});
-    front.for_each_arc(out, adopt<Id>{job.offsets(), current.data(), visited.data(), parent.data()});
+  // A level of lists that stay in a file, the way that reads less; whether it was bottom-up. `unexplored`: arcs of who is not reached.
+  bool walk_file(frontier_size const& size, std::uint64_t unexplored) {
+    auto const top_down = [&] { front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()}); };
+    std::uint64_t const n = job.g.info.vertices;
+    if (open.whole()) {
+      if (size.edges * sizeof(Id) * memory_over_drive < open.arcs() * sizeof(Id) &&
+          front.foresee_windows().cost() * memory_over_drive < open.arcs() * sizeof(Id)) {
+        top_down();
+        return false;
+      }
+      open.search(current.data(), visited.data(), parent.data());
+      return true;
+    }
+    // Cached neighbours are asked where a look at all vertices costs less than the lists of the frontier.
+    bool const asks_near = cached_per_vertex && size.edges > n;
+    if (!asks_near && unexplored >= size.edges) {
+      top_down();
+      return false;
+    }
+    std::uint64_t const down = front.foresee_windows().cost();
+    if (asks_near) {
+      clear_counts();
+      ask_near(0, visited.size(), 0, asks.data());
+      front.gather(marked{asks.data()});
+    } else {
+      front.gather(still_open{visited.data(), n});
+    }
+    if (front.foresee_windows().cost() > down) {
+      front.gather(marked{current.data()});
+      top_down();
+      return false;
+    }
+    open.clear();
+    std::vector<std::uint32_t> reached;
+    front.walk_windows(out, adopt<Id>{job.offsets(), current.data(), visited.data(), parent.data()},
+                       [&](list_window const& w, auto const& each_vertex) {
+                         x.wait();
+                         open.take(job.g.out, w, at_home(visited, reached), each_vertex);
+                       });
+    std::vector<std::uint32_t> asked;
+    open.finish(job.home<Id>(), at_home(visited, reached), asks_near ? at_home(asks, asked) : nullptr,
+                {job.g.cached_neighbours.data(), n, asks_near ? cached_per_vertex : 0});
+    return true;
+  }
+  static constexpr std::uint64_t memory_over_drive = 16;  // times as fast, about
+  std::uint32_t const* at_home(buffer<std::uint32_t> const& bits, std::vector<std::uint32_t>& copy) {
+    if (!x.on_device()) return bits.data();
+    copy.resize(bits.size());
+    x.copy(copy.data(), bits.data(), bits.bytes());
+    x.wait();
+    return copy.data();
   }
   // Which way is shorter, where the link decides. Two things bound scattered reads: how fast requests are answered, and how many pages of
   // 64 KiB are touched: beyond 1 GiB the machine translates some 35 million addresses a second.
@@ -577,13 +638,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     auto const look = [&](auto packed) {
       using body = foresee_search<Id, decltype(packed)::value>;
       for_each_item<8>(x, (words + part - 1) / part,
-                       body{{job.in_view<Id>(), current.data(), each},
-                            visited.data(),
-                            words,
-                            part,
-                            cached_neighbours_view(cached_neighbours.data(), info.vertices, cached_per_vertex),
-                            counts.data(),
-                            slots.data()});
+                       body{{job.in_view<Id>(), current.data(), each}, visited.data(), words, part, cached(), counts.data(), slots.data()});
     };
     if (!info.packed) look(std::false_type{});
     else if constexpr (sizeof(Id) == 4) look(std::true_type{});
@@ -637,13 +692,15 @@ struct bfs_job::impl::over : bfs_job::impl {
     searched.record(searching);
     searched.before(x);
   }
-  cached_neighbours_view cached() const { return {cached_neighbours.data(), job.g.info.vertices, cached_per_vertex}; }
+  cached_neighbours_view cached() const {
+    return {cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), job.g.info.vertices, cached_per_vertex};
+  }
   // Whether cached neighbours name hubs, so that nobody asks them the other way: all name the same.
   bool names_hubs() { return cached_per_vertex && (job.g.info.directed || !detail::spreads(job)); }
-  void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part) {
+  void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint32_t* still_open = nullptr) {
     using ask = ask_cached_neighbours<Id>;
     for_each_item<32>(x, (to - from + ask::block - 1) / ask::block,
-                      ask{job.in_view<Id>(), current.data(), visited.data(), front.spare_words(), parent.data(),
+                      ask{job.in_view<Id>(), current.data(), visited.data(), still_open ? still_open : front.spare_words(), parent.data(),
                           front.spare_ids() + from * 32, from, to, cached(), counts.data() + part},
                       access_mode::aligned, to - from < visited.size());
   }
@@ -755,8 +812,8 @@ std::uint64_t bfs_job::state_bytes(graph_info const& info, bfs_options const& o)
       with_id_type(info, [&](auto id) { return frontier<decltype(id)>::state_bytes(info, frontier_of(o)); });
   std::uint64_t const queue_bytes =
       with_id_type(info, [&](auto id) { return small_levels<decltype(id)>::state_bytes(info, queues_small(o)); });
-  return offsets + (info.vertices + 31) / 32 * (direction ? 12 : 8) + info.vertices * (4 + info.id_bytes) + frontier_bytes + queue_bytes +
-         asked_slots * sizeof(asked_slot);
+  return offsets + (info.vertices + 31) / 32 * (direction ? o.edges == tier::file ? 16 : 12 : 8) + info.vertices * (4 + info.id_bytes) +
+         frontier_bytes + queue_bytes + asked_slots * sizeof(asked_slot);
 }
 
 std::string_view to_string(bfs_variant v) {

@@ -190,6 +190,20 @@ inline buffer<std::uint32_t> kept_cached_neighbours(job_setting& job) {
   return cached_neighbours;
 }
 
+// Of lists that stay in a file those that the file keeps, or none: to make them would be a read of all lists.
+inline std::uint32_t cached_in_file(job_setting& job, std::optional<std::uint32_t> asked) {
+  graph const& g = job.g;
+  if (asked && *asked && *asked != g.cached_per_vertex)
+    fail(errc::usage,
+         "{}: {} best neighbours of every vertex are asked for, and of lists that stay in a file there are those that it keeps, {}; "
+         "leave it open, or say 0",
+         g.name, *asked, g.cached_per_vertex);
+  if (asked.value_or(1) == 0 || (job.x.on_device() && cached_neighbour_bytes(g.info, g.cached_per_vertex) > job.left())) return 0;
+  return g.cached_per_vertex;
+}
+// Whether they are read where the file's wait: of lists in a file no place but a device has a copy.
+inline bool cached_lie_near(job_setting const& job) { return job.windows && !job.x.on_device(); }
+
 // How many, where nobody said. Beside hubs the three best, best first, are worth more than the best of each class, for as many bytes
 // (Kronecker 26: 10.2 against 12.3 ms); spread cached neighbours have no best.
 inline std::uint32_t default_cached_neighbours(job_setting& job) {

@@ -334,15 +334,16 @@ struct components_job::impl::over : components_job::impl {
         drawn(x.near(), samples, x.device(), "sample of labels"),
         active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
         counted(x.near(), 1, x.device(), "counters"),
-        cached_per_vertex(samples_first() &&
-                                  job.edges == tier::host  // in device memory the lists themselves are as quick: 12.9 against 19.2 ms
+        cached_per_vertex(!may_sample() ? 0
+                          : job.windows ? cached_in_file(job, std::nullopt)
+                          : job.edges == tier::host  // in device memory the lists themselves are as quick: 12.9 against 19.2 ms
                               ? cached_neighbours_within(g.info, g.cached_per_vertex, job.left(), options.first_neighbours)
                               : 0),
-        cached_neighbours(make_cached_neighbours<Id>(job, cached_per_vertex)),
+        cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
         out(first_arcs_kept()),
         front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
     front.read_by(job.windows.get(), g.out);
-    if (samples_first() && cached_neighbours.empty()) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
+    if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
   }
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -350,11 +351,12 @@ struct components_job::impl::over : components_job::impl {
   }
   job_setting const& setting() const override { return job; }
 
-  // Not where lists are copied, or lie in a file: to pick the first neighbours out of each costs what the whole lists do.
-  bool samples_first() const {
-    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied &&
-           !job.windows;
+  bool may_sample() const {
+    return !is_emogi(options) && !job.g.info.directed && options.first_neighbours > 0 && options.access != access_mode::copied;
   }
+  // Not where lists are copied, or lie in a file that keeps no cached neighbours: to pick the first out of each costs what the whole lists
+  // do.
+  bool samples_first() const { return may_sample() && (!job.windows || cached_per_vertex); }
 
   void flatten_all() { for_each_item<1>(x, n, flatten<Id>{label.data()}); }
 
@@ -382,8 +384,7 @@ struct components_job::impl::over : components_job::impl {
     r.link += asked;
     r.file += read;
     r.edges += size.edges;
-    r.phases.push_back(
-        {what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read.bytes_read});
+    r.phases.push_back({what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read});
     before = now;
   }
 
@@ -405,12 +406,13 @@ struct components_job::impl::over : components_job::impl {
 
   void run_afforest(components_run& r) {
     if (samples_first()) {
-      cached_neighbours_view const near(cached_neighbours.data(), n, cached_per_vertex);
+      cached_neighbours_view const near(cached_lie_near(job) ? job.g.cached_neighbours.data() : cached_neighbours.data(), n,
+                                        cached_per_vertex);
       // Of four each is the best of its class only, so all of them.
-      std::uint32_t const linked = cached_neighbours.empty() ? options.first_neighbours
-                                   : near.narrow             ? cached_per_vertex
-                                                             : std::min(options.first_neighbours, cached_per_vertex);
-      if (!cached_neighbours.empty()) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, label.data()});
+      std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbours
+                                   : near.narrow || job.windows ? cached_per_vertex
+                                                                : std::min(options.first_neighbours, cached_per_vertex);
+      if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, label.data()});
       else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
       else  // Whole warps, since the model of a simulated run takes fewer than 32 teams for wide ones.
         for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, label.data(), linked}, access_mode::strided);
@@ -437,7 +439,7 @@ struct components_job::impl::over : components_job::impl {
     } else {
       front.gather(every_vertex{n});
     }
-    if (job.windows && !samples_file()) link_windows(job.g.info.edges);
+    if (job.windows && !samples_file() && !samples_first()) link_windows(job.g.info.edges);
     else front.for_each_arc(out, link_arc<Id>{job.offsets(), label.data()});
     flatten_all();
     x.wait();
@@ -476,7 +478,7 @@ struct components_job::impl::over : components_job::impl {
   }
   // Of an undirected graph in a file an eighth of the arcs takes the place of the first neighbours, which lie everywhere: they make the
   // largest component known, and lists of its vertices need not be read.
-  bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbours > 0; }
+  bool samples_file() const { return job.windows && !job.g.info.directed && options.first_neighbours > 0 && !cached_per_vertex; }
   static constexpr std::uint64_t part_of_file = 8;
 
   void count(components_run& r) {

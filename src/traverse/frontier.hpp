@@ -358,28 +358,31 @@ class frontier {
     }
   }
   // Of lists that stay in a file, as many items as a window holds at a time.
+  // after(window, each_vertex) when a window was walked, perhaps not yet to its end: each_vertex(k, f) calls f(v, arcs) for the vertices of
+  // item k and what the item has of their arcs.
+  template <class Visit, class After>
+  void walk_windows(csr_view<Id> const& g, Visit const& visit, After const& after) {
+    frontier_item<Id> const* const items = items_at_home();
+    std::uint64_t const* const offsets = lists_->offsets.data();
+    windows_->each(*lists_, {true, Visit::weighted, false}, size_.items, arcs_of(items), [&](list_window const& w) {
+      detail::in_window const where{w.targets_at, w.weights_at};
+      if (!info_.packed) walk_items<false>(g, visit, w.first, w.last - w.first, where);
+      else if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit, w.first, w.last - w.first, where);
+      after(w, [this, items, offsets](std::uint64_t k, auto f) {
+        frontier_item<Id> const at = items[k];
+        indices const arcs = arcs_of(items)(k);
+        for (std::uint64_t v = at.first; v < at.first + at.length(); ++v)
+          f(v, indices{larger(offsets[v], arcs.begin), smaller(offsets[v + 1], arcs.end)});
+      });
+    });
+  }
   template <class Visit>
   void walk_windows(csr_view<Id> const& g, Visit const& visit) {
-    frontier_item<Id> const* items = items_.data();
-    if (x_.on_device()) {
-      if (items_home_.empty()) items_home_ = buffer<frontier_item<Id>>(tier::host, items_.size(), x_.device(), "frontier on the host");
-      x_.copy(items_home_.data(), items, size_.items * sizeof(frontier_item<Id>));
-      x_.wait();
-      items = items_home_.data();
-    }
-    std::uint64_t const* const offsets = lists_->offsets.data();
-    cutter const cut = cut_;
-    windows_->each(
-        *lists_, {true, Visit::weighted, false}, size_.items,
-        [items, offsets, cut](std::uint64_t k) {
-          frontier_item<Id> const at = items[k];
-          return cut.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
-        },
-        [&](list_window const& w) {
-          detail::in_window const where{w.targets_at, w.weights_at};
-          if (!info_.packed) walk_items<false>(g, visit, w.first, w.last - w.first, where);
-          else if constexpr (sizeof(Id) == 4) walk_items<true>(g, visit, w.first, w.last - w.first, where);
-        });
+    walk_windows(g, visit, [](list_window const&, auto const&) {});
+  }
+  // What a walk of unweighted lists would read of the file.
+  list_windows::foreseen foresee_windows() {
+    return windows_->foresee(*lists_, {true, false, false}, size_.items, arcs_of(items_at_home()));
   }
   template <bool Packed, class Visit>
   void walk_items(csr_view<Id> g, Visit const& visit) {
@@ -427,6 +430,19 @@ class frontier {
 
  private:
   using copied = copied_lists<Id, frontier_item<Id>, cutter>;
+  frontier_item<Id> const* items_at_home() {
+    if (!x_.on_device()) return items_.data();
+    if (items_home_.empty()) items_home_ = buffer<frontier_item<Id>>(tier::host, items_.size(), x_.device(), "frontier on the host");
+    x_.copy(items_home_.data(), items_.data(), size_.items * sizeof(frontier_item<Id>));
+    x_.wait();
+    return items_home_.data();
+  }
+  auto arcs_of(frontier_item<Id> const* items) const {
+    return [items, offsets = lists_->offsets.data(), cut = cut_](std::uint64_t k) {
+      frontier_item<Id> const at = items[k];
+      return cut.slice_at(offsets[at.first], offsets[at.first + at.length()], at.slice());
+    };
+  }
   // Short lists, hardly any of them far: what an item takes is its own way and not its arcs, so four go in a warp.
   static constexpr std::uint64_t light_arcs = 16;
   bool light() const {

@@ -299,7 +299,7 @@ struct pagerank_job::impl {
     file_reads const read = job.take_file_reads();
     r.file += read;
     round.bytes_link = asked.bytes_link();
-    round.bytes_file = read.bytes_read;
+    round.file = read;
     round.ms = ms_between(before, now);
     r.ms += round.ms;
     r.rounds.push_back(round);
@@ -475,7 +475,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
       totals const now = fold_blocks();
-      round_done(r, {n, job.g.info.edges, now.change, 0, 0}, x.on_device() ? a_sweep : job.model.take(), before);
+      round_done(r, {n, job.g.info.edges, now.change, 0, 0, {}}, x.on_device() ? a_sweep : job.model.take(), before);
       r.l1_change = now.change;
       r.rank_sum = now.ranks;
       r.converged = now.change <= tolerance;
@@ -527,7 +527,8 @@ struct pagerank_job::impl::push : pagerank_job::impl {
       // After the last round nothing is taken that would not be pushed.
       if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
       front.gather(take);
-      round_done(r, {size.vertices, size.edges, 0, 0, 0}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(), before);
+      round_done(r, {size.vertices, size.edges, 0, 0, 0, {}}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(),
+                 before);
     }
     for_each_item<32>(x, blocks, sum_values{n, rank.data(), residual.data(), of_block.data()});
     totals const now = fold_blocks();

@@ -231,12 +231,13 @@ void plan_pagerank(job_plan& p, pagerank_options const& o, lists const& in) {
 }
 
 // What is read of the file: windows of lists, each list whole. `bytes`: of all that the job reads.
-void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::uint64_t bytes) {
+void plan_file(job_plan& p, graph_info const& info, job_options const& o, std::uint64_t bytes, bool asks_best) {
   bool const rounds = variant_of(o) == "emogi" && kind_of(o) != job_kind::bfs;
   p.file_bytes = bytes;
   p.file_bound = rounds || kind_of(o) == job_kind::bfs ? bound::at_most : kind_of(o) == job_kind::sssp ? bound::at_least : bound::exactly;
   // A search reads each list once at the most, but lists of different levels share units of the file.
-  if (kind_of(o) == job_kind::bfs || (kind_of(o) == job_kind::components && !rounds && !info.directed)) p.file_bound = bound::about;
+  if (kind_of(o) == job_kind::bfs || (kind_of(o) == job_kind::components && !rounds && !info.directed))
+    p.file_bound = asks_best ? bound::usually_below : bound::about;
   if (info.edges == 0) p.file_bytes = 0;
 }
 
@@ -362,12 +363,39 @@ std::uint64_t target_bytes(graph_info const& info, stored const& s, bool in) {
   if (!info.packed) return info.edges * info.id_bytes;
   return (in ? s.words.in_targets : s.words.out_targets) * 4 + directory_bytes(info);
 }
-std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted) {
-  std::uint64_t const ways = in_lists ? 2 : 1, arrays = ways * (weighted ? 2 : 1);
-  std::uint64_t const lists =
-      target_bytes(info, s) + (in_lists ? target_bytes(info, s, true) : 0) + (weighted ? ways * weight_bytes(info, s) : 0);
-  return list_file::memory_bytes(lists, info.edges) + list_windows::least_bytes(info) + (info.packed ? arrays * directory_bytes(info) : 0);
+namespace {
+// As the graph is loaded: a job that reads no weights has none.
+graph_info read_info(graph_info info, bool weighted) {
+  if (!weighted) info.weights = weight_kind::none;
+  return info;
 }
+std::uint64_t file_directory_bytes(graph_info const& info, bool in_lists, bool weighted) {
+  return info.packed ? (in_lists ? 2u : 1u) * (weighted ? 2u : 1u) * directory_bytes(info) : 0;
+}
+}  // namespace
+std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted) {
+  return list_file::memory_bytes(s.file_bytes, info.edges) + list_windows::least_bytes(read_info(info, weighted)) +
+         file_directory_bytes(info, in_lists, weighted);
+}
+
+namespace {
+// Whether a job over lists in a file asks the cached neighbours that it keeps.
+bool asks_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
+  if (setting_of(o).edges != tier::file || !s.cached_neighbours || info.directed) return false;
+  if (auto const* const bfs = std::get_if<bfs_options>(&o))
+    return bfs->variant.value_or(bfs_job::default_variant(info, *bfs)) == bfs_variant::direction && bfs->cached_neighbours.value_or(1);
+  auto const* const c = std::get_if<components_options>(&o);
+  return c && c->variant == components_variant::afforest && c->first_neighbours && c->access != access_mode::copied;
+}
+// ... and whether there is room for them.
+bool has_file_neighbours(graph_info const& info, job_options const& o, stored const& s) {
+  if (!asks_file_neighbours(info, o, s)) return false;
+  std::uint64_t const near = setting_of(o).where.kind == place_kind::device ? 0 : state_bytes(info, o);
+  std::uint64_t const all = (info.vertices + 1) * 8 + bytes_of_ids(info) + file_tier_bytes(info, s, false, false) + near +
+                            cached_neighbour_bytes(info, s.cached_neighbours);
+  return all <= host_budget().limit();
+}
+}  // namespace
 std::uint64_t weight_bytes(graph_info const& info, stored const& s) {
   return info.packed ? s.words.out_weights * 4 + directory_bytes(info) : info.edges * 4;
 }
@@ -380,7 +408,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   std::string_view const variant = variant_of(o);
   bool const far = now.edges == tier::host;
   if (now.where.kind == place_kind::host || now.edges == tier::managed) return all;
-  bool const in_file = now.edges == tier::file;  // then directories alone
+  bool const in_file = now.edges == tier::file;  // then directories alone, and the cached neighbours of the file
   bool const paper = variant == "emogi" || now.access == access_mode::copied, weighted = kind_of(o) == job_kind::sssp,
              in = reads_in_lists(info, o);
   std::uint64_t left = paper ? 0 : std::visit([](auto const& j) { return j.device_budget; }, o).value_or(default_device_budget(info));
@@ -403,6 +431,7 @@ std::vector<planned_part> planned_device_cache(graph_info const& info, job_optio
   if (kind_of(o) == job_kind::bfs && variant == "direction" && !in_file)
     take_cached_neighbours(std::get<bfs_options>(o).cached_neighbours.value_or(cached_neighbours_within(info, s.cached_neighbours, left)),
                            std::get<bfs_options>(o).cached_neighbours.has_value());
+  if (now.where.kind == place_kind::device && has_file_neighbours(info, o, s)) take_cached_neighbours(s.cached_neighbours, true);
   if (far && kind_of(o) == job_kind::components && variant == "afforest" && !info.directed && now.access != access_mode::copied)
     if (std::uint32_t const enough = std::get<components_options>(o).first_neighbours)
       take_cached_neighbours(cached_neighbours_within(info, s.cached_neighbours, left, enough), true);
@@ -438,8 +467,10 @@ std::uint64_t copied_home_bytes(graph_info const& info, job_options const& o) {
 
 }  // namespace
 
-std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept) {
-  std::uint64_t bytes = 0;
+std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
+                                       std::vector<planned_part> const& kept) {
+  bool const where_they_lie = setting_of(o).where.kind != place_kind::device && has_file_neighbours(info, o, s);
+  std::uint64_t bytes = where_they_lie ? cached_neighbour_bytes(info, s.cached_neighbours) : 0;
   for (planned_part const& c : kept)
     if (c.cached_neighbours && !c.to_make) bytes += c.bytes;
   return bytes;
@@ -462,8 +493,11 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.rows.push_back({"targets", far, target_bytes(info, s_)});
   if (in) p.rows.push_back({"targets of in-lists", far, target_bytes(info, s_, true)});
   if (weighted) p.rows.push_back({"weights", far, weight_bytes(info, s_)});
-  if (far == tier::file)
-    p.rows.push_back({"of lists in the file: checksums, directories, windows", tier::host, file_tier_bytes(info, s_, in, weighted)});
+  if (far == tier::file) {
+    p.rows.push_back({"checksums of the lists in the file", tier::host, list_file::memory_bytes(s_.file_bytes, info.edges)});
+    if (std::uint64_t const directories = file_directory_bytes(info, in, weighted))
+      p.rows.push_back({"directories of packed lists", tier::host, directories});
+  }
   if (info.packed && in_device_memory(far)) p.rows.push_back({"packed lists, on their way", tier::host, p.bytes(far)});
   std::uint64_t const state = state_bytes(info, o), copied_offsets = on_device ? (info.vertices + 1) * (in ? 16 : 8) : 0;
   if (on_device) p.rows.push_back({"offsets, a copy", near, copied_offsets});
@@ -472,8 +506,13 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
   p.kept = planned_device_cache(info, o, s_);
   for (planned_part const& c : p.kept) p.cached_neighbours += c.cached_neighbours, p.cached_neighbours_to_make |= c.to_make;
   for (planned_part const& c : p.kept) p.rows.push_back({"copy of " + c.what, near, c.bytes});
-  if (std::uint64_t const cached_neighbours = bytes_of_file_neighbours(p.kept))
+  if (std::uint64_t const cached_neighbours = bytes_of_file_neighbours(info, o, s_, p.kept))
     p.rows.push_back({"best neighbours, of the file", tier::host, cached_neighbours});
+  if (far == tier::file && info.edges) {  // what is left when the first is read
+    std::uint64_t const limit = host_budget().limit(), taken = p.host_bytes();
+    p.rows.push_back(
+        {"two windows of lists", tier::host, list_windows::bytes_within(read_info(info, weighted), limit - std::min(limit, taken))});
+  }
 
   std::uint64_t const* const read = kind == job_kind::pagerank && in ? in_offsets : offsets;
   p.from_offsets = read && s.access != access_mode::paged;
@@ -492,7 +531,7 @@ job_plan make_plan(graph_info const& info, job_options const& asked, stored cons
     case job_kind::pagerank:
       plan_pagerank(p, std::get<pagerank_options>(o), all);
   }
-  if (far == tier::file) plan_file(p, info, o, all.bytes());
+  if (far == tier::file) plan_file(p, info, o, all.bytes(), has_file_neighbours(info, o, s_));
   if (s.where.kind == place_kind::host || in_device_memory(far)) p.crossings.clear(), p.levels_at_most.reset();  // nothing crosses the link
   return p;
 }

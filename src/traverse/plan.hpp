@@ -54,17 +54,20 @@ struct planned_part {
 struct stored {
   packed_words words;
   std::uint32_t cached_neighbours = 0;
+  std::uint64_t file_bytes = 0;  // of all of it
 };
-inline stored stored_in(container_header const& h) { return {h.words, h.cached_neighbours}; }
+inline stored stored_in(container_header const& h) { return {h.words, h.cached_neighbours, h.file_bytes}; }
 // What the device budget of the job is spent on.
 std::vector<planned_part> planned_device_cache(graph_info const& info, job_options const& o, stored const& s = {});
-// Host memory of the file's cached neighbours, where they go into the device cache.
-std::uint64_t bytes_of_file_neighbours(std::vector<planned_part> const& kept);
+// Host memory of the file's cached neighbours: where they go into the device cache, or where lists stay in the file and they are asked
+// first, if the host budget has room for them too.
+std::uint64_t bytes_of_file_neighbours(graph_info const& info, job_options const& o, stored const& s,
+                                       std::vector<planned_part> const& kept);
 std::uint64_t target_bytes(graph_info const& info, stored const& s,
                            bool in = false);  // of one direction, with the directory of packed lists
 std::uint64_t weight_bytes(graph_info const& info, stored const& s);
-// Host memory that lists in a file take beside the windows, which take what is left: directories of packed ones, checksums, and the least
-// that two windows are.
+// Host memory that lists in a file take at the least: directories of packed ones, checksums, and two windows, which take more where more is
+// left.
 std::uint64_t file_tier_bytes(graph_info const& info, stored const& s, bool in_lists, bool weighted);
 
 // Something that crosses the link, in requests of the job's access.

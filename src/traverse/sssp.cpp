@@ -503,8 +503,8 @@ struct sssp_job::impl::over : sssp_job::impl {
       r.edges += size.edges;
       file_reads const read = job.take_file_reads();
       r.file += read;
-      r.rounds.push_back({size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count(),
-                          read.bytes_read});
+      r.rounds.push_back(
+          {size.vertices, size.edges, asked.bytes_link(), std::chrono::duration<double, std::milli>(now - before).count(), read});
       before = now;
       if (r.rounds.size() % rounds_to_look == 0 && too_large()) return false;
     }

@@ -159,7 +159,8 @@ TEST_P(real_components, have_their_known_figures) {
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --variant emogi", " --place simulated", " --place simulated --variant emogi --access merged"}) {
+  for (std::string const more : {"", " --variant emogi", " --place simulated", " --place simulated --variant emogi --access merged",
+                                 " --tier file --verify", " --tier file --variant emogi", " --tier file --place simulated"}) {
     if (k.largest > 200'000 && more.find("merged") != std::string::npos) continue;  // some hundred rounds, simulated
     json const j = run(at, "g.gnr" + more);
     EXPECT_EQ(j.at("components").get<std::uint64_t>(), k.components + j.at("vertices").get<std::uint64_t>() - k.used) << more;

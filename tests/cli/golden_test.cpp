@@ -389,6 +389,17 @@ TEST(golden, training) {
       [](folder const& at) { write_communities(at); });
 }
 
+TEST(golden, plan_of_several_types) {
+  expect_golden("plan_types",
+                {"garner convert in g.json --undirected > log",
+                 "garner plan g.json --job load --fanout 5,3 --batch 16 --place simulated --budget 1KiB",
+                 "garner plan g.json --job train --fanout 5,3 --batch 16 --device-memory 1GiB --tier host",
+                 "garner plan g.json --job train --full --place host", "garner plan g.json --job train --model gin",
+                 "garner plan g.json --job train --budget 10%", "garner plan g.json --job load --share 10%",
+                 "garner plan g.json --job load --target author", "garner plan g.json --job train --device-memory 8KiB"},
+                write_library);
+}
+
 TEST(golden, plan) {
   expect_golden("plan", {"garner generate kron --scale 10 --weights 1:9 k.gnr > log", "garner plan k.gnr --job bfs --place simulated",
                          "garner plan k.gnr --job sssp --place simulated --access merged",

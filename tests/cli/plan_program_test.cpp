@@ -235,6 +235,47 @@ TEST(traffic_program, counts_what_the_job_counts) {
   EXPECT_EQ(one.at("runs").at(0).at("edges"), 3 * one.at("edges").get<std::uint64_t>());
 }
 
+// What is read of a file is what the job reads, in all and step by step.
+TEST(traffic_program, tells_what_is_read_of_a_file) {
+  folder const at;
+  generate(at);
+  std::map<std::string, std::string> const same{{"bfs", "bfs k.gnr --source 5 --variant levels"},
+                                                {"bfs direction", "bfs k.gnr --source 5 --variant direction"},
+                                                {"sssp", "sssp k.gnr --source 5"},
+                                                {"components", "components k.gnr"},
+                                                {"pagerank", "pagerank k.gnr --iterations 3"}};
+  for (auto const& [name, line] : same) {
+    SCOPED_TRACE(name);
+    std::string const job = name.substr(0, name.find(' '));
+    std::string const more = name != job ? " --source 5 --variant direction" : job == "bfs" || job == "sssp" ? " --source 5" : "";
+    json const all = run(at, "traffic " + job + " k.gnr --tier file" + more + (job == "pagerank" ? " --iterations 3" : ""));
+    EXPECT_EQ(all.at("tier"), "file");
+    ASSERT_EQ(all.at("runs").size(), 3u);  // no pages of it are moved
+    for (json const& r : all.at("runs")) {
+      json const own = run(at, line + " --place simulated --tier file --device-budget 0 --access " + r.at("access").get<std::string>());
+      json const& seen = (own.contains("runs") ? own.at("runs").at(0) : own).at("list_reads");
+      json const& read = r.at("list_reads");
+      for (char const* key : {"requests", "bytes", "bytes_wanted", "bytes_of_blocks", "overfetch", "share_of_lists"})
+        EXPECT_EQ(read.at(key), seen.at(key)) << key;
+      EXPECT_FALSE(read.at("steps").empty());
+      for (char const* key : {"requests", "bytes", "bytes_wanted", "bytes_of_blocks"}) {
+        std::uint64_t sum = 0;
+        for (json const& step : read.at("steps")) sum += step.at(key).get<std::uint64_t>();
+        EXPECT_EQ(sum, read.at(key)) << key;
+      }
+    }
+    EXPECT_TRUE(run(at, "traffic " + job + " k.gnr --access merged" + more).at("runs").at(0).at("list_reads").is_null());
+  }
+  outcome const text = at.shell("garner traffic bfs k.gnr --source 5 --tier file --access aligned");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("aligned, of the file: "), std::string::npos) << text.out;
+  for (std::string const bad : {"--tier device", "--tier file --access paged", "--tier moon"}) {
+    outcome const o = at.shell("garner traffic bfs k.gnr " + bad);
+    EXPECT_EQ(o.code, 2) << bad;
+    expect_one_line(o.err);
+  }
+}
+
 TEST(traffic_program, prints_a_table) {
   folder const at;
   generate(at);

@@ -197,8 +197,12 @@ TEST_P(real_graph, has_its_known_figures) {
   folder const at;
   outcome const c = at.shell("garner convert '" + file.string() + "' g.gnr " + k.options);
   ASSERT_EQ(c.code, 0) << c.err;
-  for (std::string const more : {"", " --place simulated"}) {
-    outcome const o = at.shell("garner bfs g.gnr --verify --json --source " + std::to_string(k.source) + more);
+  outcome const p = at.shell("garner convert '" + file.string() + "' p.gnr --compress " + k.options);
+  ASSERT_EQ(p.code, 0) << p.err;
+  for (std::string const more :
+       {"g.gnr", "g.gnr --place simulated", "g.gnr --tier file", "p.gnr --tier file", "g.gnr --tier file --no-check --variant levels"}) {
+    SCOPED_TRACE(more);
+    outcome const o = at.shell("garner bfs --verify --json --source " + std::to_string(k.source) + " " + more);
     ASSERT_EQ(o.code, 0) << o.err;
     json const run = json::parse(o.out).at("runs").at(0);
     EXPECT_EQ(run.at("reached"), k.reached);

@@ -95,9 +95,10 @@ TEST(sssp_program, knows_the_roads_of_new_york) {
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "needs ../shared/data/USA-road-d.NY";
   folder const at;
   ASSERT_EQ(at.shell("garner convert '" + file.string() + "' g.gnr").code, 0);
-  for (std::string const more : {"", " --variant emogi", " --place simulated"})
+  ASSERT_EQ(at.shell("garner convert '" + file.string() + "' p.gnr --compress").code, 0);
+  for (std::string const more : {"g.gnr", "g.gnr --variant emogi", "g.gnr --place simulated", "g.gnr --tier file", "p.gnr --tier file"})
     for (auto const& [source, largest, sum] : {std::tuple{1, 1440081, 186686642878}, std::tuple{140961, 954419, 96216936160}}) {
-      outcome const o = at.shell("garner sssp g.gnr --verify --json --source " + std::to_string(source) + more);
+      outcome const o = at.shell("garner sssp --verify --json --source " + std::to_string(source) + " " + more);
       ASSERT_EQ(o.code, 0) << o.err;
       json const run = json::parse(o.out).at("runs").at(0);
       EXPECT_EQ(run.at("reached"), 264346);

@@ -1,7 +1,8 @@
-// What `garner train` is given, as files: a graph of communities, its rows, labels, answers and split.
+// What `garner train` is given, as files: a graph of communities, its rows, labels, answers and split; and a data set of two types.
 #pragma once
 #include "cli/program.hpp"
 #include "core/npy_head.hpp"
+#include "core/random.hpp"
 #include "gnn/communities.hpp"
 
 namespace garner::testing {
@@ -26,6 +27,33 @@ inline communities write_communities(folder const& at, communities c = communiti
   write_npy(at, "yes.npy", "|u1", c.answers, c.classes);
   write_npy(at, "s.npy", "|u1", c.split);
   return c;
+}
+
+// In the layout of IGB: authors write papers; what a paper is of shows in the rows of its authors alone.
+inline void write_library(folder const& at) {
+  std::filesystem::path const p = at.path() / "in" / "processed";
+  for (char const* name : {"author__writes__paper", "author", "paper"}) std::filesystem::create_directories(p / name);
+  std::vector<std::int64_t> edges, labels, train_on, test_on;
+  std::vector<float> authors, papers;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    std::uint64_t const paper = random_bits(1, 0, i) % 120;
+    edges.push_back(static_cast<std::int64_t>(random_bits(1, 1, i) % 30 * 3 + paper % 3)),
+        edges.push_back(static_cast<std::int64_t>(paper));
+  }
+  for (std::uint64_t v = 0; v < 90; ++v)
+    for (std::uint64_t c = 0; c < 4; ++c) authors.push_back(unit_float(random_bits(2, v, c)) + (c == v % 3 ? 1.0f : 0.0f));
+  for (std::uint64_t v = 0; v < 120; ++v) {
+    for (std::uint64_t c = 0; c < 5; ++c) papers.push_back(unit_float(random_bits(3, v, c)));
+    labels.push_back(static_cast<std::int64_t>(v % 3));
+    (v % 4 == 3 ? test_on : train_on).push_back(static_cast<std::int64_t>(v));
+  }
+  std::string const to = "in/processed/";
+  write_npy(at, to + "author__writes__paper/edge_index.npy", "<i8", edges, 2);
+  write_npy(at, to + "author/node_feat.npy", "<f4", authors, 4);
+  write_npy(at, to + "paper/node_feat.npy", "<f4", papers, 5);
+  write_npy(at, to + "paper/node_label.npy", "<i8", labels);
+  write_npy(at, to + "paper/train.npy", "<i8", train_on);
+  write_npy(at, to + "paper/test.npy", "<i8", test_on);
 }
 
 }  // namespace garner::testing

@@ -239,6 +239,18 @@ TEST(training_program, is_planned_before_it_loads) {
   EXPECT_EQ(devices["training"]["reads"].back()["what"], "gradients of ranks");
   EXPECT_GT(devices["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
   EXPECT_EQ(two["training"]["reads"].back()["epoch"]["peer_bytes"], 0);
+  // A split tells how many vertices there are of each part; without it all that do not learn are taken for such as are evaluated.
+  json const split = ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --full --place host --split s.npy"),
+             learnt = ran(at, "garner train " + what + "--full --epochs 1");
+  EXPECT_EQ(split["training_vertices"], learnt["training_vertices"]);
+  char const* const scores = "labels and scores of an evaluation";
+  EXPECT_GT(bytes_of(split, scores), 0u);
+  std::vector<std::uint8_t> few(learnt["vertices"].get<std::size_t>());
+  few[0] = few[3] = 1, few[7] = 2;
+  write_npy(at, "few.npy", "|u1", few);
+  json const three = ran(at, "garner plan g.gnr --job train --features x.npy --classes 3 --full --place host --split few.npy");
+  EXPECT_EQ(three["training_vertices"], 2);
+  EXPECT_LT(bytes_of(three, scores), bytes_of(plan("--full --place host"), scores) / 10);
   auto const says = [&](std::string const& line, int code, std::string const& words) {
     outcome const o = at.shell("garner plan g.gnr " + line + " >/dev/null");
     EXPECT_EQ(o.code, code) << line << ": " << o.err;
@@ -256,6 +268,9 @@ TEST(training_program, is_planned_before_it_loads) {
   says("--job train --width 8 --classes 3 --ranks 2 --full", 2, "--full and 2 ranks");
   says("--job train --width 8 --classes 3 --ranks 2 --devices 0,1", 2, "--ranks");
   says("--job train --width 8 --classes 3 --devices 0,1 --place host", 2, "--devices and --place host");
+  says("--job train --width 8 --classes 3 --split s.npy --share 2%", 2, "--share");
+  says("--job train --width 8 --classes 3 --split x.npy", 1, "x.npy");
+  says("--job load --width 8 --split s.npy", 2, "--split goes with --job train");
   says("--job load --width 8 --ranks 2", 2, "--ranks goes with --job train");
   says("--job train --width 8 --classes 3 --model x", 2, "gcn, sage or gin");
   says("--job load --width 8 --classes 3", 2, "--classes goes with --job train");

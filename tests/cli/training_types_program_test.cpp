@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/program.hpp"
-#include "core/npy_head.hpp"
-#include "core/random.hpp"
+#include "cli/training_files.hpp"
 
 namespace garner::testing {
 namespace {
@@ -12,37 +10,10 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-template <class T>
-std::string bytes(std::vector<T> const& values) {
-  return {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T)};
-}
-
-// Authors write papers; what a paper is of shows in the rows of its authors alone.
 struct library : folder {
   std::string const train = "garner train g.json --fanout 5,5 --batch 16 --quiet ";
   library() {
-    std::filesystem::path const p = path() / "in" / "processed";
-    for (char const* name : {"author__writes__paper", "author", "paper"}) std::filesystem::create_directories(p / name);
-    std::vector<std::int64_t> edges, labels, train_on, test_on;
-    std::vector<float> authors, papers;
-    for (std::uint64_t i = 0; i < 500; ++i) {
-      std::uint64_t const paper = random_bits(1, 0, i) % 120;
-      edges.push_back(static_cast<std::int64_t>(random_bits(1, 1, i) % 30 * 3 + paper % 3)),
-          edges.push_back(static_cast<std::int64_t>(paper));
-    }
-    for (std::uint64_t v = 0; v < 90; ++v)
-      for (std::uint64_t c = 0; c < 4; ++c) authors.push_back(unit_float(random_bits(2, v, c)) + (c == v % 3 ? 1.0f : 0.0f));
-    for (std::uint64_t v = 0; v < 120; ++v) {
-      for (std::uint64_t c = 0; c < 5; ++c) papers.push_back(unit_float(random_bits(3, v, c)));
-      labels.push_back(static_cast<std::int64_t>(v % 3));
-      (v % 4 == 3 ? test_on : train_on).push_back(static_cast<std::int64_t>(v));
-    }
-    write("in/processed/author__writes__paper/edge_index.npy", npy_head("<i8", 500, 2) + bytes(edges));
-    write("in/processed/author/node_feat.npy", npy_head("<f4", 90, 4) + bytes(authors));
-    write("in/processed/paper/node_feat.npy", npy_head("<f4", 120, 5) + bytes(papers));
-    write("in/processed/paper/node_label.npy", npy_head("<i8", 120) + bytes(labels));
-    write("in/processed/paper/train.npy", npy_head("<i8", train_on.size()) + bytes(train_on));
-    write("in/processed/paper/test.npy", npy_head("<i8", test_on.size()) + bytes(test_on));
+    write_library(*this);
     EXPECT_EQ(shell("garner convert in g.json --undirected").code, 0);
   }
 };
@@ -157,6 +128,108 @@ TEST(training_types_program, learns_the_same_bits_from_rows_that_stay_in_their_f
                   .code,
               0);
   }
+}
+
+// The most memory that a run took, as its budget counted it.
+double peak_of(outcome const& o) {
+  std::size_t const at = o.err.find("memory.host_peak");
+  EXPECT_NE(at, std::string::npos) << o.err;
+  if (at == std::string::npos) return 0;
+  std::string digits;
+  for (char const c : o.err.substr(at + 16, o.err.find('\n', at) - at - 16))
+    if (c >= '0' && c <= '9') digits += c;
+  return std::stod(digits);
+}
+
+TEST(training_types_program, is_planned_before_it_loads) {
+  library const at;
+  auto const plan = [&](std::string const& line) {
+    outcome const o = at.shell("garner plan g.json --json " + line);
+    EXPECT_EQ(o.code, 0) << line << ": " << o.err;
+    return o.code ? json() : json::parse(o.out);
+  };
+  // What it tells is what a training takes: of the whole graph, lists and all, to a hundredth; by mini-batches no less.
+  for (std::string const place : {"host", "simulated"})
+    for (std::string const how :
+         {"--full", "--full --side out --norm layer --residual --layers 3", "--fanout 5,5 --batch 16",
+          "--fanout 4,-1 --batch 16 --side out --hidden 16", "--fanout 3,3 --batch 16 --budget 1KiB --norm layer --residual"}) {
+      SCOPED_TRACE(how + " at " + place);
+      std::string const what = how + " --place " + place;
+      json const told = plan("--job train " + what);
+      outcome const o = at.shell("garner train g.json --epochs 2 --stats --json --quiet " + what);
+      ASSERT_EQ(o.code, 0) << o.err;
+      json const run = json::parse(o.out);
+      for (char const* key : {"target", "training_vertices", "edges"}) EXPECT_EQ(told[key], run[key]);
+      EXPECT_EQ(told["vertices"], 210);
+      EXPECT_EQ(told["training"]["parameters"], run["parameters"]);
+      EXPECT_EQ(told["training"]["steps"], run["epochs"][0]["steps"]);
+      double host = 0;
+      for (json const& r : told["memory"])
+        if (r["array"].get<std::string>().rfind("table of rows of", 0)) host += r["bytes"].get<double>();  // those are in their files
+      double const took = peak_of(o);
+      if (how.rfind("--full", 0) == 0) {
+        EXPECT_NEAR(host, took, 0.01 * took);
+        continue;
+      }
+      EXPECT_GT(host, took);
+      EXPECT_LT(host, 1.5 * took);
+      // Rows by tier, of an epoch, by type in what adds up.
+      double near = 0, far = 0;
+      for (json const& t : told["types"]) near += t["near_rows"].get<double>(), far += t["far_rows"].get<double>();
+      EXPECT_NEAR(near, told["near_rows"].get<double>(), 1e-6);
+      double const steps = told["training"]["steps"].get<double>();
+      EXPECT_NEAR(near * steps, run["epochs"][0]["near_rows"].get<double>(), 0.25 * near * steps);
+      EXPECT_NEAR(far * steps, run["epochs"][0]["far_rows"].get<double>(), 0.25 * far * steps);
+      double crosses = 0;
+      for (json const& r : told["training"]["reads"]) crosses += r["epoch"]["far_bytes"].get<double>();
+      EXPECT_NEAR(crosses, told["training"]["link_bytes"].get<double>(), steps);
+      EXPECT_EQ(crosses > 0, place == "simulated");
+    }
+  json const near = plan("--job train --fanout 5,5 --device-memory 1GiB"),
+             far = plan("--job train --fanout 5,5 --device-memory 1GiB --tier host");
+  EXPECT_EQ(near["tier"], "device");
+  EXPECT_EQ(far["tier"], "host");
+  EXPECT_EQ(near["sample"]["bytes_link"], 0);
+  EXPECT_GT(far["sample"]["bytes_link"], 0);
+  EXPECT_EQ(far["training"]["bound_by"]["12.3"], "link");
+  json const two = plan("--job train --fanout 5,5 --batch 16 --place host --ranks 2");
+  EXPECT_EQ(two["training"]["steps"], 3);
+  EXPECT_EQ(two["training"]["reads"].back()["what"], "gradients of ranks");
+  // Mini-batches alone, of any type.
+  json const load = plan("--job load --fanout 5,5 --batch 16 --place simulated --window 4");
+  EXPECT_EQ(load["target"], "paper");
+  EXPECT_EQ(load["types"].size(), 2u);
+  EXPECT_FALSE(load.contains("training"));
+  EXPECT_EQ(load["window"], 4);
+  json const filed = plan("--job load --fanout 5,5 --batch 16 --place simulated --rows file --host-rows 600 --drive-reads 1000");
+  EXPECT_GT(filed["drive"]["file_reads"], 0);
+  EXPECT_GT(filed["drive"]["ms"], 0);
+  auto const says = [&](std::string const& line, int code, std::string const& words) {
+    outcome const o = at.shell("garner plan g.json " + line + " >/dev/null");
+    EXPECT_EQ(o.code, code) << line << ": " << o.err;
+    EXPECT_THAT(o.err, HasSubstr(words)) << line;
+    expect_one_line(o.err);
+  };
+  says("--job train --model gcn", 2, "gcn takes one type of vertices and of edges");
+  says("--job train --budget 10%", 2, "--budget 10%: of several tables");
+  says("--job train --keep-lists 1KiB", 2, "--keep-lists 1KiB");
+  says("--job train --features x.npy", 2, "--features: g.json names");
+  says("--job load --width 8", 2, "--width: g.json names");
+  says("--job load --share 10%", 2, "--share: g.json names");
+  says("--job train --split s.npy", 2, "--split: g.json names");
+  says("--job train --weighted", 1, "this graph has no weights");
+  says("--job train --target author", 1, "--target author: g.json has no labels of these");
+  says("--job load --target x", 1, "has no vertices 'x'; it has 'author', 'paper'");
+  says("--job load --place host --host-budget 8KiB", 1, "g.json: needs");
+  says("--job train --device-memory 8KiB", 1, "g.json: needs");
+  outcome const one = at.shell("garner plan kron:8 --job load --width 8 --target x");
+  EXPECT_EQ(one.code, 2);
+  EXPECT_THAT(one.err, HasSubstr("--target x: kron:8 has one type of vertices"));
+  // A type without rows.
+  EXPECT_EQ(at.shell("grep -v node_feat g.json | sed 's/\"count\": 90,/\"count\": 90/' > bare.json").code, 0);
+  outcome const bare = at.shell("garner plan bare.json --job train");
+  EXPECT_EQ(bare.code, 1);
+  EXPECT_THAT(bare.err, HasSubstr("has no features"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "garner/features.hpp"
 #include "memory/budget.hpp"
 #include "sanitized.hpp"
+#include "storage/measure.hpp"
 #include "storage/simulated.hpp"
 #include "support.hpp"
 
@@ -711,10 +712,45 @@ TEST(file_rows, a_drive_is_measured_once) {
   auto const file = plain_stored_rows("table", simulate({d}, how), {}, 0, 16384, 4096);
   drive_rate const r = file->measured();
   EXPECT_NEAR(r.seconds, 324e-6, 60e-6);
-  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the reader's depth
+  EXPECT_NEAR(r.requests_a_second, 128 / 324e-6, 0.2 * 128 / 324e-6);  // by the depth that was said
+  EXPECT_EQ(file->files().depth(), 128u);
   drive_rate const again = file->measured();
   EXPECT_EQ(again.seconds, r.seconds);
   EXPECT_EQ(again.requests_a_second, r.requests_a_second);
+}
+
+// Where nobody said how many reads are under way, so many are as the drive wants: latency times rate, and half as many again.
+TEST(file_rows, as_many_reads_are_under_way_as_the_drive_wants) {
+  simulation how;
+  how.counted_time = true;
+  reader_options any;
+  any.sizes_depth = true;
+  auto const measured = [&](std::vector<simulated_drive> drives) {
+    auto const file = plain_stored_rows("table", simulate(std::move(drives), how), any, 0, 16384, 4096);
+    EXPECT_EQ(file->files().depth(), 128u);  // before
+    std::uint64_t const reads = file->files().counters().reads;
+    file->measured();
+    EXPECT_EQ(file->files().counters().reads, reads);  // not the reader's own
+    return file;
+  };
+  auto const rate_of = [](stored_rows const& file) {  // of one queue that is made afterwards
+    return measure_reads(file.files(), 4096, 4 * file.files().depth(), 1, 0.1).requests_a_second();
+  };
+  simulated_drive far = samsung_980_pro(64u << 20), near = optane(64u << 20);
+  auto const of_far = measured({far});
+  EXPECT_NEAR(of_far->files().depth(), 1.5 * 324e-6 * 0.7e6, 50);  // 340
+  EXPECT_GE(rate_of(*of_far), 0.95 * 0.7e6);
+  auto const of_near = measured({near});
+  EXPECT_EQ(of_near->files().depth(), 64u);  // 25 would do; at the least
+  EXPECT_GE(rate_of(*of_near), 0.95 * 1.45e6);
+  simulated_drive slow = far;
+  slow.latency_us = 20000;
+  EXPECT_NEAR(measured({slow})->files().depth(), 1024, 100);  // as many as were tried
+  far.size /= 2;
+  EXPECT_NEAR(measured({far, far})->files().depth(), 1.5 * 324e-6 * 0.7e6, 60);  // a drive
+  // By 128, which is what is there else, the far drive gives 0.4 M.
+  any.sizes_depth = false;
+  EXPECT_LE(rate_of(*measured({samsung_980_pro(64u << 20)})), 0.45e6);
 }
 
 }  // namespace

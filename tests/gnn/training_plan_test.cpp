@@ -1,13 +1,27 @@
 // What a plan says of a training, held to what one then takes.
 #include "gnn/plan.hpp"
 
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/npy_head.hpp"
+#include "core/random.hpp"
 #include "garner/gnn.hpp"
+#include "garner/hetero.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
 #include "shard_support.hpp"
 
 namespace garner::testing {
 namespace {
+
+// What is told of near memory beside what its budget counts.
+void expect_took(training_plan const& p, std::uint64_t charged, bool full) {
+  auto const told = static_cast<double>(p.bytes()), took = static_cast<double>(charged);
+  EXPECT_GT(told, (full ? 0.97 : 0.85) * took);
+  EXPECT_LT(told, (full ? 1.1 : 1.35) * took);
+}
 
 TEST(training_plan, says_what_a_training_then_takes) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated})
@@ -41,7 +55,7 @@ TEST(training_plan, says_what_a_training_then_takes) {
             m.residual = m.layer_norm = deep;
             training_options o;
             if (!full) o.fanouts.assign(m.layers, 5);
-            o.batch = 256, o.evaluate_every = 0;
+            o.batch = 256, o.evaluate_every = full;
             training_question q;
             q.load.info = g.info();
             q.load.degrees = degree_classes(inside.out.offsets.data(), n);
@@ -51,14 +65,13 @@ TEST(training_plan, says_what_a_training_then_takes) {
             q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = training_vertices;
             q.evaluation_near = 1u << 30;
             training_plan const p = plan_training(q);
+            std::uint64_t const before = host_budget().used();
             gnn_model net(where, m);
             EXPECT_EQ(p.parameters, net.parameters());
             training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, o);
             epoch_report const r = run.next();
             EXPECT_EQ(r.steps, p.steps);
-            auto const took = static_cast<double>(run.bytes());
-            EXPECT_GT(static_cast<double>(p.bytes()), 0.75 * took);
-            EXPECT_LT(static_cast<double>(p.bytes()), (full ? 1.3 : 1.6) * took);
+            expect_took(p, host_budget().used() - before, full);
             if (!full) {
               auto const seen = static_cast<double>(r.load.vertices) / static_cast<double>(r.steps);
               EXPECT_NEAR(p.rows[0], seen, 0.15 * seen);
@@ -107,13 +120,63 @@ TEST(training_plan, says_what_shards_then_take) {
         q.load.row_bytes = width * 4;
         q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = static_cast<double>(n);
         shard_report::part const& p = r.parts[k];
-        q.shard = {static_cast<double>(p.vertices), static_cast<double>(p.edges), static_cast<double>(p.remote_rows()), 16, o};
+        q.shard = {static_cast<double>(p.vertices), static_cast<double>(p.edges), static_cast<double>(p.remote_rows()), 16, false, o};
         training_plan const planned = plan_training(q);
         EXPECT_GT(static_cast<double>(planned.bytes()), 0.75 * static_cast<double>(took[k])) << k;
         EXPECT_LT(static_cast<double>(planned.bytes()), 1.4 * static_cast<double>(took[k])) << k;
         EXPECT_GT(planned.reads.front().near, 0);
       }
     }
+}
+
+// What an evaluation of the whole graph takes besides is told to the byte, as the budget of near memory counts it.
+TEST(training_plan, says_what_an_evaluation_takes_besides) {
+  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+    for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
+      for (std::uint64_t const classes : {1u, 2u, 5u}) {
+        SCOPED_TRACE(std::string(to_string(place{kind, 0})) + (labels == label_kind::one_class ? " one of " : " yes or no of ") +
+                     std::to_string(classes));
+        generate_options how;
+        how.scale = 10;
+        graph_handle const g = generate_graph(how);
+        place const where{kind, 0};
+        std::uint64_t const n = g.info().vertices, width = 4;
+        std::vector<float> rows(n * width, 0.5f);
+        std::vector<std::int64_t> of_class(n);
+        std::vector<std::uint8_t> answers(n * classes), split(n);
+        std::array<std::uint64_t, 4> parts{};
+        for (std::uint64_t v = 0; v < n; ++v) {
+          of_class[v] = static_cast<std::int64_t>(v % classes);
+          for (std::uint64_t c = 0; c < classes; ++c) answers[v * classes + c] = (v + c) % 3 == 0;
+          ++parts[split[v] = static_cast<std::uint8_t>(v % 11 == 0 ? 0 : v % 5 == 1 ? 1 : v % 7 < 2 ? 3 : 2)];
+        }
+        tiered_options t;
+        t.where = where;
+        tiered_tensor features({rows.data(), n, width, element::f32, {}}, t);
+        model_options m;
+        m.inputs = width, m.classes = classes, m.labels = labels, m.hidden = 8;
+        training_options o;
+        o.evaluate_every = 0;
+        row_array const known = labels == label_kind::one_class ? row_array{of_class.data(), n, 1, element::i64, {}}
+                                                                : row_array{answers.data(), n, classes, element::u8, {}};
+        gnn_model net(where, m);
+        training run(net, g, features, {known, split}, o);
+        run.next();
+        std::uint64_t const before = run.bytes(), charged = host_budget().used();
+        run.evaluate();
+        training_question q;
+        q.load.info = g.info(), q.load.where = where, q.load.row_bytes = width * 4;
+        q.model = m, q.training = static_cast<double>(parts[1]), q.validation = parts[2], q.test = parts[3];
+        training_plan const p = plan_training(q);
+        auto const told =
+            std::find_if(p.near.begin(), p.near.end(), [](load_array const& a) { return a.what.ends_with("of an evaluation"); });
+        ASSERT_NE(told, p.near.end());
+        EXPECT_GT(told->bytes, 16 * (n - parts[0]));
+        EXPECT_EQ(told->bytes, run.bytes() - before);
+        EXPECT_EQ(told->bytes, host_budget().used() - charged);
+        q.load.fanouts = {5, 5}, q.load.near_limit = q.evaluation_near = 1u << 30;
+        for (load_array const& a : plan_training(q).near) EXPECT_FALSE(a.what.ends_with("of an evaluation"));
+      }
 }
 
 // More layers, wider ones and more neighbours cost more; what is kept near crosses no link.
@@ -219,6 +282,129 @@ TEST(training_plan, shares_seeds_among_ranks) {
   EXPECT_NEAR(pinned.link_bytes - four.link_bytes, 13 * 2 * numbers, 1);
   q.gradients = training_question::exchange::near;
   EXPECT_EQ(read_of(plan_training(q), "gradients of ranks").near, 2 * numbers);
+}
+
+// Authors write papers, papers cite papers; both also the other way round. Some of each are known by many.
+struct library {
+  std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("garner-plan-types-{}", ::getpid());
+  static constexpr std::uint64_t authors = 3000, papers = 5000, author_width = 12, paper_width = 20, classes = 5;
+  std::vector<float> author_rows = std::vector<float>(authors * author_width, 0.5f),
+                     paper_rows = std::vector<float>(papers * paper_width, 0.5f);
+  std::vector<std::int64_t> labels;
+  std::vector<std::uint8_t> split;
+
+  template <class T>
+  void write(std::string const& name, char const* type, std::uint64_t rows, std::uint64_t columns, std::vector<T> const& values) const {
+    std::filesystem::create_directories((folder / name).parent_path());
+    std::ofstream out(folder / name, std::ios::binary);
+    out << (columns ? npy_head(type, rows, columns) : npy_head(type, rows));
+    out.write(reinterpret_cast<char const*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+  }
+  library() {
+    std::filesystem::remove_all(folder);
+    auto const some = [](std::uint64_t stream, std::uint64_t i, std::uint64_t n) {  // the lower the more often
+      double const u = static_cast<double>(unit_float(random_bits(7, stream, i)));
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(u * u * u * static_cast<double>(n)) * 1009 % n);
+    };
+    std::vector<std::int64_t> writes, cites;
+    for (std::uint64_t i = 0; i < 30'000; ++i) writes.push_back(some(0, i, authors)), writes.push_back(some(1, i, papers));
+    for (std::uint64_t i = 0; i < 40'000; ++i) cites.push_back(some(2, i, papers)), cites.push_back(some(3, i, papers));
+    for (std::uint64_t v = 0; v < papers; ++v) {
+      labels.push_back(static_cast<std::int64_t>(v % classes));
+      split.push_back(static_cast<std::uint8_t>(v % 4 == 1 ? 2 : v % 4 == 3 ? 3 : 1));
+    }
+    write("processed/author__writes__paper/edge_index.npy", "<i8", writes.size() / 2, 2, writes);
+    write("processed/paper__cites__paper/edge_index.npy", "<i8", cites.size() / 2, 2, cites);
+    write("processed/author/node_feat.npy", "<f4", authors, author_width, author_rows);
+    write("processed/paper/node_feat.npy", "<f4", papers, paper_width, paper_rows);
+    hetero_options o;
+    o.undirected = true;
+    convert_hetero(folder, folder / "g.json", o);
+  }
+  ~library() { std::filesystem::remove_all(folder); }
+
+  hetero_graph open(place where) const {
+    open_options o;
+    o.where = where, o.in_lists = true;
+    return hetero_graph::open(folder / "g.json", o);
+  }
+  std::vector<tiered_tensor> tables(hetero_graph const& g, place where, std::uint64_t kept) const {
+    std::vector<tiered_tensor> all;
+    for (vertex_type const& t : g.types()) {
+      bool const paper = t.name == "paper";
+      tiered_options o;
+      o.where = where;
+      if (where.kind != place_kind::host) o.device_budget = kept;
+      all.emplace_back(
+          row_array{paper ? paper_rows.data() : author_rows.data(), t.count, paper ? paper_width : author_width, element::f32, {}}, o);
+    }
+    return all;
+  }
+  // As the plan of the program asks.
+  training_question question(hetero_graph const& g, place where, model_types const& types, std::uint64_t kept) const {
+    training_question q;
+    q.types = types;
+    q.load.where = where, q.load.near_limit = 1u << 30, q.load.seed_type = types.target;
+    q.load.seeds = q.training = static_cast<double>(std::count(split.begin(), split.end(), 1));
+    q.validation = q.test = papers / 4;
+    q.evaluation_near = 1u << 30;
+    std::vector<relation_degrees> degrees;
+    for (std::size_t r = 0; r < g.edges().size(); ++r) {
+      graph const& inside = graph_access::of(g.lists(r));
+      auto const& of = types.relations[r];
+      q.load.relations.push_back({inside.info, of.from, of.to, where.kind != place_kind::host});
+      degrees.push_back({of.from, of.to, inside.out.offsets.data(), (inside.info.directed ? inside.in : inside.out).offsets.data()});
+    }
+    for (std::uint32_t t = 0; t < g.types().size(); ++t) {
+      std::uint64_t const row_bytes = types.inputs[t] * 4, n = g.types()[t].count;
+      q.load.types.push_back({types.names[t], n, row_bytes, std::min(n, kept / row_bytes), {}, vertex_classes(t, n, degrees)});
+    }
+    return q;
+  }
+};
+
+TEST(training_plan, says_what_a_training_of_several_types_takes) {
+  library const all;
+  for (place_kind const kind : {place_kind::host, place_kind::simulated})
+    for (bool const full : {false, true})
+      for (int const deep : {0, 1})
+        for (std::uint64_t const kept : {std::uint64_t{0}, std::uint64_t{48'000}}) {
+          place const where{kind, 0};
+          if (kept && (full || kind == place_kind::host)) continue;
+          SCOPED_TRACE(std::string(to_string(where)) + (full ? " full" : " drawn") + (deep ? " deep " : " ") + std::to_string(kept));
+          hetero_graph const g = all.open(where);
+          std::vector<tiered_tensor> tables = all.tables(g, where, kept);
+          std::vector<tiered_tensor*> features;
+          for (tiered_tensor& t : tables) features.push_back(&t);
+          model_types const types = types_of(g, g.type("paper"), features);
+          model_options m;
+          m.classes = library::classes, m.hidden = 24, m.layers = deep ? 3 : 2;
+          m.residual = m.layer_norm = deep;
+          training_options o;
+          if (!full) o.fanouts.assign(m.layers, 5);
+          o.batch = 128, o.evaluate_every = full;
+          training_question q = all.question(g, where, types, kept);
+          q.load.fanouts = o.fanouts, q.load.loader.batch = o.batch, q.model = m;
+          training_plan const p = plan_training(q);
+          std::uint64_t const before = host_budget().used();
+          gnn_model net(where, m, types);
+          EXPECT_EQ(p.parameters, net.parameters());
+          training run(net, g, features, {{all.labels.data(), library::papers, 1, element::i64, {}}, all.split}, o);
+          epoch_report const r = run.next();
+          EXPECT_EQ(r.steps, p.steps);
+          expect_took(p, host_budget().used() - before, full);
+          if (full) continue;
+          auto const steps = static_cast<double>(r.steps);
+          auto const each = [&](std::uint64_t sum) { return static_cast<double>(sum) / steps; };
+          EXPECT_NEAR(p.rows[0], each(r.load.vertices), 0.15 * p.rows[0]);
+          EXPECT_NEAR(p.edges[0], each(r.load.edges), 0.15 * p.edges[0]);
+          if (kind == place_kind::host) continue;
+          EXPECT_NEAR(p.load.near_rows, each(r.load.rows[tier::device]), 0.2 * p.load.near_rows + 1);
+          EXPECT_NEAR(p.load.far_rows, each(r.load.rows[tier::host]), 0.2 * p.load.far_rows);
+          // Rows that the window before had stay, which a plan leaves out.
+          EXPECT_GT(read_of(p, "rows").far * steps, 0.9 * static_cast<double>(r.load.far_bytes));
+          EXPECT_NEAR(read_of(p, "lists").far, 32 * p.edges[0], 32);
+        }
 }
 
 }  // namespace

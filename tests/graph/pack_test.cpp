@@ -80,6 +80,27 @@ TEST(pack, any_part_in_turn) {
   }
 }
 
+// A block at once gives what one element after the other does, and no more than was asked for.
+TEST(pack, blocks_at_once) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    lists const l = random_lists(seed);
+    std::uint64_t const n = l.values.size();
+    for (bool with_lists : {true, false}) {
+      packed_array const p = pack_values(l.values.data(), n, with_lists ? l.offsets.data() : nullptr, l.offsets.size() - 1, tier::host, -1);
+      for (std::uint64_t b = 0; b * 32 < n; ++b)
+        for (std::uint64_t count : {std::uint64_t{32}, std::uint64_t{1}, random_bits(seed, 60, b) % 33}) {
+          count = std::min(count, n - b * 32);
+          std::uint32_t got[33];
+          std::fill(std::begin(got), std::end(got), 0xabcdu);
+          unpack_block(p.view(), b, static_cast<std::uint32_t>(count), got);
+          for (std::uint64_t k = 0; k < count; ++k)
+            ASSERT_EQ(got[k], l.values[b * 32 + k]) << "seed " << seed << " block " << b << " " << k;
+          ASSERT_EQ(got[count], 0xabcdu);
+        }
+    }
+  }
+}
+
 TEST(pack, more_blocks_than_a_group_holds) {
   std::vector<std::uint32_t> values(packed_directory::blocks_a_group * 32 * 2 + 77);
   for (std::uint64_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(random_bits(3, 0, i));

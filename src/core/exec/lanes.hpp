@@ -84,6 +84,39 @@ GARNER_HD inline void sum_lists_in_turn(span<T> r, std::uint64_t const* offsets,
   }
 }
 
+// The same by a thread of the host, which unpacks a block before it looks at what its elements stand for.
+template <class T, class F, class Done>
+void sum_lists_by_blocks(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) {
+  if constexpr (span<T>::may_be_packed)
+    if (r.is_packed()) {
+      decltype(wide(f(T{}))) total{};
+      std::uint64_t i = larger(r.begin, offsets[0]);
+      std::uint64_t const last = smaller(r.end, offsets[count]);
+      std::uint32_t list = 0;
+      T values[32];
+      while (i < last) {
+        std::uint64_t const first = i / 32 * 32, end = smaller(last, first + 32);
+        unpack_block(r.packed, first / 32, static_cast<std::uint32_t>(end - first), values);
+        while (i < end) {
+          while (offsets[list + 1] <= i) ++list;
+          std::uint64_t const to = smaller(end, offsets[list + 1]);
+          decltype(total) a{}, b{}, c{}, d{};
+          for (; i + 4 <= to; i += 4) {
+            T const* const at = values + (i - first);
+            a += wide(f(at[0])), b += wide(f(at[1])), c += wide(f(at[2])), d += wide(f(at[3]));
+          }
+          for (; i < to; ++i) a += wide(f(values[i - first]));
+          total += (a + b) + (c + d);
+          if (to < smaller(last, offsets[list + 1])) break;  // it goes on in the next block
+          done(list, total);
+          total = {};
+        }
+      }
+      return;
+    }
+  sum_lists_in_turn(r, offsets, count, f, done);
+}
+
 // 16 bytes, so that a lane can ask for as many at once.
 struct alignas(16) wide_word {
   std::uint64_t parts[2];

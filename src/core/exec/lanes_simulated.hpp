@@ -95,7 +95,7 @@ struct simulated {
   template <class T, class F, class Done>
   void sweep_lists(span<T> r, std::uint64_t first, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
     sweep(r, first, [](T, std::uint64_t) {});
-    sum_lists_in_turn(r, offsets, count, f, done);
+    sum_lists_by_blocks(r, offsets, count, f, done);
   }
   template <class T, class Key, class Done>
   smallest_found smallest(span<T> r, std::uint64_t first, std::uint32_t k, candidate after, Key key, Done done) const {
