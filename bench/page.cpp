@@ -735,16 +735,19 @@ std::vector<named_run> joined(std::vector<named_run> const& runs) {
 
 std::string page_of(std::vector<named_run> const& files, std::vector<named_tiering> const& tierings,
                     std::vector<named_gathers> const& gathers, std::vector<named_loads> const& loads,
-                    std::vector<named_trainings> const& trainings, std::vector<named_storage> const& storages) {
+                    std::vector<named_trainings> const& trainings, std::vector<named_storage> const& storages,
+                    std::vector<named_shards> const& shards) {
   bool const rows_alone = files.empty() && tierings.empty(), loads_alone = rows_alone && gathers.empty() && !loads.empty(),
              trainings_alone = rows_alone && gathers.empty() && loads.empty() && !trainings.empty(),
-             storage_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && !storages.empty();
+             storage_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && !storages.empty(),
+             shards_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && !shards.empty();
   std::vector<named_run> const runs = joined(files);
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: ";
-  out += storage_alone     ? "rows on storage"
+  out += shards_alone      ? "aggregation over shards"
+         : storage_alone   ? "rows on storage"
          : trainings_alone ? "trainings"
          : loads_alone     ? "mini-batches"
          : rows_alone      ? "gathers of rows"
@@ -755,7 +758,11 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
       "href=\"data:,\">\n<style>";
   out += style;
   out += "</style>\n</head>\n<body>\n<header>\n";
-  if (storage_alone)
+  if (shards_alone)
+    out +=
+        "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, beside one place, "
+        "measured by <code>garner bench shards</code>; of each way the sums were compared with f64 first.</p>\n</header>\n<main>\n";
+  else if (storage_alone)
     out +=
         "<h1>Garner: rows on storage, measured</h1>\n<p>The figures of the GIDS paper (3, 8 to 17) on generated graphs, measured by "
         "<code>garner bench storage</code>. Drives are simulated, in counted time, unless a row says file; every row that was looked at "
@@ -804,7 +811,7 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
     out += "</section>\n";
   }
   return out + tiering_sections(tierings) + gather_sections(gathers) + load_sections(loads) + train_sections(trainings) +
-         storage_sections(storages) + "</main>\n</body>\n</html>\n";
+         storage_sections(storages) + shard_sections(shards) + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace garner::bench

@@ -8,6 +8,7 @@
 #include "bench/gather_file.hpp"
 #include "bench/load_file.hpp"
 #include "bench/run_file.hpp"
+#include "bench/shards_file.hpp"
 #include "bench/storage_file.hpp"
 #include "bench/tiering_file.hpp"
 #include "bench/train_file.hpp"
@@ -45,13 +46,20 @@ struct named_storage {
   std::string name;
   storage_file run;
 };
+// And runs of `garner bench shards`, each with its aggregations.
+struct named_shards {
+  std::string name;
+  shards_file run;
+};
 std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
                     std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {},
-                    std::vector<named_trainings> const& trainings = {}, std::vector<named_storage> const& storages = {});
+                    std::vector<named_trainings> const& trainings = {}, std::vector<named_storage> const& storages = {},
+                    std::vector<named_shards> const& shards = {});
 std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
 std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
 std::string load_sections(std::vector<named_loads> const& runs);       // page_load.cpp
 std::string train_sections(std::vector<named_trainings> const& runs);  // page_train.cpp
 std::string storage_sections(std::vector<named_storage> const& runs);  // page_storage.cpp
+std::string shard_sections(std::vector<named_shards> const& runs);     // page_shards.cpp
 
 }  // namespace garner::bench

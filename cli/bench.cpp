@@ -1,9 +1,10 @@
-// garner bench traversal, gather, tiering, load, train, storage: the figures of the papers on this machine, measured in one run, into a
-// file that `garner report` draws.
+// garner bench traversal, gather, tiering, load, train, storage, shards: the figures of the papers on this machine, measured in one run,
+// into a file that `garner report` draws.
 #include <memory>
 
 #include "bench/gather.hpp"
 #include "bench/load.hpp"
+#include "bench/shards.hpp"
 #include "bench/train.hpp"
 #include "bench/traversal.hpp"
 #include "bench_storage.hpp"
@@ -45,6 +46,10 @@ struct bench_arguments {
   // Of train.
   bench::train_bench_options train;
   cli::storage_arguments storage;
+  // Of shards.
+  bench::shards_bench_options shards;
+  std::uint32_t parts = 2;
+  std::vector<std::uint32_t> devices;
 };
 
 void say_pattern(bench::pattern_row const& p) {
@@ -305,13 +310,50 @@ void measure_storage(bench_arguments const& a, place where) {
   a.storage.measure(std::move(o), a.out);
 }
 
+void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
+  if (f.rows.size() == 1)
+    cli::say("{:<10} {:>6} {:<11} {:<6} {:<5} {:<9} {:>10} {:>8} {:>11} {:>9}\n", "graph", "shards", "way", "sums", "rows", "ps,dist,wpb",
+             "ms", "to one", "bytes", "measured");
+  bool const mgg = r.how.way == shard_way::mgg;
+  cli::say("{:<10} {:>6} {:<11} {:<6} {:<5} {:<9} {:>10.3f} {:>8} {:>11} {:>9}\n", r.graph, r.how.shards, to_string(r.how.way),
+           mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire),
+           mgg ? fmt::format("{},{},{}", r.how.mgg.ps, r.how.mgg.dist, r.how.mgg.wpb) : "-", r.ms,
+           r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
+           r.steps.empty() ? "-" : std::to_string(r.steps.size()));
+  cli::flush_out();
+}
+void measure_shards(bench_arguments& a) {
+  bench::shards_bench_options& o = a.shards;
+  place const where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
+  if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --place {}: say one of them", a.place);
+  for (std::uint32_t const d : a.devices) o.places.push_back({place_kind::device, static_cast<int>(d)});
+  if (o.places.empty()) o.places.assign(a.parts, where);
+  for (std::string const& name : a.kinds)
+    if (name != "none") o.graphs.push_back(name);
+  for (std::string const& file : a.files) o.files.emplace_back(file);
+  if (a.trials) o.trials = *a.trials;
+  o.seed = a.how.seed;
+  o.command = cli::command_line();
+  check_target(a.out);
+  for (place const p : o.places) a.budgets.apply(p);
+  cli::say("{} shards at {}, rows of {} f32; each way's sums compared with f64 first; medians of {}, of the slowest shard\n",
+           o.places.size(), to_string(o.places[0]), o.width, o.trials);
+  cli::flush_out();
+  bench::shards_file const run = bench::measure_shards(o, say_shards);
+  pending_file out(a.out);
+  out.write(bench::to_json(run));
+  out.commit();
+  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+}
+
 void measure(bench_arguments& a) {
   if (a.explain && a.what != "gather") fail(errc::usage, "--explain goes with gather; leave it out");
   if (a.explain) return explain_gathers(a);
   if (a.out.empty()) fail(errc::usage, "--out is required; see garner bench --help");
   if (a.what == "gather") return measure_gathers(a);
+  if (a.what == "shards") return measure_shards(a);
   if (a.what != "traversal" && a.what != "tiering" && a.what != "load" && a.what != "train" && a.what != "storage")
-    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load, train or storage", a.what);
+    fail(errc::usage, "'{}' is nothing to bench; say traversal, gather, tiering, load, train, storage or shards", a.what);
   bench::traversal_options& o = a.how;
   o.where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (a.what == "tiering") return measure_tiering(a, o.where);
@@ -352,19 +394,19 @@ void add_bench(cli::program& p) {
        "WHAT", a->what,
        "traversal: patterns of reading, and every job in every way on three kinds of graph; gather: rows of a table, in every "
        "way and order; tiering: which score keeps the rows that a training reads; load: mini-batches with their rows, in every way; train: "
-       "whole trainings; storage: trainings whose rows lie on drives, simulated and real")
+       "whole trainings; storage: trainings whose rows lie on drives, simulated and real; shards: aggregation over parts of a graph")
       .required();
   v.add("--out", a->out, "file to write, for garner report; required but for --explain");
   v.add("--place", a->place, "device, device:N, host, or simulated (default: device where there is one)");
   v.add("--scale", a->how.scale, "2^SCALE vertices, 4 to 31");
   v.add("--edge-factor", a->how.edge_factor);
-  v.add("--kinds", a->kinds);
+  v.add("--kinds", a->kinds, "some of kron,uniform,web; shards: of RDD,ENWIKI,PROD,PROT,ORKT; or none (default: all; tiering: kron,web)");
   v.add("--graph", a->files).repeats();
   v.add("--jobs", a->jobs);
   v.add("--ways", a->ways);
   v.add("--protocol", a->protocol);
   v.add("--sources", a->sources, "of bfs and sssp, the same for all ways (default: as the protocol says)");
-  v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3)");
+  v.add("--trials", a->trials, "runs of components and pagerank (default: paper 5, short 3); of shards (default: 5)");
   v.add("--iterations", a->iterations, "of pagerank (default: paper 20, short 5)");
   v.add("--seed", a->how.seed, "of graphs, weights and sources");
   v.add("--way-seconds", a->how.way_seconds);
@@ -386,6 +428,10 @@ void add_bench(cli::program& p) {
   v.add("--widths", a->train.widths);
   v.add("--step-rows", a->train.step_rows);
   a->storage.add(v);
+  v.add("--shards", a->parts, "shards: parts, a thread each at the place");
+  v.add("--devices", a->devices, "shards: GPUs, a shard each, as 0,1");
+  v.add("--width", a->shards.width, "shards: elements a row");
+  v.add("--shrink", a->shards.shrink);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(
@@ -393,7 +439,8 @@ void add_bench(cli::program& p) {
       "          garner bench tiering --scale 20 --fanout 12,12,12 --train 1% --out tiering.json\n"
       "          garner bench load --scale 26 --fanout 15,10,5 --rule last --batch 1024 --compute-ms 1.7 --out load.json\n"
       "          garner bench train --scale 24 --fanout 15,10,5 --batch 1024 --share 1% --out train.json\n"
-      "          garner bench storage --scale 18 --fanout 10,5,5 --batch 256 --share 10% --compute-ms 5 --out storage.json");
+      "          garner bench storage --scale 18 --fanout 10,5,5 --batch 256 --share 10% --compute-ms 5 --out storage.json\n"
+      "          garner bench shards --devices 0,1 --shrink 1 --out shards.json");
   v.runs([a] { measure(*a); });
 }
 

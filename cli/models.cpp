@@ -11,13 +11,51 @@ bool layer_norm_of(std::string const& said, model_kind model) {
   return said == "layer" || (said == "automatic" && model == model_kind::gin);
 }
 
-std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, place where, bool full) {
+void shard_arguments::add(verb& v) {
+  v.add("--shards", shards).not_with("--devices").not_with("--ranks");
+  v.add("--shard-way", way);
+  v.add("--shard-sums", sums);
+  v.add("--shard-balance", balance);
+  v.add("--shard-wire", wire);
+  v.add("--mgg", mgg);
+}
+shard_options shard_arguments::options(std::uint32_t n) const {
+  shard_options o;
+  o.shards = n;
+  if (way) o.way = parse_shard_way(*way);
+  if (sums) o.sums = parse_shard_sums(*sums);
+  if (balance) o.balance = parse_shard_balance(*balance);
+  if (wire) o.wire = parse_element(*wire);
+  if (o.way == shard_way::mgg) {
+    if (sums && o.sums == shard_sums::exact)
+      fail(errc::usage, "--shard-way mgg and --shard-sums exact: it adds by atomics, in no order; say another way, or quick");
+    o.sums = shard_sums::quick;
+  }
+  if (mgg.empty()) return o;
+  if (o.way != shard_way::mgg) fail(errc::usage, "--mgg is of --shard-way mgg; say that too, or leave it out");
+  if (mgg.size() != 3)
+    fail(errc::usage, "--mgg of {} numbers: say neighbours of a partition, distance and warps a block, as 16,1,4", mgg.size());
+  o.mgg = {mgg[0], mgg[1], mgg[2]};
+  return o;
+}
+
+std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
+                             place where, bool full) {
+  if (full && ranks && *ranks != 1)
+    fail(errc::usage, "--full and {} ranks: the whole graph is trained by shards; say --shards {}", *ranks, *ranks);
+  if (!full)
+    for (auto const& [said, name] :
+         {std::pair{split.shards.has_value(), "--shards"}, std::pair{split.way.has_value(), "--shard-way"},
+          std::pair{split.sums.has_value(), "--shard-sums"}, std::pair{split.balance.has_value(), "--shard-balance"},
+          std::pair{split.wire.has_value(), "--shard-wire"}, std::pair{!split.mgg.empty(), "--mgg"}})
+      if (said) fail(errc::usage, "{} is of the whole graph; say --full, or --ranks for mini-batches", name);
+  char const* const what = full ? "shards" : "ranks";
+  std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
+  if (n == 0) fail(errc::usage, "--{} 0: say 1 or more", what);
   std::vector<place> all;
   for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
-  if (all.empty()) all.assign(ranks.value_or(1), where);
-  if (all.empty()) fail(errc::usage, "--ranks 0: say 1 or more");
-  if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} ranks: say 1 to {}", all.size(), rank_group::most_ranks);
-  if (all.size() > 1 && full) fail(errc::usage, "--full and {} ranks: a step of the whole graph is not shared; say --fanout", all.size());
+  if (all.empty()) all.assign(n, where);
+  if (all.size() > rank_group::most_ranks) fail(errc::usage, "{} {}: say 1 to {}", all.size(), what, rank_group::most_ranks);
   return all;
 }
 

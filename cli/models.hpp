@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "garner/gnn.hpp"
+#include "garner/shards.hpp"
 #include "load_options.hpp"
 
 namespace garner::cli {
@@ -12,8 +13,18 @@ namespace garner::cli {
 // --norm: none, layer or automatic, which is what suits the model.
 bool layer_norm_of(std::string const& said, model_kind model);
 
-// Where each of the ranks that learn together is: on these devices, or so many at a place.
-std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, place where, bool full);
+// How the whole graph is split; unset: as shard_options has it.
+struct shard_arguments {
+  std::optional<std::uint32_t> shards;
+  std::optional<std::string> way, sums, balance, wire;
+  std::vector<std::uint32_t> mgg;
+  void add(verb& v);
+  shard_options options(std::uint32_t n) const;
+};
+
+// Where each of those that learn together is, ranks or (full) shards: on these devices, or so many at a place.
+std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
+                             place where, bool full);
 
 // The labels' kind and how many classes they tell apart: so many, or as the highest says.
 void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std::string const& file, model_options& m);

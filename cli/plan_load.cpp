@@ -19,6 +19,7 @@
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
+#include "shard/parts.hpp"
 #include "traverse/plan.hpp"
 
 namespace garner::cli {
@@ -78,13 +79,14 @@ void plan_train_arguments::add(verb& v) {
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
   v.add("--devices", devices, "train: GPUs that train together, a share of every mini-batch each, as 0,1").not_with("--ranks");
   v.add("--ranks", ranks, "train: so many threads train together at one place");
+  split_into.add(v);
 }
 void plan_train_arguments::require_unset(std::string const& job) const {
   for (auto const& [said, option] :
        {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{split.has_value(), "--split"},
         std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
         std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"},
-        std::pair{ranks.has_value(), "--ranks"}})
+        std::pair{ranks.has_value(), "--ranks"}, std::pair{split_into.shards.has_value(), "--shards"}})
     if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
@@ -342,7 +344,7 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   training_question all;
   load_question const& q = g.q;
   all.load = q, all.types = g.types;
-  all.ranks = static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places);
+  all.ranks = t.full ? 1 : static_cast<std::uint32_t>(places.size()), all.gradients = gradients_of(places);
   all.lists_on_peer = g.lists_in == tier::peer;
   if (t.full) all.load.fanouts.clear();
   model_options& m = all.model;
@@ -361,6 +363,49 @@ training_question question_of(plan_train_arguments const& t, std::vector<place> 
   m.layer_norm = layer_norm_of(t.norm.value_or("automatic"), m.kind), m.residual = t.residual;
   all.input_dropout = m.kind == model_kind::gcn ? 0.5 : 0;
   all.training = static_cast<double>(g.parts[1]), all.validation = g.parts[2], all.test = g.parts[3], all.evaluation_near = near_free;
+  return all;
+}
+
+// Of each shard what lies near and what it reads, by the offsets where they are known: rows of others at the most.
+struct planned_shard {
+  std::uint64_t first = 0;
+  training_question::part part;
+  training_plan plan;
+};
+std::vector<planned_shard> plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file,
+                                       bool in) {
+  std::uint64_t const n = q.load.info.vertices, edges = q.load.info.edges;
+  buffer<std::uint64_t> const known = from.offsets(in && q.load.info.directed, true);
+  std::vector<std::uint64_t> even;
+  if (known.empty()) {  // by the mean degree
+    for (std::uint64_t v = 0; v <= n; ++v)
+      even.push_back(static_cast<std::uint64_t>(static_cast<double>(edges) * static_cast<double>(v) /
+                                                static_cast<double>(std::max<std::uint64_t>(n, 1))));
+  }
+  std::uint64_t const* const offsets = known.empty() ? even.data() : known.data();
+  shard_parts const parts(offsets, n, o, file);
+  std::vector<planned_shard> all;
+  for (std::uint32_t s = 0; s < parts.shards(); ++s) {
+    std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
+    q.shard = {static_cast<double>(own),
+               static_cast<double>(arcs),
+               static_cast<double>(o.shards > 1 ? std::min(arcs, n - own) : 0),
+               static_cast<std::uint32_t>(parts.blocks(s).size() - 1),
+               s == 0,
+               o};
+    all.push_back({first, *q.shard, plan_training(q)});
+  }
+  return all;
+}
+// Of several shards at one place: what all of them have there.
+std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
+  std::vector<load_array> all;
+  for (planned_shard const& s : shards)
+    for (load_array const& a : s.plan.near) {
+      auto const at = std::find_if(all.begin(), all.end(), [&](load_array const& b) { return b.what == a.what; });
+      if (at == all.end()) all.push_back(a);
+      else at->bytes += a.bytes;
+    }
   return all;
 }
 }  // namespace
@@ -395,8 +440,20 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
   load_plan plan = train ? load_plan() : plan_load(q);
   std::optional<training_plan> learns;
-  std::vector<place> const places = train ? places_of(train->devices, train->ranks, where, train->full) : std::vector<place>{where};
-  std::uint64_t const ranks = places.size();
+  std::vector<planned_shard> shards;
+  std::vector<place> const places =
+      train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<place>{where};
+  bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
+  if (split && several) fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without", places.size(), file);
+  if (split && gradients_of(places) == training_question::exchange::host)
+    fail(errc::device, "--devices: shards read each other's memory, and these devices cannot; say others, or --shards at one of them");
+  if (split && on_device) {  // each shard copies its own
+    if (chooses_tier(tier_said)) g.lists_in = tier::host;
+    std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, near"; });
+    for (plan_row& r : g.lists)
+      if (r.what == "lists") r.where = g.lists_in;
+  }
+  std::uint64_t const ranks = split ? 1 : places.size();
   bool const through_host = gradients_of(places) == training_question::exchange::host;
   std::uint64_t together = 1;  // ranks on a place
   for (place const p : places) together = std::max(together, static_cast<std::uint64_t>(std::count(places.begin(), places.end(), p)));
@@ -408,6 +465,18 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     std::uint64_t const lists_there = on_device ? g.near_lists() : g.lists[0].bytes;
     auto const planned = [&](std::uint64_t free) { return plan_training(question_of(*train, places, g, free)); };
     learns = planned(allowed);
+    if (split) {
+      graph_source from(file);
+      bool const in = a.lists() == list_side::in;
+      if (in) from.want_in_lists();
+      shards = plan_shards(question_of(*train, places, g, allowed), train->split_into.options(static_cast<std::uint32_t>(places.size())),
+                           from, file, in);
+      auto const largest = std::max_element(shards.begin(), shards.end(),
+                                            [](planned_shard const& x, planned_shard const& y) { return x.plan.bytes() < y.plan.bytes(); });
+      learns = largest->plan;
+      if (together > 1) learns->near = sum_of(shards);
+      together = 1;
+    }
     if (allowed != budget::unlimited && !train->full) {  // evaluation has what a training leaves
       std::uint64_t const others = together * (learns->bytes() + rows_near) + lists_there + (host ? all_rows : 0);
       if (others < allowed) learns = planned(allowed - others);
@@ -471,6 +540,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"window", plan.window ? json(plan.window) : json()},
            {"from_offsets", g.from_offsets()},
            {"training_vertices", share},
+           {"shards", json::array()},
            {"batches_an_epoch", ((share + ranks - 1) / ranks + a.batch - 1) / a.batch},
            {"vertices_each", plan.vertices},
            {"edges_each", plan.edges},
@@ -478,6 +548,12 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
            {"far_rows", plan.far_rows},
            {"window_rows", plan.window_rows},
            {"fetched_rows", plan.fetched_rows}};
+  for (planned_shard const& s : shards)
+    all["shards"].push_back({{"first", s.first},
+                             {"vertices", s.part.vertices},
+                             {"edges", s.part.edges},
+                             {"remote_rows_at_most", s.part.remote_rows},
+                             {"bytes", s.plan.bytes()}});
   all["types"] = several ? json::array() : json();
   for (std::size_t t = 0; several && t < g.tables.size(); ++t) {
     type_plan const of = plan.types.empty() ? type_plan() : plan.types[t];
@@ -595,6 +671,13 @@ void print_plan_of_load(json const& all) {
   say("host    {} of {} allowed\n", bytes(all["host_bytes"]), bytes(all["host_allowed"]));
   if (text(all["place"]).rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes(all["device_bytes"]), bytes(all["device_allowed"]));
+  if (json const& shards = all["shards"]; !shards.empty()) {
+    say("\n{:>5} {:>14} {:>14} {:>16} {:>20}\n", "shard", "vertices", "edges", "rows of others", "bytes");
+    for (std::size_t k = 0; k < shards.size(); ++k)
+      say("{:>5} {:>14} {:>14} {:>16} {:>20} {:>12}\n", k, number(shards[k]["vertices"]), number(shards[k]["edges"]),
+          number(shards[k]["remote_rows_at_most"]), grouped(shards[k]["bytes"].get<std::uint64_t>()), bytes(shards[k]["bytes"]));
+    say("rows of others are at the most: lists are read when the graph is split\n");
+  }
   if (!full)
     say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),
         grouped(all["batches_an_epoch"].get<std::uint64_t>()),

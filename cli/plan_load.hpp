@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "load/plan.hpp"
 #include "load_options.hpp"
+#include "models.hpp"
 
 namespace garner::cli {
 
@@ -28,6 +29,7 @@ struct plan_train_arguments {
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;
   bool full = false, residual = false;
+  shard_arguments split_into;
 
   void add(verb& v);
   void require_unset(std::string const& job) const;  // errc::usage: they go with --job train

@@ -23,6 +23,7 @@ void draw(report_arguments const& a) {
   std::vector<bench::named_loads> loads;
   std::vector<bench::named_trainings> trainings;
   std::vector<bench::named_storage> storages;
+  std::vector<bench::named_shards> shards;
   for (std::string const& file : a.files) {
     std::string const text = bench::read_bench(file);
     if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
@@ -30,9 +31,10 @@ void draw(report_arguments const& a) {
     else if (bench::is_loads(text)) loads.push_back({file, bench::parse_loads(text, file)});
     else if (bench::is_trainings(text)) trainings.push_back({file, bench::parse_trainings(text, file)});
     else if (bench::is_storage(text)) storages.push_back({file, bench::parse_storage(text, file)});
+    else if (bench::is_shards(text)) shards.push_back({file, bench::parse_shards(text, file)});
     else runs.push_back({file, bench::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages);
+  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages, shards);
   pending_file out(a.out);
   out.write(page);
   out.commit();

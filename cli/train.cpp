@@ -12,6 +12,7 @@
 #include "core/progress.hpp"
 #include "garner/gnn.hpp"
 #include "graph/handle.hpp"
+#include "job_options.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
@@ -35,6 +36,7 @@ struct train_arguments : cli::load_arguments {
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;
   std::string group, target;
+  cli::shard_arguments split_into;
 
   // Which of how many ranks this process is, with --group.
   static std::uint32_t of_environment(char const* name) {
@@ -48,11 +50,13 @@ struct train_arguments : cli::load_arguments {
   // The ranks of this process, and where each of them learns.
   std::vector<garner::place> places() const {
     if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
-    std::vector<garner::place> all = cli::places_of(devices, ranks, where(), full);
+    if (!group.empty() && split_into.shards) fail(errc::usage, "--shards and --group: shards are threads of one process; say one of them");
+    std::vector<garner::place> all = cli::places_of(devices, ranks, split_into, where(), full);
     if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
 
+  bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards); }
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
     std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());
@@ -94,7 +98,9 @@ std::string named(place p) { return p.kind == place_kind::device ? fmt::format("
 // Of how many ranks this process has those at `places`, or with --group one.
 std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
-  if (!a.group.empty()) {
+  if (a.sharded(places.size())) {
+    t.shards = shards_of_threads(a.split_into.options(all_ranks), 3600);
+  } else if (!a.group.empty()) {
     t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
     a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
   } else if (places.size() > 1) {
@@ -122,6 +128,9 @@ void follow(train_arguments const& a, training& run) {
     if (e.code() == errc::interrupted && !a.checkpoint.empty()) run.keep(a.checkpoint);
     throw;
   }
+  if (!a.full) return;  // else all shards evaluate
+  run.take_best();
+  run.evaluate();
 }
 // What is told of a training besides its steps.
 struct subject {
@@ -132,11 +141,31 @@ struct subject {
   std::string predict;
 };
 std::string ranks_line(train_arguments const& a, std::vector<place> const& places, std::uint32_t all_ranks) {
-  if (all_ranks == 1) return "";
+  if (all_ranks == 1 || a.full) return "";
   std::vector<std::string> at;
   for (place const p : places) at.push_back(to_string(p));
   return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
                      a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
+}
+// What the split came to.
+void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<place> const& places) {
+  if (!a.sharded(places.size())) return;
+  shard_options const o = a.split_into.options(static_cast<std::uint32_t>(places.size()));
+  shard_report const r = split_report(g, a.lists(), o);
+  std::vector<std::string> at;
+  for (place const p : places)
+    if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
+  what.head["ranks"] = 1;
+  what.head["shards"] = {
+      {"count", places.size()},      {"way", to_string(o.way)},    {"sums", to_string(o.sums)}, {"balance", to_string(o.balance)},
+      {"wire", to_string(o.wire)},   {"imbalance", r.imbalance()}, {"cut_edges", r.cut()},      {"remote_rows", r.remote_rows()},
+      {"references", r.references()}};
+  what.lines.push_back(fmt::format("shards  {} at {}; way {}, rows of {}, sums {}\n", places.size(), fmt::join(at, ", "), to_string(o.way),
+                                   to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums)));
+  what.lines.push_back(
+      fmt::format("split   the largest has {:.2f} times the mean of edges; {} edges ({:.1f} %) lead to {} rows of others, {:.1f} a row\n",
+                  r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,
+                  grouped(r.remote_rows()), r.references()));
 }
 // Rank 0, or the only one: to the end.
 void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
@@ -274,6 +303,8 @@ void train_types(train_arguments& a) {
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
+  if (a.sharded(places.size()))
+    fail(errc::usage, "{} shards: {} may have several types, which are not split; train without", places.size(), a.file);
   place const where = places[0];
   for (place const p : places) a.budgets.apply(p);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
@@ -373,6 +404,7 @@ void train_file(train_arguments& a) {
   cli::set_classes(a.classes, known.labels, a.labels, m);
 
   std::optional<tier> edges;
+  if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own lists near
   bool const in_lists = a.lists() == list_side::in;
   if (in_lists) from.want_in_lists();
   std::uint64_t const needs =
@@ -410,7 +442,7 @@ void train_file(train_arguments& a) {
   for (std::size_t k = 1; k < places.size(); ++k) {
     tiers.where = places[k];
     tables.push_back(features.beside(places[k]));
-    if (*edges == tier::host || !on_device) continue;
+    if (*edges == tier::host || !on_device || t.shards) continue;  // a shard copies its own
     train_arguments other = a;
     other.place = named(places[k]);
     graph_source again(a.file);
@@ -429,24 +461,21 @@ void train_file(train_arguments& a) {
         training run(copy, lists.empty() ? g : lists[k - 1], tables[k - 1], known, mine);
         follow(a, run);
       } catch (std::exception const& e) {
-        leave_ranks(*t.ranks, k, e.what());
+        if (t.shards) leave_shards(*t.shards, k, e.what());
+        else leave_ranks(*t.ranks, k, e.what());
       }
     });
   training run(model, g, features, known, t);
   if (t.rank > 0) return follow(a, run);
   resume(a, run);
   subject what;
-  what.head = {{"file", a.file},
-               {"vertices", n},
-               {"edges", from.info().edges},
-               {"place", to_string(where)},
-               {"ranks", all_ranks},
-               {"tier", to_string(*edges)},
-               {"rows", features.about()}};
+  what.head = {{"file", a.file},     {"vertices", n},     {"edges", from.info().edges}, {"place", to_string(where)},
+               {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"rows", features.about()}};
   what.lines = {
       fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
       fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
       fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+  tell_shards(what, a, g, places);
   for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
   what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
   what.predict = fmt::format("{} --features {}", a.file, a.features);
@@ -491,6 +520,7 @@ void add_train(cli::program& p) {
   v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->group);
+  a->split_into.add(v);
   v.add("--budget", a->budget);
   a->add_file_rows(v);
   v.add("--keep-lists", a->keep_lists);

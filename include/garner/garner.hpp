@@ -17,6 +17,7 @@
 #include "garner/paper.hpp"       // walk_options: what repeats the paper
 #include "garner/place.hpp"       // place (where code runs), tier (where bytes lie), access_mode (how a team reads a run)
 #include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: which rows a training reads
+#include "garner/shards.hpp"      // shard_options, split_report: a whole graph over several places
 #include "garner/shared.hpp"      // shared_table: one host table for several processes
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/stream.hpp"      // stream_ref: a stream of the caller

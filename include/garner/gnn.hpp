@@ -128,6 +128,7 @@ std::vector<std::uint8_t> read_split(std::filesystem::path const& file);
 // Data parallel: ranks that train copies of one model, each on its share of every mini-batch (loader_options::ranks), and take the mean of
 // their gradients in a fixed order, so that all hold the same bits. Threads of a process, each with a place of its own, or processes.
 class rank_group;
+class shard_group;
 std::shared_ptr<rank_group> ranks_of_threads(std::uint32_t ranks, double wait_seconds = 60);
 // Processes that say the same name; `wait_seconds`: for all to come.
 std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds = 60);
@@ -138,6 +139,7 @@ row_array read_rows(std::filesystem::path const& file, rank_group& ranks, place 
 graph_handle open_graph(std::filesystem::path const& file, open_options const& options, rank_group& ranks);
 // For a rank that ends before it has a training: the others' calls name it. A training's own errors are told by itself.
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept;
+void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why) noexcept;
 
 struct training_options {
   std::vector<std::int64_t> fanouts = {};  // a layer each; empty: the whole graph at every step
@@ -164,6 +166,9 @@ struct training_options {
   // together.
   std::shared_ptr<rank_group> ranks = {};  // null: one
   std::uint32_t rank = 0;
+  // Or shards of the whole graph (garner/shards.hpp): threads that train on a part each, and have one gradient. `rank` says which of them;
+  // calls marked * are made together.
+  std::shared_ptr<shard_group> shards = {};
 };
 
 // Of exact scores: of the whole neighbourhood of each vertex, without a draw.
@@ -209,7 +214,7 @@ class training {
   // step. Interrupted, it stands between two steps and may be kept. * Loss and accuracy are of all ranks, rank 0 evaluates; where one is
   // interrupted all are, before the same step.
   epoch_report next();
-  evaluation evaluate();  // of this rank alone
+  evaluation evaluate();  // of this rank alone; * of shards by all
   // * A checkpoint: everything that decides what comes. Rank 0 writes it.
   void keep(std::filesystem::path const& file) const;
   // * Bit for bit; errc::input for another graph, model, options, number of ranks, or a damaged file.

@@ -12,9 +12,9 @@
 #include <bit>
 #include <cstring>
 
+#include "core/convert.hpp"
 #include "core/primitives.hpp"
 #include "core/random.hpp"
-#include "features/convert.hpp"
 
 namespace garner {
 

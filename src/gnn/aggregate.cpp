@@ -416,6 +416,7 @@ void relation_edges<Real>::normalise(executor& x, aggregation how, float const* 
 template <class Real>
 void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets, std::uint64_t columns,
                                    row_block<Real const> self, std::uint64_t from) {
+  if (others_) return others_->forward(x, in, out, columns, self);
   bool const gcn = how_ == aggregation::gcn;
   list_view<Real> lists = lists_;
   lists.offsets += from - first_;
@@ -430,6 +431,7 @@ void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_bl
 template <class Real>
 void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t targets,
                                     std::uint64_t sources, std::uint64_t columns, row_block<Real const> self, bool add) {
+  if (others_) return others_->backward(x, in, out, columns, self, add);
   bool const gcn = how_ == aggregation::gcn;
   run(x,
       sum_rows<Real>{turned_, targets, how_ == aggregation::sum ? nullptr : of_target_.data(), gcn ? of_source_.data() : nullptr, in, out,
@@ -438,7 +440,14 @@ void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_b
 }
 
 template <class Real>
+typename relation_edges<Real>::factors relation_edges<Real>::all_factors() const {
+  bool const gcn = how_ == aggregation::gcn;
+  return {gcn ? of_source_.data() : nullptr, how_ == aggregation::sum ? nullptr : of_target_.data(), gcn ? of_self_.data() : nullptr};
+}
+
+template <class Real>
 std::uint64_t relation_edges<Real>::bytes() const {
+  if (others_) return others_->bytes();
   return offsets_.bytes() + turned_offsets_.bytes() + keys_.bytes() + spare_keys_.bytes() + ends_.bytes() + turned_ends_.bytes() +
          order_.bytes() + spare_order_.bytes() + weights_.bytes() + turned_weights_.bytes() + of_source_.bytes() + of_target_.bytes() +
          of_self_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes();

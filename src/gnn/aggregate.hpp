@@ -69,6 +69,17 @@ struct row_block {
   GARNER_HD_INLINE Real* row(std::uint64_t i) const { return data + i * stride; }
 };
 
+// Aggregation that is not of the lists here: over the shards of a graph (sharded.hpp). All targets and sources of this place.
+template <class Real>
+class aggregation_over {
+ public:
+  virtual ~aggregation_over() = default;
+  virtual void forward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t columns, row_block<Real const> self) = 0;
+  virtual void backward(executor& x, row_block<Real const> in, row_block<Real> out, std::uint64_t columns, row_block<Real const> self,
+                        bool add) = 0;
+  virtual std::uint64_t bytes() const = 0;
+};
+
 // What a relation of a mini-batch, or of a whole graph, is to its layers.
 template <class Real>
 class relation_edges {
@@ -88,11 +99,19 @@ class relation_edges {
   // The lists of vertices [first, first + count) of it alone, for forward(): read in place at the host, else copied.
   void take_part(executor& x, host_lists const& lists, std::uint64_t first, std::uint64_t count, std::uint64_t vertices);
 
+  // From here on others do it.
+  void leave_to(aggregation_over<Real>& others) { others_ = &others; }
+
   // The factors. `degrees`: by position, the number of neighbours (weighted: their weights' sum); `ids`: positions of the sources, null:
   // they are numbered so. Of targets that drew fewer neighbours than they have, each counts for those that were left out.
   void normalise(executor& x, aggregation how, float const* degrees, float const* counts, std::int64_t const* ids);
   // The same of all vertices of a whole graph, whichever lists are there.
   void normalise_whole(executor& x, aggregation how, float const* degrees, std::uint64_t vertices);
+
+  struct factors {
+    Real const *of_source, *of_target, *of_self;  // null: 1
+  };
+  factors all_factors() const;
 
   std::uint64_t targets() const { return targets_; }
   std::uint64_t sources() const { return sources_; }
@@ -130,6 +149,7 @@ class relation_edges {
   buffer<Real> of_source_, of_target_, of_self_;  // factors; of_self_: GCN's loops
   long_lists long_, long_turned_;
   buffer<Real> partial_;
+  aggregation_over<Real>* others_ = nullptr;
 };
 
 }  // namespace garner

@@ -52,18 +52,33 @@ labelled_parts::labelled_parts(known_vertices const& known, std::string const& g
 near_labels labelled_parts::near_of(executor& x, split_part p) const {
   return {bring(x, of(p).classes, "labels"), bring(x, of(p).answers, "labels")};
 }
-near_labels labelled_parts::near_of_all(executor& x, split_part p) const {
+template <class F>
+near_labels labelled_parts::near_of(executor& x, split_part p, std::uint64_t count, F const& row_of) const {
   part const& from = of(p);
-  if (from.answers.empty()) {
-    std::vector<std::int64_t> all(vertices_, -1);
-    for (std::size_t i = 0; i < from.positions.size(); ++i) all[static_cast<std::size_t>(from.positions[i])] = from.classes[i];
-    return {bring(x, all, "labels"), {}};
+  bool const one = width_ == 1 && from.answers.empty();
+  std::vector<std::int64_t> classes(one ? count : 0, -1);
+  std::vector<float> answers(one ? 0 : count * width_, -1);
+  for (std::size_t i = 0; i < from.positions.size(); ++i) {
+    std::uint64_t const at = row_of(i);
+    if (at >= count) continue;
+    if (one) classes[at] = from.classes[i];
+    else
+      std::copy_n(from.answers.begin() + static_cast<std::ptrdiff_t>(i * width_), width_,
+                  answers.begin() + static_cast<std::ptrdiff_t>(at * width_));
   }
-  std::vector<float> all(vertices_ * width_, -1);
-  for (std::size_t i = 0; i < from.positions.size(); ++i)
-    std::copy_n(from.answers.begin() + static_cast<std::ptrdiff_t>(i * width_), width_,
-                all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(from.positions[i]) * width_));
-  return {{}, bring(x, all, "labels")};
+  return {bring(x, classes, "labels"), bring(x, answers, "labels")};
+}
+near_labels labelled_parts::near_of_range(executor& x, split_part p, std::uint64_t first, std::uint64_t count) const {
+  return near_of(x, p, count, [&](std::size_t i) { return static_cast<std::uint64_t>(of(p).positions[i]) - first; });
+}
+near_labels labelled_parts::near_of_rows(executor& x, split_part p, std::span<std::int64_t const> positions) const {
+  auto const& labelled = of(p).positions;
+  std::vector<std::uint64_t> row_of(labelled.size(), ~std::uint64_t{0});
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    auto const at = std::lower_bound(labelled.begin(), labelled.end(), positions[k]);
+    if (at != labelled.end() && *at == positions[k]) row_of[static_cast<std::size_t>(at - labelled.begin())] = k;
+  }
+  return near_of(x, p, positions.size(), [&](std::size_t i) { return row_of[i]; });
 }
 
 void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
@@ -73,10 +88,12 @@ void pick_labels(executor& x, model_options const& o, std::int64_t const* positi
 }
 
 void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
-               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals) {
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first) {
   auto const mean = 1 / static_cast<double>(counted);
-  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data(), rows, o.classes, mean, gradient, totals);
-  else with.sigmoid(x, scores, of.answers.data(), rows, o.classes, mean / static_cast<double>(o.classes), gradient, totals);
+  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data() + first, rows, o.classes, mean, gradient, totals);
+  else
+    with.sigmoid(x, scores, of.answers.data() + first * o.classes, rows, o.classes, mean / static_cast<double>(o.classes), gradient,
+                 totals);
 }
 
 evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {

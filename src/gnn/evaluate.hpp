@@ -2,6 +2,7 @@
 // Invariant: positions ascend within a part. Cost: 8 bytes a labelled vertex (of several answers 4 a class), at the host and near.
 #pragma once
 #include <array>
+#include <span>
 #include <vector>
 
 #include "garner/gnn.hpp"
@@ -32,19 +33,25 @@ class labelled_parts {
     std::vector<float> answers;
   };
   part const& of(split_part p) const { return parts_[static_cast<std::size_t>(p)]; }
-  near_labels near_of(executor& x, split_part p) const;      // in the order of its positions
-  near_labels near_of_all(executor& x, split_part p) const;  // of all vertices, -1 where they are of another part
+  near_labels near_of(executor& x, split_part p) const;  // in the order of its positions
+  // Of vertices [first, first + count), -1 where they are of another part.
+  near_labels near_of_range(executor& x, split_part p, std::uint64_t first, std::uint64_t count) const;
+  near_labels near_of_rows(executor& x, split_part p, std::span<std::int64_t const> positions) const;  // the same of these
+  near_labels near_of_all(executor& x, split_part p) const { return near_of_range(x, p, 0, vertices_); }
 
  private:
+  // `row_of(i)`: where the label of positions[i] goes; beyond `count`: nowhere.
+  template <class F>
+  near_labels near_of(executor& x, split_part p, std::uint64_t count, F const& row_of) const;
   std::uint64_t vertices_, width_;
   std::array<part, 4> parts_;
 };
 
 void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
                  near_labels& to);
-// `counted`: of these rows the loss is the mean.
+// `counted`: of these rows the loss is the mean. `first`: where their labels begin.
 void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
-               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals);
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first = 0);
 
 class evaluator {
  public:

@@ -13,7 +13,7 @@
 namespace garner {
 
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
-               take_room* kept) {
+               take_room* kept, std::int64_t const* which) {
   constexpr std::uint64_t most = 1u << 20;
   take_room own;
   take_room& in = kept ? *kept : own;
@@ -21,18 +21,19 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
   std::vector<std::int64_t> here(std::min(count, most));
   gather_options o;
   if (features.kind() != element::f32) o.to = element::f32;
-  o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // they ascend, each once
+  o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // each once, and mostly they ascend
   std::uint64_t const width = features.width();
   for (std::uint64_t at = 0; at < count; at += most) {
     std::uint64_t const n = std::min(most, count - at);
-    std::iota(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(n), static_cast<std::int64_t>(first + at));
+    if (which) std::copy_n(which + at, n, here.begin());
+    else std::iota(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(n), static_cast<std::int64_t>(first + at));
     x.copy(ids, here.data(), n * sizeof(std::int64_t));
     x.wait();
     features.gather({ids, n, 8}, {to + at * width, n * width * sizeof(float)}, o);
   }
   if (std::uint64_t const bad = first_bad(x, to, count * width, &in.bad); bad != ~std::uint64_t{0})
     fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
-         first + bad / width);
+         which ? static_cast<std::uint64_t>(which[bad / width]) : first + bad / width);
   scale_rows(x, row_block<float>{to, width}, count, width, scaling);
 }
 

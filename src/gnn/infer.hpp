@@ -35,7 +35,8 @@ struct take_room {
   buffer<std::int64_t> ids;
   buffer<std::uint64_t> bad;
 };
+// `which`: of these positions instead, `count` of them, in host memory.
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
-               take_room* kept = nullptr);
+               take_room* kept = nullptr, std::int64_t const* which = nullptr);
 
 }  // namespace garner

@@ -138,8 +138,8 @@ template <class Real>
 dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const {
   double const share = !p.training ? 0 : layer == 0 ? p.input_dropout : p.dropout;
   std::uint64_t const a_step = (shape_.layers + 2) * shape_.inputs.size(), within = layer * shape_.inputs.size() + type;
-  if (p.step_at) return {share, p.seed, within, p.step_at, a_step};
-  return {share, p.seed, p.step * a_step + within};
+  if (p.step_at) return {share, p.seed, within, p.step_at, a_step, p.first_row};
+  return {share, p.seed, p.step * a_step + within, nullptr, 0, p.first_row};
 }
 
 template <class Real>
@@ -154,22 +154,28 @@ bool network<Real>::turns_inputs(pass const& p) const {
 
 template <class Real>
 void network<Real>::multiply(executor&, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
-  p.products->product(false, true, count, d.out, d.in, Real{1}, from.data, from.stride, values_.data() + d.weight, d.in, Real{0}, to.data,
-                      to.stride);
+  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real*) {
+    p.products->product(false, true, some, d.out, d.in, Real{1}, from.row(first), from.stride, values_.data() + d.weight, d.in, Real{0},
+                        to.row(first), to.stride);
+  });
 }
 template <class Real>
 void network<Real>::multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result,
                                   rows_out of_from) {
-  sum_columns(x, {of_result.data, of_result.stride}, count, d.out, d.bias);
-  p.products->product(true, false, d.out, d.in, count, Real{1}, of_result.data, of_result.stride, from.data, from.stride, Real{0},
-                      gradients_.data() + d.weight, d.in);
-  if (of_from.data)
-    p.products->product(false, false, count, d.in, d.out, Real{1}, of_result.data, of_result.stride, values_.data() + d.weight, d.in,
-                        Real{0}, of_from.data, of_from.stride);
+  sum_columns(x, p, {of_result.data, of_result.stride}, count, d.out, d.bias);
+  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real* gradients) {
+    p.products->product(true, false, d.out, d.in, some, Real{1}, of_result.row(first), of_result.stride, from.row(first), from.stride,
+                        Real{0}, gradients + d.weight, d.in);
+    if (of_from.data)
+      p.products->product(false, false, some, d.in, d.out, Real{1}, of_result.row(first), of_result.stride, values_.data() + d.weight, d.in,
+                          Real{0}, of_from.row(first), of_from.stride);
+  });
 }
 template <class Real>
-void network<Real>::sum_columns(executor& x, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into) {
-  sums_.run(x, rows, count, columns, gradients_.data() + into);
+void network<Real>::sum_columns(executor& x, pass const& p, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into) {
+  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real* gradients) {
+    sums_.run(x, {rows.row(first), rows.stride}, some, columns, gradients + into);
+  });
 }
 template <class Real>
 typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count,
@@ -180,12 +186,12 @@ typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of co
   return {out.data, out.stride};
 }
 template <class Real>
-void network<Real>::norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient) {
+void network<Real>::norm_rows_back(executor& x, pass const& p, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient) {
   std::uint64_t const columns = n.width;
-  sum_columns(x, {gradient.data, gradient.stride}, count, columns, n.shift);
+  sum_columns(x, p, {gradient.data, gradient.stride}, count, columns, n.shift);
   rows_out const terms{room(x, terms_, count * columns, "gradients"), columns};
   normalise_rows_back(x, from, gradient, terms, count, columns, values_.data() + n.gain);
-  sum_columns(x, {terms.data, terms.stride}, count, columns, n.gain);
+  sum_columns(x, p, {terms.data, terms.stride}, count, columns, n.gain);
 }
 
 template <class Real>
@@ -279,12 +285,16 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out;
     rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};
-    p.products->product(false, true, p.rows[l][t], out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.part[0],
-                        first.in, Real{0}, small.data, out);
+    each_block(p, p.rows[l][t], [&](std::uint64_t from, std::uint64_t some, Real*) {
+      p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.part[0],
+                          first.in, Real{0}, small.row(from), out);
+    });
     (*p.edges)[0].forward(x, {small.data, out}, to, targets, out);
     if (s.kind == model_kind::sage)
-      p.products->product(false, true, targets, out, in, Real{1}, source[t].data, source[t].stride, w + first.weight + of.own_part,
-                          first.in, Real{1}, to.data, to.stride);
+      each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real*) {
+        p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.own_part,
+                            first.in, Real{1}, to.row(from), to.stride);
+      });
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
@@ -306,18 +316,19 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data();
-  Real* const g = gradients_.data();
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out, sources = p.rows[l][t];
-    sum_columns(x, {of_made.data, of_made.stride}, targets, out, first.bias);
+    sum_columns(x, p, {of_made.data, of_made.stride}, targets, out, first.bias);
     rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
     (*p.edges)[0].backward(x, {of_made.data, of_made.stride}, small, targets, sources, out, {}, false);
     auto const back = [&](rows_out of_result, std::uint64_t count, std::uint64_t part, bool add) {
-      p.products->product(true, false, out, in, count, Real{1}, of_result.data, of_result.stride, of.source.data, of.source.stride, Real{0},
-                          g + first.weight + part, first.in);
-      if (of_source[t].data)
-        p.products->product(false, false, count, in, out, Real{1}, of_result.data, of_result.stride, w + first.weight + part, first.in,
-                            add ? Real{1} : Real{0}, of_source[t].data, of_source[t].stride);
+      each_block(p, count, [&](std::uint64_t from, std::uint64_t some, Real* g) {
+        p.products->product(true, false, out, in, some, Real{1}, of_result.row(from), of_result.stride, of.source.row(from),
+                            of.source.stride, Real{0}, g + first.weight + part, first.in);
+        if (of_source[t].data)
+          p.products->product(false, false, some, in, out, Real{1}, of_result.row(from), of_result.stride, w + first.weight + part,
+                              first.in, add ? Real{1} : Real{0}, of_source[t].row(from), of_source[t].stride);
+      });
     };
     back(small, sources, of.part[0], false);
     written[t] = true;
@@ -331,7 +342,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
     rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
     multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
     activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
-    if (s.layer_norm) norm_rows_back(x, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
+    if (s.layer_norm) norm_rows_back(x, p, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_middle, of_taken);
   } else {
     multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
@@ -389,9 +400,14 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
 template <class Real>
 void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs) {
   auto const& s = shape_;
+  if (std::uint64_t const n = p.blocks.empty() ? 0 : (p.blocks.size() - 1) * reserved_; by_block_.size() < n) {
+    by_block_ = buffer<Real>(x.near(), n, x.device(), "gradients");
+    x.fill(by_block_.data(), 0, by_block_.bytes());
+  }
   std::vector<rows_out> of_out(s.inputs.size());
   auto const gradients_of = [&](std::uint32_t side, std::uint32_t t, std::uint64_t count, std::uint64_t columns) {
-    return rows_out{room(x, of_rows_[side % 2][t], count * columns, "gradients of rows"), columns};
+    // Some of none too: a shard without rows takes part all the same.
+    return rows_out{room(x, of_rows_[side % 2][t], std::max<std::uint64_t>(count * columns, 1), "gradients of rows"), columns};
   };
   of_out[s.target] = scores;
   if (s.residual) {
@@ -401,7 +417,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
     multiply_back(x, p, end.last, end.in, count, scores, of_out[s.target]);
     if (s.layer_norm) {
       rows_out const result = layers_.back()[s.target].result;
-      norm_rows_back(x, end.norm, {result.data, result.stride}, count, of_out[s.target]);
+      norm_rows_back(x, p, end.norm, {result.data, result.stride}, count, of_out[s.target]);
     }
   }
   for (std::uint32_t l = s.layers; l-- > 0;) {
@@ -421,7 +437,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
         out = copy;
       }
       if (active) activate_back(x, {of.out.data(), columns}, out, targets, columns, true, drop_of(p, l + 1, t));
-      if (s.layer_norm && !s.residual && !last) norm_rows_back(x, of.norm, {of.made.data(), columns}, targets, out);
+      if (s.layer_norm && !s.residual && !last) norm_rows_back(x, p, of.norm, {of.made.data(), columns}, targets, out);
       aggregate_back(x, p, l, t, out, of_in, written);
     }
     for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
@@ -430,7 +446,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
       if (!written[t]) x.fill(of_in[t].data, 0, count * of_in[t].stride * sizeof(Real));
       if (!s.residual) continue;
       layer_of_type& of = layers_[l][t];
-      if (s.layer_norm) norm_rows_back(x, of.norm, of.in, count, of_in[t]);
+      if (s.layer_norm) norm_rows_back(x, p, of.norm, of.in, count, of_in[t]);
       if (of_out[t].data) add_rows(x, {of_out[t].data, of_out[t].stride}, of_in[t], p.rows[l + 1][t], s.hidden);
     }
     of_out = std::move(of_in);
@@ -449,7 +465,8 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
 
 template <class Real>
 std::uint64_t network<Real>::bytes() const {
-  std::uint64_t sum = values_.bytes() + gradients_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
+  std::uint64_t sum =
+      values_.bytes() + gradients_.bytes() + by_block_.bytes() + of_taken_.bytes() + of_middle_.bytes() + of_made_.bytes() + terms_.bytes();
   for (auto const& l : layers_)
     for (auto const& of : l)
       for (auto const* b : {&of.normed, &of.taken, &of.middle_made, &of.middle, &of.made, &of.out, &of.result_room}) sum += b->bytes();

@@ -9,6 +9,7 @@
 // Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,11 +76,17 @@ class network {
     double input_dropout = 0, dropout = 0;
     std::uint64_t seed = 0, step = 0;        // of dropout
     std::uint64_t const* step_at = nullptr;  // near: the step stands there when the work is done
+    // A part of a graph: its first vertex, by which dropout counts, and its blocks of rows, counted from there: where each begins, and the
+    // last ends. Products and gradients are made block by block; empty: all at once.
+    std::uint64_t first_row = 0;
+    std::span<std::uint64_t const> blocks = {};
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
   row_block<Real> forward(executor& x, pass const& p);
   // Sets gradients(). `scores`: the gradient of what forward() gave; overwritten. `of_inputs`: by type, filled where data is not null.
   void backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs = {});
+  // With blocks: gradients() is not set, but a row of these each.
+  row_block<Real> block_gradients() const { return {by_block_.data(), reserved_}; }
 
   // Whether backward() takes the edges that lead from rows of the inputs, those of the last hop among them; `p`: of its rows.
   bool turns_inputs(pass const& p) const;
@@ -139,6 +146,12 @@ class network {
   bool product_first(pass const& p, std::uint32_t layer, std::uint32_t type) const;
   dropped drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const;
 
+  // f(first row, rows, gradients) for each block.
+  template <class F>
+  void each_block(pass const& p, std::uint64_t count, F f) const {
+    if (p.blocks.empty()) return f(std::uint64_t{0}, count, gradients_.data());
+    for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b) f(p.blocks[b], p.blocks[b + 1] - p.blocks[b], by_block_.data() + b * reserved_);
+  }
   void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
   // Gradients of matrix and bias, and, where data is not null, of what came in.
   void multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result, rows_out of_from);
@@ -146,13 +159,13 @@ class network {
   void aggregate_back(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, rows_out of_made,
                       std::vector<rows_out> const& of_source, std::vector<bool>& written);
   rows_in norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count, buffer<Real>& to);
-  void norm_rows_back(executor& x, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient);
-  void sum_columns(executor& x, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into);
+  void norm_rows_back(executor& x, pass const& p, norm_of const& n, rows_in from, std::uint64_t count, rows_out gradient);
+  void sum_columns(executor& x, pass const& p, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into);
 
   network_shape shape_;
   std::uint64_t reserved_ = 0;
   std::vector<parameter> parameters_;
-  buffer<Real> values_, gradients_;
+  buffer<Real> values_, gradients_, by_block_;
   std::vector<std::vector<layer_of_type>> layers_;
   std::vector<ends_of_type> ends_;
   std::vector<buffer<Real>> dropped_inputs_;

@@ -31,7 +31,8 @@ training_plan plan_training(training_question const& q) {
     sizes.vertices.push_back(q.load.types.empty() ? q.load.info.vertices : q.load.types[t].vertices);
   for (load_relation const& r : relations) sizes.relations.push_back({r.info.vertices, r.info.edges, 0});
   sizes.weighted = q.load.weighted;
-  std::vector<double> const n(sizes.vertices.begin(), sizes.vertices.end());
+  std::vector<double> n(sizes.vertices.begin(), sizes.vertices.end());
+  if (q.shard) n = {q.shard->vertices};
   std::uint32_t const layers = m.layers;
   double seeds = n[s.target];
   double const mine = std::ceil(q.training / q.ranks);
@@ -40,7 +41,7 @@ training_plan plan_training(training_question const& q) {
   if (full) {
     p.steps = 1;
     for (auto& of : edges)
-      for (std::size_t r = 0; r < relations.size(); ++r) of[r] = static_cast<double>(relations[r].info.edges);
+      for (std::size_t r = 0; r < relations.size(); ++r) of[r] = q.shard ? q.shard->edges : static_cast<double>(relations[r].info.edges);
   } else {
     load_question of = q.load;
     of.loader.batch = std::min(of.loader.batch, static_cast<std::uint64_t>(std::max(mine, 1.0)));
@@ -69,6 +70,7 @@ training_plan plan_training(training_question const& q) {
 
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
+  double crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: of all times, of one, of the table
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0;
   std::vector<double> sides[2] = {std::vector<double>(types), std::vector<double>(types)};
   auto const dense = [&](double count, double in, double out, bool back) {
@@ -113,6 +115,11 @@ training_plan plan_training(training_question const& q) {
       double const columns = first ? out : width(l, from);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
+      // Rows of the table come to a shard once, where they are what is aggregated.
+      bool const constant = q.shard && q.shard->how.way == shard_way::bulk && l == 0 && !first && !m.residual;
+      crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
+      if (constant) kept = columns;
+      if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, columns);
     }
   }
   if (m.residual) {
@@ -137,7 +144,30 @@ training_plan plan_training(training_question const& q) {
   bool const host = q.load.where.kind == place_kind::host, device = q.load.where.kind == place_kind::device;
   double const weight = q.load.weighted ? 4 : 0;
   double lists = 0, factors = 0, table = 0;  // bytes
-  if (full) {
+  auto const for_evaluation = [&] {
+    p.near.push_back({"labels and scores of an evaluation",
+                      evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test})});
+  };
+  if (q.shard) {
+    training_question::part const& of = *q.shard;
+    bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
+    bool const here = q.gradients == training_question::exchange::near;  // all shards at one place
+    double const own = of.vertices, arcs = of.edges, all = static_cast<double>(q.load.info.vertices), shards = of.how.shards,
+                 directions = q.load.info.directed ? 2 : 1;
+    double const items = std::min(arcs + own, mgg ? arcs / of.how.mgg.ps + own * shards : own * (bulk ? shards : 1));
+    double const brought = bulk ? of.remote_rows : mgg ? own : all, sources = bulk ? own + of.remote_rows : all;
+    take("lists of a shard", directions * (items * (mgg ? 24 : 16) + arcs * (4 + weight) + (bulk ? 4 * of.remote_rows : 0)));
+    take("rows of a shard", own * static_cast<double>(s.inputs[0]) * number);
+    take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / 512) + kept * of.remote_rows));
+    bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
+    if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
+    take("factors of edges", directions * room * number * sources * (gcn ? 3 : sage ? 1 : 0));
+    take("gradients of blocks", parameters * number * of.blocks);
+    if (of.evaluates) for_evaluation();
+    double const reads = mgg ? std::min(arcs, arcs * (1 - own / std::max(all, 1.0))) : bulk ? of.remote_rows : all - own;
+    double const bytes = reads * crossed * (rounded ? 2 : number);
+    p.reads.push_back({"rows of shards", here ? bytes : 0, here ? 0 : bytes, 0});
+  } else if (full) {
     for (std::size_t r = 0; r < relations.size(); ++r) {
       auto const vertices = static_cast<double>(relations[r].info.vertices), arcs = static_cast<double>(relations[r].info.edges);
       double const copies_of = relations[r].info.directed ? 2 : 1;
@@ -148,8 +178,7 @@ training_plan plan_training(training_question const& q) {
     take("lists of the whole graph", lists);
     take("rows of the whole graph", table);
     take("factors of edges", factors);
-    p.near.push_back({"labels and scores of an evaluation",
-                      evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test})});
+    for_evaluation();
   } else {
     bool const inputs_back = product_first(0) || m.residual;
     for (std::size_t r = 0; r < relations.size(); ++r) {
@@ -179,6 +208,12 @@ training_plan plan_training(training_question const& q) {
     else if (q.gradients == training_question::exchange::peers) g.peer = others;
     else g.near = 0, g.far = 2 * parameters * 4;
     p.reads.push_back(g);
+  }
+  if (q.shard) {
+    double const blocks = static_cast<double>(q.shard->blocks) * parameters * 4;
+    double const others = blocks * (q.shard->how.shards - 1);
+    bool const here = q.gradients == training_question::exchange::near;
+    p.reads.push_back({"gradients of shards", here ? blocks + others : blocks, here ? 0 : others, 0});
   }
   for (read_by_tier const& r : p.reads) p.link_bytes += r.far * steps;
   if (full) return p;  // an evaluation has a step's own arrays

@@ -2,9 +2,11 @@
 // Invariant: the arrays are those of network, aggregate, infer_plan and types_in_parts, each a quarter longer where it grows with
 // mini-batches. Mini-batches are the estimates of load/plan. Cost: some tens of sums.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "garner/gnn.hpp"
+#include "garner/shards.hpp"
 #include "gnn/infer_plan.hpp"
 #include "load/plan.hpp"
 
@@ -22,6 +24,14 @@ struct training_question {
   bool lists_on_peer = false;  // else near or, where load says so, far
   // How the gradients of other ranks are read: where they lie all on one place, from peers, or through host memory.
   enum class exchange : std::uint8_t { near, peers, host } gradients = exchange::near;
+  // Of the whole graph, a shard; none: all of it.
+  struct part {
+    double vertices = 0, edges = 0, remote_rows = 0;  // at the most, of others
+    std::uint32_t blocks = 1;                         // of its gradients
+    bool evaluates = false;                           // the first: scores of all
+    shard_options how = {};
+  };
+  std::optional<part> shard = {};
   std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
 };
 

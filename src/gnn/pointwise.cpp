@@ -16,7 +16,7 @@ constexpr std::uint64_t slice_rows = 64, block_columns = 32;
 // A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
 struct keeper {
-  std::uint64_t seed, stream, apart;
+  std::uint64_t seed, stream, apart, first;
   std::uint64_t const* step;
   std::uint32_t threshold;  // of 2^16: below it is left out
   Real factor;
@@ -24,6 +24,7 @@ struct keeper {
       : seed(d.seed),
         stream(d.stream),
         apart(d.apart),
+        first(d.first),
         step(d.step),
         threshold(static_cast<std::uint32_t>(d.share * 65536.0 + 0.5)),
         factor(static_cast<Real>(65536.0 / (65536.0 - (threshold < 65536 ? threshold : 65535)))) {}
@@ -37,7 +38,7 @@ struct keeper {
     }
     std::uint64_t const fours = (columns + 3) / 4, from = step ? stream + *step * apart : stream;
     t.each(indices{0, fours}, [&](std::uint64_t q) {
-      std::uint64_t bits = random_bits(seed, from, i * fours + q);
+      std::uint64_t bits = random_bits(seed, from, (first + i) * fours + q);
       for (std::uint64_t c = q * 4; c < smaller(columns, q * 4 + 4); ++c, bits >>= 16) f(c, (bits & 0xffff) < threshold ? Real{0} : factor);
     });
   }

@@ -19,6 +19,7 @@ struct dropped {
   std::uint64_t seed = 0, stream = 0;
   std::uint64_t const* step = nullptr;  // near: the stream is so many times `apart` further on, as it stands there when the work is done
   std::uint64_t apart = 0;
+  std::uint64_t first = 0;  // what row 0 is counted as
 };
 
 // rows += bias (null: none), what is negative becomes 0 (`relu`), then dropout.

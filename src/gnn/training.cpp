@@ -2,8 +2,9 @@
 // Invariant: after any number of steps the state (parameters, Adam's moments, the loader's place, totals, the best so far) decides all that
 // comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
 // end of an epoch and every 64 steps. A step of the whole graph, and the evaluation behind it, are recorded and given again: what differs
-// by step stands near (step_numbers). Ranks agree before each step that all take it, and after a step hold the same parameters. Cost: three
-// numbers a parameter beside it, and what network.hpp says.
+// by step stands near (step_numbers). Ranks agree before each step that all take it, and after a step hold the same parameters. Shards are
+// ranks that train on a part of the whole graph each, unrecorded; what they add up goes by the blocks of their parts. Cost: three numbers a
+// parameter beside it, and what network.hpp says.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "core/recording.hpp"
 #include "gnn/checkpoint.hpp"
 #include "gnn/evaluate.hpp"
+#include "gnn/graph_shard.hpp"
 #include "gnn/infer.hpp"
 #include "gnn/infer_types.hpp"
 #include "gnn/layered.hpp"
@@ -93,6 +95,14 @@ std::shared_ptr<rank_group> ranks_of_processes(std::string const& name, std::uin
   return as_error([&] { return rank_group::of_processes(name, rank, ranks, wait_seconds); });
 }
 void leave_ranks(rank_group& ranks, std::uint32_t rank, std::string_view why) noexcept { ranks.leave(rank, why); }
+void leave_shards(shard_group& shards, std::uint32_t shard, std::string_view why) noexcept { shards.threads()->leave(shard, why); }
+
+namespace {
+rank_group* ranks_of(training_options const& o) {
+  if (o.shards) return o.shards->threads().get();
+  return o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr;
+}
+}  // namespace
 
 // Vertices, edges and rows, of one type or of several.
 struct training_ground {
@@ -119,6 +129,7 @@ struct training::impl {
   // Of whole-graph steps.
   std::optional<exact_inference> whole;
   std::optional<types_inference> whole_types;
+  std::optional<graph_shard> shard;
   // Of mini-batches.
   std::optional<sampled_layers> layers;
   std::optional<block_sampler> sampler;
@@ -148,17 +159,25 @@ struct training::impl {
         x(m.x),
         products(x, o.math),
         parts(from, ground.name(), ground.vertices(ground.target), m.options),
-        ranks(o.ranks && o.ranks->ranks() > 1 ? o.ranks.get() : nullptr) {
+        ranks(ranks_of(o)) {
     check();
     seeds = parts.of(split_part::train).positions;
     if (seeds.empty()) fail(errc::input, "no vertex is to train with: the split has no 1; mark some");
     if (!o.decay) o.decay = std::min(5e-4, 0.5 / static_cast<double>(seeds.size()));
     network<float>& net = m.net;
     first = zeros(net.count()), second = zeros(net.count());
-    totals = buffer<loss_totals>(x.near(), 2, x.device(), "totals");  // and as they were before a step
-    clear_totals();
-    if (o.fanouts.empty() && o.record) numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
-    if (o.fanouts.empty() && ground.several) {
+    if (o.shards) {
+      ranks->take(o.rank, x, net.count());
+      o.shards->take(o.rank, x);
+      require_same();
+      shard.emplace(*o.shards, o.rank, x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind));
+    }
+    totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
+    set_totals({});
+    if (o.fanouts.empty() && !shard && o.record) numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
+    if (shard) {
+      known = shard->labels(parts, split_part::train);
+    } else if (o.fanouts.empty() && ground.several) {
       whole_types.emplace(x, *ground.several, o.side, o.weighted, true);
       known = parts.near_of_all(x, split_part::train);
     } else if (o.fanouts.empty()) {
@@ -183,10 +202,11 @@ struct training::impl {
       batches.emplace(*sampler, std::move(rows), seeds, l);
       known = parts.near_of(x, split_part::train);
     }
-    if (!ranks) return;
+    if (!ranks || shard) return;
     ranks->take(o.rank, x, net.count());
     require_same();
   }
+  std::uint64_t blocks() const { return shard ? shard->blocks() : 1; }
 
   void make_sampler(block_options const& b) {
     if (ground.one) {
@@ -232,8 +252,10 @@ struct training::impl {
 
   void check() {
     if (o.ranks && o.rank >= o.ranks->ranks()) fail(errc::usage, "rank {} of {}: ranks count from 0", o.rank, o.ranks->ranks());
-    if (ranks && o.fanouts.empty())
-      fail(errc::usage, "{} ranks, and a step of the whole graph is not shared; say fanouts, or one rank", ranks->ranks());
+    if (o.shards && o.rank >= ranks->ranks()) fail(errc::usage, "shard {} of {}: shards count from 0", o.rank, ranks->ranks());
+    if (o.shards) check_shards();
+    else if (ranks && o.fanouts.empty())
+      fail(errc::usage, "{} ranks, and a step of the whole graph is not shared by ranks; say fanouts, or shards", ranks->ranks());
     if (ground.several) check_types();
     else require_table(m, *ground.tables[0], *ground.one);
     if (!o.fanouts.empty() && o.fanouts.size() != m.options.layers)
@@ -244,6 +266,11 @@ struct training::impl {
     if (!(o.rate > 0 && o.rate < 1e6)) fail(errc::usage, "a rate of {}: say more than 0", o.rate);
     if (o.decay && !(*o.decay >= 0 && *o.decay < 1e6)) fail(errc::usage, "a decay of {}: say 0 or more", *o.decay);
   }
+  void check_shards() const {
+    if (o.ranks) fail(errc::usage, "shards and ranks; say one of them");
+    if (!o.fanouts.empty()) fail(errc::usage, "shards and fanouts: shards are of the whole graph; leave the fanouts out, or say ranks");
+    if (ground.several) fail(errc::usage, "{}: several types of vertices are not split into shards; train without", ground.name());
+  }
   void check_types() {
     require_types(m, *ground.several, ground.tables, o.side);
     if (o.list_budget) fail(errc::usage, "{}: lists of several types lie where they lie; say nothing of those to keep", ground.name());
@@ -253,10 +280,26 @@ struct training::impl {
     x.fill(made.data(), 0, made.bytes());
     return made;
   }
-  void clear_totals() {
-    loss_totals const none;
-    x.copy(totals.data(), &none, sizeof none);
+  // Of the first block; those of others are 0.
+  void set_totals(loss_totals const& t) {
+    std::vector<loss_totals> all(blocks());
+    all[0] = t;
+    x.copy(totals.data(), all.data(), all.size() * sizeof(loss_totals));
     x.wait();
+  }
+  std::vector<loss_totals> totals_seen() const {  // a block each
+    std::vector<loss_totals> all(blocks());
+    x.copy(all.data(), totals.data(), all.size() * sizeof(loss_totals));
+    x.wait();
+    return all;
+  }
+  static loss_totals sum_of(std::vector<loss_totals> const& all) {
+    loss_totals sum;
+    for (loss_totals const& t : all) {
+      sum.loss += t.loss, sum.correct += t.correct, sum.counted += t.counted;
+      sum.bad = std::min(sum.bad, t.bad);
+    }
+    return sum;
   }
 
   network<float>::pass pass_of_step() {
@@ -264,7 +307,7 @@ struct training::impl {
     p.products = &products;
     p.training = true;
     p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
-    p.seed = o.seed + 0x5eed + o.rank * 0x9e3779b97f4a7c15ull, p.step = done_steps;
+    p.seed = o.seed + 0x5eed + (shard ? 0 : o.rank) * 0x9e3779b97f4a7c15ull, p.step = done_steps;
     return p;
   }
   adam_step adam_of_step() const {
@@ -277,16 +320,24 @@ struct training::impl {
     network<float>& net = m.net;
     std::uint64_t const classes = m.options.classes;
     row_block<float> const scores = net.forward(x, p);
-    x.copy(totals.data() + 1, totals.data(), sizeof(loss_totals));
-    row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
+    x.copy(totals.data() + blocks(), totals.data(), blocks() * sizeof(loss_totals));
+    row_block<float> const gradient{room(x, of_scores, std::max<std::uint64_t>(rows * classes, 1), "gradients of scores"), classes};
     try {
-      take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+      if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+      for (std::uint64_t b = 0; shard && b < blocks(); ++b) {
+        std::uint64_t const at = shard->block(b);
+        take_loss(loss, x, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
+                  {gradient.row(at), gradient.stride}, totals.data() + b, at);
+      }
       net.backward(x, p, gradient);
     } catch (...) {  // memory that ran out: the step comes again, and counts once
-      x.copy(totals.data(), totals.data() + 1, sizeof(loss_totals));
+      x.copy(totals.data(), totals.data() + blocks(), blocks() * sizeof(loss_totals));
       throw;
     }
-    if (ranks) {
+    if (shard) {
+      for (std::uint64_t b = 0; b < blocks(); ++b) spoil(x, &(totals.data() + b)->bad, net.block_gradients().row(b));
+      shard->sum_gradients(net);
+    } else if (ranks) {
       spoil(x, &totals.data()->bad, net.gradients());  // so that no rank takes a step that this one does not
       ranks->mean(o.rank, x, net.gradients(), net.count());
     }
@@ -333,16 +384,16 @@ struct training::impl {
     give_step(p, drawn, b.seeds(), b.seeds(), adam_of_step());
     step_done();
   }
-  loss_totals look() {
-    loss_totals const seen = x.read(totals.data());
+  std::vector<loss_totals> look() {
+    std::vector<loss_totals> const seen = totals_seen();
     clock.waited();
-    if (seen.bad != ~std::uint64_t{0}) tell_bad();
+    if (sum_of(seen).bad != ~std::uint64_t{0}) tell_bad();
     return seen;
   }
   [[noreturn]] void tell_bad() {
-    loss_totals clean = x.read(totals.data());
+    loss_totals clean = sum_of(totals_seen());
     clean.bad = ~std::uint64_t{0}, clean.loss = 0;
-    x.copy(totals.data(), &clean, sizeof clean);
+    set_totals(clean);
     network<float>& net = m.net;
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
@@ -379,13 +430,22 @@ struct training::impl {
   epoch_report next() {
     auto const begun = steady::now();
     if (at == stage::between) {
-      clear_totals();
+      set_totals({});
       clock.restart();
       epoch_steps = 0, at = stage::steps;
     }
     epoch_report r;
     if (at == stage::evaluation) {
       // The last call was broken off in it.
+    } else if (shard) {
+      if (ranks->any(o.rank, interrupt_requested()))
+        fail(errc::interrupted, "interrupted before step {}; nothing was left half-written", done_steps + 1);
+      interrupts_held const whole_step;
+      clock.begin(x);
+      network<float>::pass p = pass_of_step();
+      shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
+      give_step(p, known, shard->count(), seeds.size(), adam_of_step());
+      step_done();
     } else if (whole || whole_types) {
       check_interrupted();
       interrupts_held const whole_step;
@@ -417,15 +477,16 @@ struct training::impl {
       }
       r.load = batches->report();
     }
-    loss_totals seen = look();
+    std::vector<loss_totals> blocks_seen = look();
     if (ranks) {
-      std::vector<std::string> const all = ranks->tell_all(o.rank, bytes_of(seen));
-      seen = {};
-      for (std::string const& said : all) {
-        auto const one = from_bytes<loss_totals>(said);
-        seen.loss += one.loss, seen.correct += one.correct, seen.counted += one.counted;
-      }
+      std::string mine;
+      for (loss_totals const& t : blocks_seen) mine += bytes_of(t);
+      blocks_seen.clear();
+      for (std::string const& said : ranks->tell_all(o.rank, mine))
+        for (std::size_t at = 0; at < said.size(); at += sizeof(loss_totals))
+          blocks_seen.push_back(from_bytes<loss_totals>(said.substr(at, sizeof(loss_totals))));
     }
+    loss_totals const seen = sum_of(blocks_seen);
     if (at == stage::steps) ++done_epochs;
     at = stage::evaluation;
     r.epoch = done_epochs, r.steps = epoch_steps;
@@ -433,7 +494,7 @@ struct training::impl {
     r.loss = seen.loss / counted, r.accuracy = static_cast<double>(seen.correct) / counted;
     r.ms = ms_since(begun), r.model_ms = clock.ms();
     if (o.evaluate_every && done_epochs % o.evaluate_every == 0) {
-      r.exact = ranks ? evaluate_for_all() : evaluate();
+      r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
       r.best = weigh(*r.exact);
     }
     r.recorded = step_recorded.parts();
@@ -498,7 +559,13 @@ struct training::impl {
             {"seed", std::to_string(o.seed)},
             {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
             {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
-            {"ranks", std::to_string(ranks ? ranks->ranks() : 1)}};
+            {"ranks", std::to_string(ranks ? ranks->ranks() : 1) + told_shards()}};
+  }
+  std::string told_shards() const {
+    if (!o.shards) return "";
+    shard_options const& s = o.shards->options();
+    return fmt::format(" of shards, way {}, {} sums, equal {}, rows of {}", to_string(s.way), to_string(s.sums), to_string(s.balance),
+                       to_string(s.wire));
   }
   std::string told_graph() const {
     if (ground.one) {
@@ -534,7 +601,7 @@ struct training::impl {
     x.copy(values.data(), net.values(), values.size() * sizeof(float));
     x.wait();
     std::uint64_t const n = net.count();
-    std::vector<std::string> states{bytes_of(x.read(totals.data())) + (batches ? batches->state().text() : "")};
+    std::vector<std::string> states{bytes_of(sum_of(totals_seen())) + (batches ? batches->state().text() : "")};
     if (ranks) states = ranks->tell_all(o.rank, states[0]);
     std::vector<std::uint64_t> counted;
     std::vector<double> losses;
@@ -577,14 +644,30 @@ struct training::impl {
     x.copy(second.data(), two.data(), n * sizeof(float));
     loss_totals t;
     t.loss = losses[mine], t.correct = counted[mine * 3], t.counted = counted[mine * 3 + 1], t.bad = counted[mine * 3 + 2];
-    x.copy(totals.data(), &t, sizeof t);
-    x.wait();
+    set_totals(t);
     done_epochs = counters[0], done_steps = counters[1], epoch_steps = counters[2], at = static_cast<stage>(counters[3]);
     best = counters[4], worse = counters[5], best_loss = best_loss_there, best_values = best_there;
     if (ranks) require_same();
   }
 
+  // Of all vertices by all shards; shard 0 weighs them, and tells.
+  evaluation evaluate_shards() {
+    auto const begun = steady::now();
+    interrupts_held const together;
+    network<float>::pass p;
+    p.products = &products;
+    shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
+    row_block<float> const scores = m.net.forward(x, p);
+    std::optional<evaluator> e;
+    if (o.rank == 0) e.emplace(x, m.options, parts);
+    shard->scores_of_all({scores.data, scores.stride}, m.options.classes,
+                         [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) { e->take(from, count, found); });
+    evaluation mine;
+    if (e) mine = e->result(), mine.ms = ms_since(begun);
+    return from_bytes<evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
+  }
   evaluation evaluate() {
+    if (shard) return evaluate_shards();
     auto const begun = steady::now();
     evaluation found = whole || whole_types ? evaluate_whole() : evaluate_in_parts();
     found.ms = ms_since(begun);
@@ -631,12 +714,12 @@ auto told_to(rank_group* ranks, std::uint32_t rank, F const& f, bool agreed = fa
 
 training::training(gnn_model& model, graph_handle const& g, tiered_tensor& features, known_vertices const& known,
                    training_options const& options)
-    : impl_(told_to(options.ranks.get(), options.rank, [&] {
+    : impl_(told_to(ranks_of(options), options.rank, [&] {
         return std::make_unique<impl>(model, training_ground{&g, nullptr, {&features}}, known, options);
       })) {}
 training::training(gnn_model& model, hetero_graph const& g, std::vector<tiered_tensor*> features, known_vertices const& known,
                    training_options const& options)
-    : impl_(told_to(options.ranks.get(), options.rank, [&] {
+    : impl_(told_to(ranks_of(options), options.rank, [&] {
         if (g.types().empty()) fail(errc::input, "{}: there are no vertices to train with", g.name());
         std::uint32_t const target =
             std::min<std::uint32_t>(model.inside().net.shape().target, static_cast<std::uint32_t>(g.types().size()) - 1);
@@ -652,7 +735,7 @@ epoch_report training::next() {
       impl_->ranks, impl_->o.rank, [&] { return impl_->next(); }, true);
 }
 evaluation training::evaluate() {
-  return as_error([&] { return impl_->evaluate(); });
+  return told_to(impl_->shard ? impl_->ranks : nullptr, impl_->o.rank, [&] { return impl_->evaluate(); });
 }
 void training::keep(std::filesystem::path const& file) const {
   told_to(impl_->ranks, impl_->o.rank, [&] { impl_->keep(file); });
@@ -673,7 +756,8 @@ std::uint64_t training::bytes() const {
   impl const& t = *impl_;
   return t.m.net.bytes() + t.first.bytes() + t.second.bytes() + t.of_scores.bytes() + t.known.bytes() + t.drawn.bytes() +
          (t.batches ? t.batches->bytes() : 0) + (t.layers ? t.layers->bytes() : 0) + (t.whole ? t.whole->bytes() : 0) +
-         (t.whole_types ? t.whole_types->bytes() : 0) + (t.judge ? t.judge->bytes() : 0) + t.numbers.bytes();
+         (t.whole_types ? t.whole_types->bytes() : 0) + (t.judge ? t.judge->bytes() : 0) + t.numbers.bytes() +
+         (t.shard ? t.shard->bytes() : 0);
 }
 
 }  // namespace garner

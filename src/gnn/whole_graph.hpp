@@ -13,8 +13,8 @@ namespace garner {
 class whole_graph {
  public:
   // errc::input where a directed graph lacks the in-lists, or the graph the weights; errc::usage for 2^32 vertices and more.
-  // `turned`: with the transpose, for backward.
-  whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned = true);
+  // `turned`: with the transpose, for backward. `inside`: vertices are counted as they stand in the graph, not by the user's ids.
+  whole_graph(graph_handle const& g, list_side side, bool weighted, bool turned = true, bool inside = false);
 
   using lists = relation_edges<float>::host_lists;
   std::uint64_t vertices() const { return vertices_; }
@@ -30,7 +30,7 @@ class whole_graph {
     std::vector<float> weights;
     lists view{};
   };
-  void take(side_lists& to, graph_handle const& g, bool in, bool weighted);
+  void take(side_lists& to, graph_handle const& g, bool in, bool weighted, bool inside);
   std::uint64_t vertices_ = 0;
   bool same_ = false;
   side_lists pulled_, given_;

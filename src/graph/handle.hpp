@@ -21,6 +21,9 @@ struct graph_access {
 // As open_graph, by the processes of a group together (common_lists.hpp).
 graph_handle open_in_common(std::filesystem::path const& file, open_options const& options, common_memory::terms const& terms);
 
+// lists_of() in the order that the graph has inside, whatever the user's ids: vertex v of these stands there.
+graph_lists lists_inside(graph_handle const& handle, bool in);
+
 // The contract throws garner::error alone.
 template <class F>
 auto as_error(F&& f) -> decltype(f()) {

@@ -103,7 +103,7 @@ void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint3
 
 }  // namespace
 
-graph_lists lists_of(graph_handle const& handle, bool in) {
+graph_lists lists_inside(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
     if (in && g.info.directed && !g.info.in_lists)
@@ -115,14 +115,23 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
       bring_home(g, of, false, made->targets);
       if (g.info.weights != weight_kind::none) bring_home(g, of, true, made->weights);
     }
-    graph_lists lists{of.offsets.data(),
-                      g.in_file ? made->targets.data() : plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
-                      g.in_file ? made->weights.data() : plain(of.weights, of.packed_weights, m, 4, made->weights),
-                      false,
-                      made->targets.bytes() > 0,
-                      made->weights.bytes() > 0,
-                      made};
+    return graph_lists{of.offsets.data(),
+                       g.in_file ? made->targets.data() : plain(of.targets, of.packed_targets, m, g.info.id_bytes, made->targets),
+                       g.in_file ? made->weights.data() : plain(of.weights, of.packed_weights, m, 4, made->weights),
+                       false,
+                       made->targets.bytes() > 0,
+                       made->weights.bytes() > 0,
+                       made};
+  });
+}
+
+graph_lists lists_of(graph_handle const& handle, bool in) {
+  return as_error([&] {
+    graph const& g = graph_access::of(handle);
+    graph_lists const lists = lists_inside(handle, in);
     if (g.info.order == vertex_order::natural) return lists;
+    edge_lists const& of = in && g.info.directed ? g.in : g.out;
+    std::uint64_t const m = g.info.edges;
     auto const there = std::make_shared<copies>();
     there->offsets = memory_block(tier::host, (g.info.vertices + 1) * 8, -1, "lists, as arrays");
     there->targets = memory_block(tier::host, m * g.info.id_bytes, -1, "lists, as arrays");

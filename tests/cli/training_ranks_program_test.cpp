@@ -104,7 +104,7 @@ TEST(training_ranks_program, refuses_what_contradicts_itself) {
   EXPECT_THAT(number.err, HasSubstr("RANK is 'one'"));
   outcome const full = at.shell("garner train k.gnr --features x.npy --labels y.npy --split s.npy --full --ranks 2");
   EXPECT_EQ(full.code, 2);
-  EXPECT_THAT(full.err, HasSubstr("is not shared"));
+  EXPECT_THAT(full.err, HasSubstr("say --shards 2"));
 }
 
 TEST(training_ranks_program, a_process_that_is_killed_is_named_and_interrupts_stop_all) {

@@ -11,7 +11,7 @@
 #include "garner/hetero.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
-#include "support.hpp"
+#include "shard_support.hpp"
 
 namespace garner::testing {
 namespace {
@@ -79,6 +79,53 @@ TEST(training_plan, says_what_a_training_then_takes) {
             }
             EXPECT_GT(p.flops, 0);
           }
+    }
+}
+
+TEST(training_plan, says_what_shards_then_take) {
+  generate_options how;
+  how.scale = 12;
+  graph_handle const g = generate_graph(how);
+  std::uint64_t const n = g.info().vertices, width = 40;
+  std::vector<float> rows(n * width, 0.5f);
+  std::vector<std::int64_t> labels(n, 1);
+  std::vector<std::uint8_t> split(n, 1);
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+    for (model_kind const model : {model_kind::gcn, model_kind::sage, model_kind::gin}) {
+      SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)));
+      shard_options o;
+      o.shards = 3, o.way = way;
+      if (way != shard_way::mgg && model == model_kind::gcn) o.wire = element::bf16;
+      model_options m;
+      m.kind = model, m.inputs = width, m.classes = 5, m.hidden = 24;
+      shard_report const r = split_report(g, list_side::in, o);
+      std::vector<std::uint64_t> took(3);
+      auto const group = shards_of_threads(o);
+      EXPECT_EQ(on_shards(
+                    3,
+                    [&](std::uint32_t k) {
+                      tiered_tensor features({rows.data(), n, width, element::f32, {}}, {});
+                      gnn_model net({}, m);
+                      training_options t;
+                      t.evaluate_every = 0, t.shards = group, t.rank = k;
+                      training run(net, g, features, {{labels.data(), n, 1, element::i64, {}}, split}, t);
+                      run.next();
+                      took[k] = run.bytes();
+                    },
+                    [&](std::uint32_t k, std::string const& why) { leave_shards(*group, k, why); }),
+                none_of(3));
+      for (std::uint32_t k = 0; k < 3; ++k) {
+        training_question q;
+        q.load.info = g.info();
+        q.load.row_bytes = width * 4;
+        q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = static_cast<double>(n);
+        shard_report::part const& p = r.parts[k];
+        q.shard = {static_cast<double>(p.vertices), static_cast<double>(p.edges), static_cast<double>(p.remote_rows()), 16, false, o};
+        training_plan const planned = plan_training(q);
+        EXPECT_GT(static_cast<double>(planned.bytes()), 0.75 * static_cast<double>(took[k])) << k;
+        EXPECT_LT(static_cast<double>(planned.bytes()), 1.4 * static_cast<double>(took[k])) << k;
+        EXPECT_GT(planned.reads.front().near, 0);
+      }
     }
 }
 

@@ -48,9 +48,9 @@ objects = {
         "JSON of sample": "garner sample g.gnr --json",
         "JSON of load": "garner load g.gnr --width 4 --json",
         "JSON of plan of load": "garner plan g.gnr --job load --width 4 --json",
-        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --json -o m.safetensors",
+        "JSON of train": "garner train g.gnr --features x.npy --labels y.npy --split y.npy --epochs 1 --full --shards 2 --json -o m.safetensors",
         "JSON of predict": "garner predict g.gnr --features x.npy --model m.safetensors -o p.npy --json",
-        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --json",
+        "JSON of plan of train": "garner plan g.gnr --job train --width 4 --classes 3 --full --shards 2 --json",
         "JSON of stats": "garner stats g.gnr --json",
     },
     "docs/report.md": {
@@ -60,6 +60,7 @@ objects = {
         "The file of garner bench load": "garner bench load --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --out out.json",
         "The file of garner bench train": "garner bench train --place host --scale 8 --fanout 4,3 --batch 20 --share 100% --hidden 8 --widths 4 --out out.json",
         "The file of garner bench storage": "garner bench storage --place host --scale 8 --fanout 4,3 --batch 8 --batches 8 --share 100% --figures cold --out out.json",
+        "The file of garner bench shards": "garner bench shards --place host --shards 2 --shrink 20000 --trials 1 --out out.json",
     },
 }
 jobs = {"JSON of " + job for job in ("bfs", "sssp", "components", "pagerank")}  # their common keys stand under a heading of their own

@@ -1,5 +1,5 @@
 // Elements as they are written: the same bits on both sides, so all is done on the bits or with one exact product.
-// f16 and bf16 to f32 are exact; to bf16 the nearest is taken, of two the even; a NaN stays one. i8 is multiplied by its row's factor.
+// f16 and bf16 to f32 are exact; to either the nearest is taken, of two the even; a NaN stays one. i8 is multiplied by its row's factor.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,7 +21,22 @@ GARNER_HD inline std::uint16_t float_to_brain(float f) {
   return static_cast<std::uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
+GARNER_HD inline std::uint16_t float_to_half(float f) {
+  auto const u = std::bit_cast<std::uint32_t>(f);
+  std::uint32_t const sign = u >> 16 & 0x8000u, size = u & 0x7fffffffu;
+  if (size > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
+  if (size >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to 65,536 and more: infinite
+  // Below 2^-14 the last bit counts 2^-24, as that of a float of a half does; the addition rounds.
+  if (size < 0x38800000u)
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000u));
+  return static_cast<std::uint16_t>(sign | ((size - (112u << 23) + 0xfffu + (size >> 13 & 1)) >> 13));
+}
+
 // What rows hold, as a lane reads it; value(bits, factor) is the number.
+struct from_float {
+  using bits = float;
+  GARNER_HD static float value(bits b, float) { return b; }
+};
 struct from_half {
   using bits = std::uint16_t;
   GARNER_HD static float value(bits b, float) { return half_to_float(b); }
@@ -37,6 +52,10 @@ struct from_byte {
 struct to_float {
   using bits = float;
   GARNER_HD static bits of(float f) { return f; }
+};
+struct to_half {
+  using bits = std::uint16_t;
+  GARNER_HD static bits of(float f) { return float_to_half(f); }
 };
 struct to_brain {
   using bits = std::uint16_t;

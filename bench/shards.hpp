@@ -1,0 +1,40 @@
+// One run that measures aggregation over shards: graphs with the vertices and edges of MGG's table 3 (or files), one place beside n shards,
+// every way, MGG's with its own parameters and with those that its search finds.
+// Invariant: what every setting gives is compared with sums in f64 before it is timed, all of it where the graph is small, else rows drawn
+// at random; a number that is wrong fails the run and nothing is written. A time is the longest of the shards, the median of the trials.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/shards_file.hpp"
+
+namespace garner::bench {
+
+// Table 3 of the paper.
+struct mgg_graph {
+  char const* name;
+  std::uint64_t vertices, edges;
+};
+inline constexpr mgg_graph mgg_graphs[] = {{"RDD", 232'965, 114'615'892},
+                                           {"ENWIKI", 4'203'323, 202'623'226},
+                                           {"PROD", 2'449'029, 61'859'140},
+                                           {"PROT", 132'534, 39'561'252},
+                                           {"ORKT", 3'072'441, 117'185'083}};
+// A directed graph of so many vertices and edges, both divided by `shrink`; lists have lognormal lengths, ends are drawn at random.
+graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint64_t seed);
+
+struct shards_bench_options {
+  std::vector<place> places;                 // of the shards; the first is that of one place alone
+  std::vector<std::string> graphs;           // of table 3; empty: all
+  std::vector<std::filesystem::path> files;  // measured too
+  std::uint64_t shrink = 64, width = 16, seed = 1, trials = 5;
+  bool search = true;
+  std::string command;
+};
+
+shards_file measure_shards(shards_bench_options const& options, std::function<void(shards_file const&, shard_row const&)> const& told = {});
+
+}  // namespace garner::bench

@@ -1,0 +1,92 @@
+#include "shard/exchange.hpp"
+
+#include "core/convert.hpp"
+#include "core/exec.hpp"
+
+namespace garner {
+
+namespace {
+
+template <class From>
+struct bring_row {
+  peer_table::part from;
+  std::uint32_t const* which;
+  std::uint64_t columns;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    using bits = typename From::bits;
+    auto const* const row = reinterpret_cast<bits const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    float* const out = to + k * columns;
+    t.each(span<bits>{row, 0, columns}, [&](bits v, std::uint64_t c) { out[c] = From::value(v, 1.0f); });
+  }
+};
+
+struct put_row {
+  peer_table::part from;
+  std::int64_t const* places;
+  std::uint64_t columns;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    auto const* const row = reinterpret_cast<float const*>(static_cast<char const*>(from.base) + k * from.row_bytes);
+    float* const out = to + static_cast<std::uint64_t>(places[k]) * columns;
+    t.each(span<float>{row, 0, columns}, [&](float v, std::uint64_t c) { out[c] = v; });
+  }
+};
+
+template <class To>
+struct pack_row {
+  float const* rows;
+  std::uint64_t stride, columns;
+  std::uint16_t* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    t.each(indices{0, columns}, [&](std::uint64_t c) { to[k * columns + c] = To::of(rows[k * stride + c]); });
+  }
+};
+
+struct sum_number {
+  peer_table table;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    float sum = 0;
+    for (std::uint32_t s = 0; s < table.shards; ++s)
+      for (std::uint64_t b = 0; b < table.of[s].rows; ++b) sum += table.row<float>(s, b)[i];
+    to[i] = sum;
+  }
+};
+
+}  // namespace
+
+namespace {
+template <class From>
+void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
+  // In order of address, and short: they need not begin on lines.
+  if (body.columns > 8) for_each_item<32>(x, count, body, access_mode::merged);
+  else for_each_item<8>(x, count, body, access_mode::merged);
+}
+}  // namespace
+
+void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::uint32_t const* which, std::uint64_t count,
+                std::uint64_t columns, element wire, float* to) {
+  peer_table::part const& from = table.of[shard];
+  if (wire == element::bf16) bring(x, count, bring_row<from_brain>{from, which, columns, to});
+  else if (wire == element::f16) bring(x, count, bring_row<from_half>{from, which, columns, to});
+  else bring(x, count, bring_row<from_float>{from, which, columns, to});
+}
+void put_rows(executor& x, peer_table const& table, std::uint32_t shard, std::int64_t const* places, std::uint64_t count,
+              std::uint64_t columns, float* to) {
+  for_each_item<8>(x, count, put_row{table.of[shard], places, columns, to}, access_mode::merged);
+}
+void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
+               std::uint16_t* to) {
+  if (wire == element::bf16) for_each_item<32>(x, count, pack_row<to_brain>{rows, stride, columns, to});
+  else for_each_item<32>(x, count, pack_row<to_half>{rows, stride, columns, to});
+}
+void sum_of_rows(executor& x, peer_table const& table, std::uint64_t numbers, float* to) {
+  for_each_item<1>(x, numbers, sum_number{table, to});
+}
+
+}  // namespace garner

@@ -1,0 +1,41 @@
+// MGG's analytical model and its search over neighbours of a partition (ps), pairs a warp (dist) and warps a block (wpb): section 4 of Wang
+// et al., OSDI 2023, with its order and its limits.
+// Invariant: each shape is measured once; what is found was measured, and none that was measured is faster. Cost: some ten measurements.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "garner/shards.hpp"
+
+namespace garner {
+
+struct mgg_limits {
+  static constexpr std::uint32_t ps = 32, dist = 16, wpb = 16;  // at the most
+  std::uint64_t shared_bytes = 164 << 10;                       // of a multiprocessor: their c2, as an A100 has it
+};
+
+// Equations 1 to 3.
+struct mgg_estimate {
+  std::uint64_t work_a_warp = 0;   // WPW = 2 ps D dist
+  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, of a block; our sums stay in registers, so it bounds and takes none
+  std::uint64_t warps = 0, blocks = 0;
+  double blocks_a_multiprocessor = 0;
+};
+// `local`, `remote`: partitions; `columns`: D.
+mgg_estimate estimate_mgg(mgg_shape const& shape, std::uint64_t local, std::uint64_t remote, std::uint64_t columns,
+                          std::uint32_t multiprocessors);
+
+struct mgg_step {
+  mgg_shape shape;
+  double ms;
+};
+struct mgg_search {
+  std::vector<mgg_step> steps;  // in the order they were measured
+  mgg_step best;
+};
+// From 1, 1, 1 each is doubled while that is faster: first ps, then dist, then wpb. Then ps is halved and wpb raised anew, as long as one
+// of these is among the three fastest so far.
+mgg_search search_mgg(std::uint64_t columns, mgg_limits const& limits, std::function<double(mgg_shape const&)> const& measure);
+
+}  // namespace garner

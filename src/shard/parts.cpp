@@ -1,0 +1,49 @@
+#include "shard/parts.hpp"
+
+#include <algorithm>
+
+#include "core/fail.hpp"
+
+namespace garner {
+
+void check_shard_options(shard_options const& o) {
+  auto const range = [](char const* what, std::uint32_t value, std::uint32_t most) {
+    if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", value, what, most);
+  };
+  range("shards", o.shards, shard_parts::most);
+  range("neighbours of a partition (ps)", o.mgg.ps, 32);
+  range("pairs of partitions a warp (dist)", o.mgg.dist, 16);
+  range("warps a block (wpb)", o.mgg.wpb, 16);
+  if (o.wire != element::f32 && o.wire != element::bf16 && o.wire != element::f16)
+    fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
+  if (o.wire != element::f32 && o.way == shard_way::mgg)
+    fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; say another way, or f32", to_string(o.wire));
+}
+
+shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph) {
+  std::uint32_t const n = o.shards;
+  check_shard_options(o);
+  if (n > vertices) fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", n, graph, vertices);
+  std::uint64_t const blocks = o.sums == shard_sums::exact ? exact_blocks : n, edges = offsets[vertices];
+  bool const by_edges = o.balance == shard_balance::edges && edges > 0;
+  begins_.push_back(0);
+  for (std::uint64_t k = 1; k < blocks; ++k) {
+    std::uint64_t const share = (by_edges ? edges : vertices) / blocks * k + (by_edges ? edges : vertices) % blocks * k / blocks;
+    if (!by_edges) {
+      begins_.push_back(share);
+      continue;
+    }
+    std::uint64_t const *const from = offsets + begins_.back(), *at = std::lower_bound(from, offsets + vertices, share);
+    if (at != from && *at > share && share - at[-1] < *at - share) --at;
+    begins_.push_back(static_cast<std::uint64_t>(at - offsets));
+  }
+  begins_.push_back(vertices);
+  for (std::uint64_t s = 0; s <= n; ++s) first_block_.push_back(static_cast<std::uint32_t>(blocks * s / n));
+}
+
+std::uint32_t shard_parts::owner(std::uint64_t v) const {
+  auto const block = static_cast<std::uint32_t>(std::upper_bound(begins_.begin(), begins_.end(), v) - begins_.begin()) - 1;
+  return static_cast<std::uint32_t>(std::upper_bound(first_block_.begin(), first_block_.end(), block) - first_block_.begin()) - 1;
+}
+
+}  // namespace garner

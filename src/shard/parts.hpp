@@ -1,0 +1,41 @@
+// Contiguous parts of a graph's vertices, a shard each, with about as many edges: algorithm 1 of MGG (Wang et al., OSDI 2023) by a binary
+// search of the offsets, each boundary where its own share of all edges ends, so that what one part has too much the next does not lack.
+// Exact sums are over blocks of vertices that depend on the graph alone; a shard has some of them, whole.
+// Invariant: parts and blocks follow each other and cover all vertices; any may be empty. Cost: a search a boundary.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "garner/shards.hpp"
+
+namespace garner {
+
+// errc::usage names the option that is out of range (of MGG: the paper's ranges).
+void check_shard_options(shard_options const& o);
+
+class shard_parts {
+ public:
+  static constexpr std::uint32_t most = 16;
+  // Of 1, 2, 3, 4, 6, 8 and 16 shards each has as many, of others nearly; few enough for a gradient each.
+  static constexpr std::uint32_t exact_blocks = 48;
+
+  // errc::usage as split_report() says.
+  shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph);
+
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(first_block_.size()) - 1; }
+  std::uint64_t vertices() const { return begins_.back(); }
+  std::uint64_t first(std::uint32_t shard) const { return begins_[first_block_[shard]]; }
+  std::uint64_t count(std::uint32_t shard) const { return first(shard + 1) - first(shard); }
+  std::uint32_t owner(std::uint64_t v) const;
+  // Where its blocks begin, and where the last ends.
+  std::span<std::uint64_t const> blocks(std::uint32_t shard) const {
+    return std::span(begins_).subspan(first_block_[shard], first_block_[shard + 1] - first_block_[shard] + 1);
+  }
+
+ private:
+  std::vector<std::uint64_t> begins_;       // of each block; the last: all vertices
+  std::vector<std::uint32_t> first_block_;  // of each shard; the last: all blocks
+};
+
+}  // namespace garner

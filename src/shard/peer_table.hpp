@@ -1,0 +1,24 @@
+// Where the rows of all shards lie: base pointers and sizes. Kernels know this and nothing of who filled it in (threads of one process with
+// peer access today; processes, NCCL's windows or NVSHMEM are other providers of the same table).
+#pragma once
+#include <cstdint>
+
+#include "core/mark.hpp"
+#include "shard/parts.hpp"
+
+namespace garner {
+
+struct peer_table {
+  struct part {
+    void const* base = nullptr;
+    std::uint64_t rows = 0, row_bytes = 0;  // from one row to the next
+  };
+  part of[shard_parts::most];
+  std::uint32_t shards = 0;
+  template <class T>
+  GARNER_HD T const* row(std::uint32_t shard, std::uint64_t i) const {
+    return reinterpret_cast<T const*>(static_cast<char const*>(of[shard].base) + i * of[shard].row_bytes);
+  }
+};
+
+}  // namespace garner

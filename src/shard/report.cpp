@@ -1,0 +1,94 @@
+// The contract's words for ways and sums, and what a graph comes to when it is split.
+#include <algorithm>
+#include <numeric>
+
+#include "core/fail.hpp"
+#include "garner/shards.hpp"
+#include "graph/handle.hpp"
+#include "shard/group.hpp"
+#include "shard/parts.hpp"
+
+namespace garner {
+
+std::string_view to_string(shard_balance b) { return b == shard_balance::edges ? "edges" : "vertices"; }
+shard_balance parse_shard_balance(std::string_view text) {
+  for (shard_balance const b : {shard_balance::edges, shard_balance::vertices})
+    if (to_string(b) == text) return b;
+  fail(errc::usage, "unknown balance '{}': say edges or vertices", text);
+}
+std::string_view to_string(shard_sums s) { return s == shard_sums::exact ? "exact" : "quick"; }
+shard_sums parse_shard_sums(std::string_view text) {
+  for (shard_sums const s : {shard_sums::exact, shard_sums::quick})
+    if (to_string(s) == text) return s;
+  fail(errc::usage, "unknown sums '{}': say exact or quick", text);
+}
+std::string_view to_string(shard_way w) {
+  switch (w) {
+    case shard_way::bulk:
+      return "bulk";
+    case shard_way::collective:
+      return "collective";
+    case shard_way::mgg:
+      return "mgg";
+  }
+  return "?";
+}
+shard_way parse_shard_way(std::string_view text) {
+  for (shard_way const w : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+    if (to_string(w) == text) return w;
+  fail(errc::usage, "unknown way '{}': say bulk, collective or mgg", text);
+}
+
+std::uint64_t shard_report::part::remote_rows() const { return std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}); }
+std::uint64_t shard_report::edges() const {
+  std::uint64_t sum = 0;
+  for (part const& p : parts) sum += p.edges;
+  return sum;
+}
+std::uint64_t shard_report::cut() const {
+  std::uint64_t sum = 0;
+  for (part const& p : parts) sum += p.remote_edges;
+  return sum;
+}
+std::uint64_t shard_report::remote_rows() const {
+  std::uint64_t sum = 0;
+  for (part const& p : parts) sum += p.remote_rows();
+  return sum;
+}
+double shard_report::imbalance() const {
+  std::uint64_t most = 0;
+  for (part const& p : parts) most = std::max(most, p.edges);
+  return edges() ? static_cast<double>(most) * static_cast<double>(parts.size()) / static_cast<double>(edges()) : 1;
+}
+double shard_report::references() const { return remote_rows() ? static_cast<double>(cut()) / static_cast<double>(remote_rows()) : 0; }
+
+shard_report split_report(graph_handle const& g, list_side side, shard_options const& options) {
+  return as_error([&] {
+    graph_lists const lists = lists_inside(g, g.info().directed && side == list_side::in);
+    shard_parts const parts(lists.offsets, g.info().vertices, options, g.name());
+    std::uint32_t const n = parts.shards();
+    shard_report r;
+    std::vector<bool> needed;
+    for (std::uint32_t s = 0; s < n; ++s) {
+      shard_report::part p{parts.first(s), parts.count(s), 0, 0, std::vector<std::uint64_t>(n)};
+      std::uint64_t const begin = lists.offsets[p.first], end = lists.offsets[p.first + p.vertices];
+      p.edges = end - begin;
+      needed.assign(parts.vertices(), false);
+      for (std::uint64_t k = begin; k < end; ++k) {
+        std::uint64_t const v = g.info().id_bytes == 8 ? static_cast<std::uint64_t const*>(lists.targets)[k]
+                                                       : static_cast<std::uint32_t const*>(lists.targets)[k];
+        if (v - p.first < p.vertices) continue;
+        ++p.remote_edges;
+        if (!needed[v]) needed[v] = true, ++p.rows[parts.owner(v)];
+      }
+      r.parts.push_back(std::move(p));
+    }
+    return r;
+  });
+}
+
+std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double wait_seconds) {
+  return as_error([&] { return std::make_shared<shard_group>(options, wait_seconds); });
+}
+
+}  // namespace garner

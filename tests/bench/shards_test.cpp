@@ -1,0 +1,119 @@
+// The bench of shards: every way is measured on every graph, its bytes are those that the split tells, a wrong sum ends the run.
+#include "bench/shards.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+#include "bench/page.hpp"
+
+#include "support.hpp"
+
+namespace garner::testing {
+namespace {
+
+using namespace bench;
+using ::testing::HasSubstr;
+
+shards_bench_options small(place where, std::uint32_t shards) {
+  shards_bench_options o;
+  o.places.assign(shards, where);
+  o.graphs = {"PROT", "PROD"};
+  o.shrink = 2000, o.width = 16, o.trials = 2;
+  o.command = "garner bench shards";
+  return o;
+}
+
+TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
+  for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+    shards_bench_options const o = small({kind, 0}, 3);
+    std::size_t heard = 0;
+    shards_file const f = measure_shards(o, [&](shards_file const& all, shard_row const&) { heard = all.rows.size(); });
+    EXPECT_EQ(heard, f.rows.size());
+    ASSERT_EQ(f.graphs.size(), 2u);
+    EXPECT_EQ(f.graphs[0].name, "PROD");  // in the order of the paper
+    EXPECT_EQ(f.graphs[1].vertices, 132'534u / 2000);
+    for (split_graph const& g : f.graphs) {
+      std::set<std::string> ways;
+      for (shard_row const& r : f.rows) {
+        if (r.graph != g.name) continue;
+        ways.insert(fmt::format("{} {} {} {} {}", r.how.shards, to_string(r.how.way), to_string(r.how.sums), to_string(r.how.wire),
+                                !r.steps.empty()));
+        EXPECT_GT(r.ms, 0);
+        std::uint64_t const element = r.how.wire == element::f32 ? 4 : 2;
+        std::uint64_t const rows = r.how.shards == 1                    ? 0
+                                   : r.how.way == shard_way::bulk       ? g.remote_rows
+                                   : r.how.way == shard_way::collective ? 2 * g.vertices
+                                                                        : g.cut_edges;
+        if (r.how.sums == shard_sums::exact) {
+          EXPECT_EQ(r.bytes, rows * 16 * element) << to_string(r.how.way);
+        }
+        if (r.how.shards > 1) {
+          EXPECT_TRUE(r.most_bytes * 3 >= r.bytes && r.most_bytes < r.bytes);
+        }
+      }
+      EXPECT_EQ(ways, (std::set<std::string>{"1 bulk exact f32 false", "3 bulk exact f32 false", "3 bulk quick f32 false",
+                                             "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
+                                             "3 mgg quick f32 false", "3 mgg quick f32 true"}));
+    }
+    std::string const text = to_json(f);
+    EXPECT_TRUE(is_shards(text));
+    EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
+    std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
+    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
+                             "mgg, searched", "one place"})
+      EXPECT_THAT(page, HasSubstr(what));
+    auto const all = nlohmann::json::parse(text);
+    EXPECT_EQ(all["rows"].size(), f.rows.size());
+    EXPECT_EQ(all["rows"][0]["ps"], nullptr);
+    EXPECT_EQ(all["shards"], 3);
+  }
+}
+
+TEST(shards_bench, a_file_that_is_damaged_is_told) {
+  shards_file f;
+  f.shards = 2;
+  f.graphs.push_back({});
+  f.rows.push_back({"g", {}, 1.5, 1.0, 3, 2, {{{2, 1, 1}, 4.5}}});
+  f.rows[0].how.way = shard_way::mgg;
+  auto const says = [&](char const* from, char const* to) {
+    std::string text = to_json(f);
+    std::size_t const at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    text.replace(at, std::string_view(from).size(), to);
+    return error_of([&] { parse_shards(text, "x.json"); });
+  };
+  EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner bench shards"));
+  EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
+  EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));
+  EXPECT_THAT(says("\"version\": 1", "\"version\": 2"), HasSubstr("version"));
+  EXPECT_THAT(says("1.5", "-1.5"), HasSubstr("'rows[0].ms'"));
+}
+
+TEST(shards_bench, its_graphs_have_the_sizes_of_the_paper_and_hubs) {
+  for (mgg_graph const& g : mgg_graphs) {
+    graph_handle const made = make_mgg_graph(g, 512, 3);
+    EXPECT_EQ(made.info().vertices, g.vertices / 512);
+    EXPECT_EQ(made.info().edges, g.edges / 512);
+    graph_lists const lists = lists_of(made, false);
+    std::uint64_t longest = 0;
+    for (std::uint64_t v = 0; v < made.info().vertices; ++v) longest = std::max(longest, lists.offsets[v + 1] - lists.offsets[v]);
+    EXPECT_GT(longest, 2 * made.info().edges / made.info().vertices);
+  }
+}
+
+TEST(shards_bench, refuses) {
+  shards_bench_options o = small({}, 2);
+  o.graphs = {"REDDIT"};
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("say some of RDD"));
+  o = small({}, 17);
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("17 shards: say 1 to 16"));
+  o = small({}, 2), o.width = 0;
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--width 0"));
+  o = small({}, 2), o.shrink = 0;
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--shrink 0"));
+}
+
+}  // namespace
+}  // namespace garner::testing

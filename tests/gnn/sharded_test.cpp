@@ -1,0 +1,299 @@
+// Aggregation over shards: every way, against plain sums in f64 of random rows, forward and backward; and the same bits with any number of
+// shards where sums are exact.
+#include "gnn/sharded.hpp"
+
+#include <cmath>
+
+#include "comm/rank_group.hpp"
+#include "core/convert.hpp"
+#include "shard_support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+std::vector<float> some_rows(std::uint64_t vertices, std::uint64_t columns, std::uint64_t seed) {
+  std::vector<float> rows(vertices * columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(unit_float(random_bits(seed, columns, i))) - 0.5f;
+  return rows;
+}
+
+// The twin: out = own factor * sum of factor * weight * row, plus a row of one's own, straight from the graph's arrays.
+struct twin {
+  graph_handle const& g;
+  aggregation how;
+  bool weighted;
+  double weight(graph_lists const& l, std::uint64_t k) const {
+    return weighted ? static_cast<double>(static_cast<float const*>(l.weights)[k]) : 1.0;
+  }
+  std::vector<double> degrees() const {
+    graph_lists const l = lists_of(g, true);
+    std::vector<double> d(g.info().vertices);
+    for (std::uint64_t v = 0; v < d.size(); ++v)
+      for (std::uint64_t k = l.offsets[v]; k < l.offsets[v + 1]; ++k) d[v] += weight(l, k);
+    return d;
+  }
+  // The matrix of the aggregation, or its transpose, times rows.
+  std::vector<double> times(std::vector<float> const& rows, std::uint64_t columns, bool back, std::vector<float> const* self) const {
+    graph_lists const l = lists_of(g, true);
+    auto const* const ends = static_cast<std::uint32_t const*>(l.targets);
+    std::vector<double> const d = degrees();
+    std::vector<double> out(d.size() * columns);
+    auto const add = [&](std::uint64_t to, std::uint64_t from, double by) {
+      for (std::uint64_t c = 0; c < columns; ++c) out[to * columns + c] += by * static_cast<double>(rows[from * columns + c]);
+    };
+    for (std::uint64_t v = 0; v < d.size(); ++v) {
+      for (std::uint64_t k = l.offsets[v]; k < l.offsets[v + 1]; ++k) {
+        std::uint64_t const u = ends[k];
+        double const by = weight(l, k) * (how == aggregation::mean  ? 1 / d[v]
+                                          : how == aggregation::gcn ? 1 / std::sqrt((d[v] + 1) * (d[u] + 1))
+                                                                    : 1);
+        add(back ? u : v, back ? v : u, by);
+      }
+      if (how == aggregation::gcn) add(v, v, 1 / (d[v] + 1));
+      else if (self)
+        for (std::uint64_t c = 0; c < columns; ++c) out[v * columns + c] += static_cast<double>((*self)[v * columns + c]);
+    }
+    return out;
+  }
+};
+
+// All shards' rows after one call, one after the other. The rows lie `gap` floats further apart than they are long.
+struct shards_of {
+  graph_handle const& g;
+  shard_options o;
+  place where;
+  bool weighted = false;
+  std::uint64_t vertices = g.info().vertices;
+  std::vector<std::uint64_t> brought{};
+
+  std::vector<float> run(aggregation how, std::vector<float> const& rows, std::uint64_t columns, bool back, std::vector<float> const* self,
+                         std::vector<float> const* before = nullptr, int times = 2, std::uint64_t gap = 0) {
+    std::vector<float> out(vertices * columns);
+    brought.assign(o.shards, 0);
+    shard_group group(o);
+    EXPECT_EQ(on_shards(
+                  o.shards,
+                  [&](std::uint32_t s) {
+                    executor x(where);
+                    group.threads()->take(s, x, 1);
+                    group.take(s, x);
+                    whole_graph const lists(g, list_side::in, weighted);
+                    shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
+                    sharded_edges edges(group, s, x, lists, parts, how);
+                    std::uint64_t const first = parts.first(s), count = parts.count(s), stride = columns + gap;
+                    auto const part = [&](std::vector<float> const& of) {
+                      std::vector<float> mine(count * stride, 77);
+                      for (std::uint64_t i = 0; i < count; ++i)
+                        std::copy_n(of.data() + (first + i) * columns, columns, mine.data() + i * stride);
+                      return near_copy(x, mine);
+                    };
+                    auto const in = part(rows), own = part(self ? *self : rows);
+                    row_block<float const> const with{self ? own.data() : nullptr, stride};
+                    buffer<float> to;
+                    for (int k = 0; k < times; ++k) {
+                      to = part(before ? *before : rows);
+                      if (back) edges.backward(x, {in.data(), stride}, {to.data(), stride}, columns, with, before != nullptr);
+                      else edges.forward(x, {in.data(), stride}, {to.data(), stride}, columns, with);
+                    }
+                    std::vector<float> const mine = host_copy(x, to.data(), count * stride);
+                    for (std::uint64_t i = 0; i < count; ++i)
+                      std::copy_n(mine.data() + i * stride, columns, out.data() + (first + i) * columns);
+                    brought[s] = edges.rows_brought(back);
+                  },
+                  [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
+              none_of(o.shards));
+    return out;
+  }
+};
+void expect_near(std::vector<float> const& got, std::vector<double> const& expected, std::string const& what) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(static_cast<double>(got[i]), expected[i], 2e-4 * (1 + std::abs(expected[i]))) << what << " " << i;
+}
+
+class sharded_at : public at_place {};
+GARNER_AT_EVERY_PLACE(sharded_at);
+
+TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
+  constexpr std::uint64_t n = 1300;
+  std::size_t turn = 0;
+  for (bool const undirected : {true, false}) {
+    graph_handle const g = graph_with_hub(n, undirected, true);
+    for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u})
+      for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+        for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn}) {
+          shard_options o;
+          o.shards = shards, o.way = way;
+          o.sums = shards == 3 ? shard_sums::quick : shard_sums::exact;
+          o.mgg = {shards == 2 ? 3u : 16u, shards == 4 ? 4u : 1u, 2};
+          std::uint64_t const columns = std::array<std::uint64_t, 4>{1, 16, 17, 64}[turn++ % 4];
+          bool const weighted = shards % 2 == 0;
+          std::vector<float> const rows = some_rows(n, columns, 1), self = some_rows(n, columns, 2);
+          shards_of of{g, o, where(), weighted};
+          twin const plain{g, how, weighted};
+          std::string const what =
+              fmt::format("{} {} {} of {}", undirected ? "undirected" : "directed", to_string(way), to_string(how), shards);
+          bool const with_self = how == aggregation::sum;
+          expect_near(of.run(how, rows, columns, false, with_self ? &self : nullptr),
+                      plain.times(rows, columns, false, with_self ? &self : nullptr), what + " forward");
+          expect_near(of.run(how, rows, columns, true, nullptr, nullptr, 2, 4), plain.times(rows, columns, true, nullptr),
+                      what + " backward");
+        }
+  }
+}
+
+TEST_P(sharded_at, backward_adds_to_what_is_there) {
+  constexpr std::uint64_t n = 700, columns = 64;
+  graph_handle const g = graph_with_hub(n, false, false);
+  std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
+    shard_options o;
+    o.shards = 3, o.way = way;
+    std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(before[i]);
+    expect_near(shards_of{g, o, where()}.run(aggregation::mean, rows, columns, true, nullptr, &before), expected,
+                std::string(to_string(way)));
+  }
+}
+
+// Rows of others are rounded, a shard's own are not.
+TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
+  constexpr std::uint64_t n = 900, columns = 17;
+  graph_handle const g = graph_with_hub(n, false, false);
+  graph_lists const lists = lists_of(g, true);
+  std::vector<float> const rows = some_rows(n, columns, 1);
+  for (element const wire : {element::bf16, element::f16})
+    for (shard_way const way : {shard_way::bulk, shard_way::collective})
+      for (std::uint32_t const shards : {1u, 3u}) {
+        shard_options o;
+        o.shards = shards, o.way = way, o.wire = wire;
+        shard_parts const parts(lists.offsets, n, o, "g");
+        std::vector<double> expected(n * columns);
+        for (std::uint64_t v = 0; v < n; ++v)
+          for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k) {
+            std::uint64_t const u = static_cast<std::uint32_t const*>(lists.targets)[k];
+            for (std::uint64_t c = 0; c < columns; ++c) {
+              float const is = rows[u * columns + c];
+              float const sent = wire == element::bf16 ? brain_to_float(float_to_brain(is)) : half_to_float(float_to_half(is));
+              expected[v * columns + c] += static_cast<double>(parts.owner(u) == parts.owner(v) ? is : sent);
+            }
+          }
+        expect_near(shards_of{g, o, where()}.run(aggregation::sum, rows, columns, false, nullptr, nullptr, 2, 3), expected,
+                    fmt::format("{} {} {}", to_string(wire), to_string(way), shards));
+      }
+}
+
+TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {
+  constexpr std::uint64_t n = 1300, columns = 16;
+  for (bool const undirected : {true, false}) {
+    graph_handle const g = graph_with_hub(n, undirected, true);
+    std::vector<float> const rows = some_rows(n, columns, 1);
+    for (bool const back : {false, true}) {
+      std::vector<float> one;
+      for (shard_way const way : {shard_way::bulk, shard_way::collective})
+        for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u, 16u}) {
+          shard_options o;
+          o.shards = shards, o.way = way;
+          std::vector<float> const found = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr, nullptr, 1);
+          if (one.empty()) one = found;
+          EXPECT_EQ(found, one) << shards << " " << to_string(way);
+        }
+    }
+  }
+}
+
+TEST(sharded, rows_cross_once_in_bulk_once_an_edge_by_mgg_and_all_collectively) {
+  graph_handle const g = graph_with_hub(900, true, false);
+  shard_options o;
+  o.shards = 4;
+  shard_report const r = split_report(g, list_side::in, o);
+  std::vector<float> const rows = some_rows(900, 1, 1);
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
+    o.way = way;
+    shards_of of{g, o, {}};
+    of.run(aggregation::sum, rows, 1, false, nullptr);
+    for (std::uint32_t s = 0; s < 4; ++s)
+      EXPECT_EQ(of.brought[s], way == shard_way::bulk         ? r.parts[s].remote_rows()
+                               : way == shard_way::collective ? 900 - r.parts[s].vertices
+                                                              : r.parts[s].remote_edges);
+  }
+  EXPECT_GT(r.references(), 1.5);
+}
+
+TEST(sharded, rows_that_never_change_come_once) {
+  graph_handle const g = graph_with_hub(900, false, false);
+  shard_options o;
+  o.shards = 3;
+  shard_report const r = split_report(g, list_side::in, o);
+  shard_group group(o);
+  EXPECT_EQ(on_shards(
+                3,
+                [&](std::uint32_t s) {
+                  executor x({});
+                  group.threads()->take(s, x, 1);
+                  group.take(s, x);
+                  whole_graph const lists(g, list_side::in, false);
+                  shard_parts const parts(lists.pulled().offsets, 900, o, "g");
+                  sharded_edges edges(group, s, x, lists, parts, aggregation::mean);
+                  std::uint64_t const n = parts.count(s), once = r.parts[s].remote_rows() * 6;
+                  std::vector<float> const rows = some_rows(n, 6, s);
+                  std::vector<float> other = rows, out[3];
+                  edges.never_changes(rows.data());
+                  for (auto& to : out) {
+                    to.resize(n * 6);
+                    edges.forward(x, {rows.data(), 6}, {to.data(), 6}, 6, {});
+                  }
+                  EXPECT_EQ(edges.numbers_brought(), once);
+                  EXPECT_EQ(out[1], out[0]);
+                  edges.forward(x, {other.data(), 6}, {out[1].data(), 6}, 6, {});
+                  edges.backward(x, {rows.data(), 6}, {out[2].data(), 6}, 6, {}, false);
+                  EXPECT_EQ(out[1], out[0]);
+                  EXPECT_GT(edges.numbers_brought(), 2 * once);
+                  std::vector<float> last(n * 6);
+                  edges.forward(x, {rows.data(), 6}, {last.data(), 6}, 6, {});
+                  EXPECT_EQ(last, out[0]);
+                },
+                [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
+            none_of(3));
+}
+
+TEST(sharded, parts_without_vertices_or_edges_take_part) {
+  graph_handle const g = graph_with_hub(40, true, false, 31);  // most have no edges; the hub has most of them
+  std::vector<float> const rows = some_rows(40, 3, 1);
+  std::vector<double> const expected = twin{g, aggregation::mean, false}.times(rows, 3, false, nullptr);
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+    for (shard_balance const balance : {shard_balance::edges, shard_balance::vertices}) {
+      shard_options o;
+      o.shards = 16, o.way = way, o.balance = balance;
+      expect_near(shards_of{g, o, {}}.run(aggregation::mean, rows, 3, false, nullptr), expected, "parts without anything");
+    }
+}
+
+TEST(sharded, a_shard_that_fails_is_named_by_all_others) {
+  graph_handle const g = graph_with_hub(200, true, false);
+  shard_options o;
+  o.shards = 3;
+  shard_group group(o);
+  auto const threw = on_shards(
+      3,
+      [&](std::uint32_t s) {
+        executor x({});
+        group.threads()->take(s, x, 1);
+        group.take(s, x);
+        whole_graph const lists(g, list_side::in, false);
+        shard_parts const parts(lists.pulled().offsets, 200, o, "g");
+        sharded_edges edges(group, s, x, lists, parts, aggregation::sum);
+        std::vector<float> rows(parts.count(s) * 8), to(parts.count(s) * 8);
+        edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
+        if (s == 1) fail(errc::memory, "no memory is left here");
+        edges.forward(x, {rows.data(), 8}, {to.data(), 8}, 8, {});
+      },
+      [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); });
+  EXPECT_EQ(threw[1], "no memory is left here");
+  for (std::uint32_t const s : {0u, 2u})
+    EXPECT_EQ(threw[s], "rank 1 of 3 has stopped: no memory is left here; begin anew in all ranks, from the last checkpoint");
+}
+
+}  // namespace
+}  // namespace garner

@@ -1,0 +1,314 @@
+// Training on the whole graph over shards: the losses, parameters and evaluations of one shard, bit for bit where sums are exact, and those
+// of training in one piece within rounding; checkpoints, interrupts, faults and refusals.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/progress.hpp"
+#include "gnn/communities.hpp"
+#include "gnn/files.hpp"
+#include "gnn/model.hpp"
+#include "shard/group.hpp"
+#include "shard_support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+struct trained {
+  std::vector<double> losses, validation;
+  std::vector<float> values;
+  evaluation last;
+};
+training_options whole_graph_steps(double dropout = 0.4) {
+  training_options t;
+  t.dropout = dropout, t.math = dense_math::f32, t.rate = 0.02;
+  return t;
+}
+
+// Shards of one training, each with a copy of the model and a table of its own.
+struct sharded_training {
+  communities const& c;
+  graph_handle const& g;
+  model_options m;
+  place where;
+  training_options t;
+  int epochs = 4;
+  std::shared_ptr<shard_group> group{};
+
+  struct shard {
+    std::optional<tiered_tensor> rows;
+    std::optional<gnn_model> model;
+    std::optional<training> run;
+  };
+  training& begin(shard& s, std::uint32_t k) const {
+    tiered_options tiers;
+    tiers.where = where;
+    s.rows.emplace(c.table(), tiers);
+    s.model.emplace(where, m);
+    training_options mine = t;
+    mine.rank = k, mine.shards = group;
+    known_vertices known = c.known();
+    if (m.labels == label_kind::yes_or_no) known.labels = c.yes_or_no();
+    return s.run.emplace(*s.model, g, *s.rows, known, mine);
+  }
+  trained finish(shard& s, training& run) const {
+    trained all;
+    for (int e = static_cast<int>(run.epochs()); e < epochs; ++e) {
+      epoch_report const r = run.next();
+      all.losses.push_back(r.loss);
+      if (r.exact) all.validation.push_back(r.exact->validation.loss);
+    }
+    all.last = run.evaluate();
+    auto& [x, o, net] = s.model->inside();
+    all.values = host_copy(x, net.values(), net.count());
+    return all;
+  }
+  trained in_one_piece() const {
+    shard s;
+    return finish(s, begin(s, 0));
+  }
+  // What shard 0 has; the others must have the same.
+  trained by(shard_options const& o, std::vector<std::string>* threw = nullptr) {
+    group = shards_of_threads(o);
+    std::vector<trained> all(o.shards);
+    auto const said = on_shards(
+        o.shards,
+        [&](std::uint32_t k) {
+          shard s;
+          all[k] = finish(s, begin(s, k));
+        },
+        [&](std::uint32_t k, std::string const& why) { leave_shards(*group, k, why); });
+    if (threw) *threw = said;
+    else EXPECT_EQ(said, none_of(o.shards));
+    for (trained const& other : all) {
+      EXPECT_EQ(other.values, all[0].values);
+      EXPECT_EQ(other.losses, all[0].losses);
+    }
+    return all[0];
+  }
+};
+shard_options of(std::uint32_t n, shard_sums sums = shard_sums::exact, shard_way way = shard_way::bulk) {
+  shard_options o;
+  o.shards = n, o.sums = sums, o.way = way;
+  return o;
+}
+void expect_same(trained const& a, trained const& b, std::string const& what) {
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.validation, b.validation) << what;
+  EXPECT_EQ(a.values, b.values) << what;
+  EXPECT_EQ(a.last.test.loss, b.last.test.loss) << what;
+  EXPECT_EQ(a.last.test.accuracy, b.last.test.accuracy) << what;
+}
+void expect_close(trained const& a, trained const& b, std::string const& what) {
+  ASSERT_EQ(a.losses.size(), b.losses.size());
+  for (std::size_t i = 0; i < a.losses.size(); ++i) EXPECT_NEAR(a.losses[i], b.losses[i], 2e-4) << what << " " << i;
+  for (std::size_t i = 0; i < a.validation.size(); ++i) EXPECT_NEAR(a.validation[i], b.validation[i], 5e-4) << what << " " << i;
+  EXPECT_EQ(a.last.test.vertices, b.last.test.vertices) << what;
+}
+build_options directed() {
+  build_options o;
+  o.in_lists = true;
+  return o;
+}
+
+class training_shards : public at_place {};
+GARNER_AT_EVERY_PLACE(training_shards);
+
+TEST_P(training_shards, every_number_gives_the_same_bits) {
+  communities const c(300, 3, 20);
+  graph_handle const both = c.graph(), one_way = c.graph(directed());
+  struct {
+    model_kind kind;
+    bool directed, norm, residual, answers;
+  } const all[] = {{model_kind::gcn, false, false, false, false}, {model_kind::gcn, true, true, true, false},
+                   {model_kind::sage, true, false, false, true},  {model_kind::sage, false, true, true, false},
+                   {model_kind::gin, false, true, false, false},  {model_kind::gin, true, false, false, false}};
+  for (auto const& a : all) {
+    model_options m = c.model(a.kind);
+    m.layer_norm = a.norm, m.residual = a.residual;
+    if (a.answers) m.labels = label_kind::yes_or_no;
+    sharded_training s{c, a.directed ? one_way : both, m, where(), whole_graph_steps()};
+    std::string const what =
+        fmt::format("{}{}{}{}", to_string(a.kind), a.directed ? " directed" : "", a.norm ? " norm" : "", a.residual ? " residual" : "");
+    trained const one = s.by(of(1));
+    EXPECT_LT(one.losses.back(), one.losses.front()) << what;
+    for (std::uint32_t const n : {2u, 3u, 4u, 8u}) expect_same(s.by(of(n)), one, fmt::format("{} by {}", what, n));
+    s.group = {};
+    expect_close(one, s.in_one_piece(), what + " in one piece");
+    expect_close(s.by(of(3, shard_sums::quick)), one, what + " quick");
+  }
+}
+
+TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
+  communities const c(300, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::sage), where(), whole_graph_steps()};
+  trained const one = s.by(of(1));
+  expect_same(s.by(of(4, shard_sums::exact, shard_way::collective)), one, "collective");
+  expect_close(s.by(of(4, shard_sums::exact, shard_way::mgg)), one, "mgg");
+  for (element const wire : {element::bf16, element::f16}) {
+    shard_options o = of(4);
+    o.wire = wire;
+    trained const rounded = s.by(o);
+    EXPECT_NE(rounded.values, one.values);
+    for (std::size_t i = 0; i < one.losses.size(); ++i) EXPECT_NEAR(rounded.losses[i], one.losses[i], 5e-3);
+    o.shards = 1;
+    expect_same(s.by(o), one, "alone");
+  }
+}
+
+// Parts are of the order inside; rows, labels and scores go by the user's ids all the same.
+TEST_P(training_shards, a_graph_in_another_order_learns_the_same) {
+  communities const c(300, 3, 8);
+  for (bool const answers : {false, true})
+    for (bool const one_way : {false, true}) {
+      graph_handle const plain = one_way ? c.graph(directed()) : c.graph();
+      graph_handle const other = reorder_graph(one_way ? c.graph(directed()) : c.graph(), {vertex_order::random, 5, {}});
+      sharded_training s{c, plain, c.model(model_kind::sage), where(), whole_graph_steps(0)};
+      sharded_training r{c, other, c.model(model_kind::sage), where(), whole_graph_steps(0)};
+      if (answers) s.m.labels = r.m.labels = label_kind::yes_or_no;
+      trained const expected = s.in_one_piece(), one = r.by(of(1));
+      expect_close(one, expected, "in another order");
+      EXPECT_NEAR(one.last.test.loss, expected.last.test.loss, 1e-3);
+      EXPECT_NEAR(one.last.test.accuracy, expected.last.test.accuracy, 0.02);
+      for (std::uint32_t const n : {2u, 5u}) expect_same(r.by(of(n)), one, fmt::format("in another order, by {}", n));
+    }
+}
+
+TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
+  communities c(1400, 3, 8);
+  for (std::uint64_t v = 0; v < 1400; ++v) c.edges.push_back({v, 5});
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::gin), {}, whole_graph_steps()};
+  s.m.layer_norm = true, s.epochs = 2;
+  trained const one = s.by(of(1));
+  for (std::uint32_t const n : {5u, 16u}) expect_same(s.by(of(n)), one, fmt::format("by {}", n));
+  communities small(18, 3, 8);
+  small.edges = {{0, 1}, {0, 2}, {1, 2}};
+  graph_handle const few = small.graph();
+  sharded_training t{small, few, small.model(model_kind::sage), {}, whole_graph_steps(0)};
+  expect_same(t.by(of(16)), t.by(of(1)), "mostly empty");
+}
+
+using shard_files = in_a_folder;
+TEST_F(shard_files, a_checkpoint_goes_on_bit_for_bit_and_only_with_as_many_shards) {
+  communities const c(240, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::gcn), {}, whole_graph_steps()};
+  s.epochs = 6;
+  trained const straight = s.by(of(3));
+  auto const in_two = [&](std::uint32_t first, std::uint32_t second, std::vector<std::string>& threw) {
+    s.group = shards_of_threads(of(first));
+    EXPECT_EQ(on_shards(first,
+                        [&](std::uint32_t k) {
+                          sharded_training::shard mine;
+                          training& run = s.begin(mine, k);
+                          for (int e = 0; e < 3; ++e) run.next();
+                          run.keep(at("c"));
+                        }),
+              none_of(first));
+    s.group = shards_of_threads(of(second));
+    std::vector<trained> all(second);
+    threw = on_shards(second, [&](std::uint32_t k) {
+      sharded_training::shard mine;
+      training& run = s.begin(mine, k);
+      run.resume(at("c"));
+      all[k] = s.finish(mine, run);
+    });
+    return all[0];
+  };
+  std::vector<std::string> threw;
+  trained const gone_on = in_two(3, 3, threw);
+  EXPECT_EQ(threw, none_of(3));
+  EXPECT_EQ(gone_on.values, straight.values);
+  EXPECT_EQ(gone_on.last.test.loss, straight.last.test.loss);
+  in_two(3, 2, threw);
+  EXPECT_THAT(threw[0] + threw[1], HasSubstr("3 of shards"));
+}
+
+TEST(training_over_shards, a_shard_that_fails_or_an_interrupt_ends_all) {
+  communities const c(240, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps()};
+  for (bool const interrupted : {false, true}) {
+    s.group = shards_of_threads(of(3));
+    auto const threw = on_shards(
+        3,
+        [&](std::uint32_t k) {
+          sharded_training::shard mine;
+          training& run = s.begin(mine, k);
+          run.next();
+          if (k == 1 && interrupted) request_interrupt();
+          if (k == 1 && !interrupted) fail(errc::memory, "shard 1 has no memory");
+          run.next();
+        },
+        [&](std::uint32_t k, std::string const& why) { leave_shards(*s.group, k, why); });
+    clear_interrupt();
+    if (interrupted) {
+      for (auto const& said : threw) EXPECT_EQ(said, "interrupted before step 2; nothing was left half-written");
+      continue;
+    }
+    EXPECT_EQ(threw[1], "shard 1 has no memory");
+    // Its training ended before the thread could say why.
+    for (std::uint32_t const k : {0u, 2u}) EXPECT_THAT(threw[k], HasSubstr("rank 1 of 3 has stopped: "));
+  }
+}
+
+TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
+  communities c(240, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
+  s.t.rate = 1e5, s.epochs = 60, s.t.evaluate_every = 0;
+  for (std::uint64_t i = 0; i < c.rows.size(); ++i) c.rows[i] *= 1e18f;
+  std::vector<std::string> threw;
+  s.by(of(3), &threw);
+  for (auto const& said : threw) EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("grew beyond what a float holds"), HasSubstr("has stopped")));
+  EXPECT_THAT(threw[0], HasSubstr("grew beyond what a float holds"));
+  c.rows[200 * 8 + 3] = std::numeric_limits<float>::quiet_NaN();
+  s.by(of(3), &threw);
+  EXPECT_THAT(threw[2], HasSubstr("element 3 of row 200"));
+  graph_handle const other = reorder_graph(c.graph(), {vertex_order::random, 5, {}});
+  sharded_training r{c, other, c.model(model_kind::sage), {}, whole_graph_steps(0)};
+  r.by(of(3), &threw);
+  EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 3 of row 200"));
+}
+
+TEST(training_over_shards, what_does_not_go_together_is_refused) {
+  communities const c(60, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps()};
+  auto const says = [&](std::uint32_t n) {
+    s.group = shards_of_threads(of(n));
+    return on_shards(
+        n,
+        [&](std::uint32_t k) {
+          sharded_training::shard mine;
+          s.begin(mine, k);
+        },
+        [&](std::uint32_t k, std::string const& why) { leave_shards(*s.group, k, why); });
+  };
+  s.t.fanouts = {2, 2};
+  EXPECT_THAT(says(2)[0], HasSubstr("shards and fanouts"));
+  s.t.fanouts = {};
+  s.t.ranks = ranks_of_threads(2);
+  EXPECT_EQ(says(2)[1], "shards and ranks; say one of them");
+  s.t.ranks = {};
+  communities const tiny(6, 3, 8);
+  graph_handle const six = tiny.graph();
+  sharded_training t{tiny, six, tiny.model(model_kind::sage), {}, whole_graph_steps()};
+  std::vector<std::string> threw;
+  t.by(of(7), &threw);
+  EXPECT_THAT(threw[0], HasSubstr("7 shards, and "));
+  EXPECT_THAT(error_of([] { shards_of_threads(of(17)); }), HasSubstr("17 shards: say 1 to 16"));
+  shard_options o = of(2, shard_sums::quick, shard_way::mgg);
+  o.wire = element::bf16;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of bf16 between shards by mgg"));
+  o.wire = element::i8;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows of i8 between shards: say f32, bf16 or f16"));
+}
+
+}  // namespace
+}  // namespace garner

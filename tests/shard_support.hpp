@@ -1,0 +1,48 @@
+// What the tests of shards share: a thread a shard, and graphs with a hub, vertices without edges, and others.
+#pragma once
+#include <functional>
+#include <thread>
+
+#include "core/random.hpp"
+#include "garner/handle.hpp"
+#include "garner/shards.hpp"
+#include "support.hpp"
+
+namespace garner::testing {
+
+// f(shard) on a thread each; what each threw, empty where nothing.
+inline std::vector<std::string> on_shards(std::uint32_t n, std::function<void(std::uint32_t)> const& f,
+                                          std::function<void(std::uint32_t, std::string const&)> const& failed = {}) {
+  std::vector<std::string> threw(n);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t k = 0; k < n; ++k)
+    threads.emplace_back([&, k] {
+      try {
+        f(k);
+      } catch (std::exception const& e) {
+        threw[k] = std::string(e.what()).empty() ? "?" : e.what();
+        if (failed) failed(k, threw[k]);
+      }
+    });
+  threads.clear();
+  return threw;
+}
+inline std::vector<std::string> none_of(std::uint32_t n) { return std::vector<std::string>(n); }
+
+// Vertex 7 has an edge with most others (a list that is cut into slices), the last `alone` have none.
+inline graph_handle graph_with_hub(std::uint64_t vertices, bool undirected, bool weights, std::uint64_t alone = 3) {
+  std::vector<edge> edges;
+  std::vector<float> values;
+  std::uint64_t const n = vertices - alone;
+  for (std::uint64_t i = 0; i < 6 * n; ++i) edges.push_back({random_bits(5, 0, i) % n, random_bits(5, 1, i) % n});
+  for (std::uint64_t v = 0; v < n; ++v)
+    if (v % 9 != 4) edges.push_back({v, 7}), edges.push_back({7, v});
+  for (std::size_t i = 0; i < edges.size(); ++i) values.push_back(static_cast<float>(unit_float(random_bits(6, 0, i))) + 0.25f);
+  build_options o;
+  o.undirected = undirected, o.in_lists = !undirected;
+  edge_array from{.edges = edges, .vertices = vertices};
+  if (weights) from.real_weights = values;
+  return build_graph(from, o);
+}
+
+}  // namespace garner::testing
