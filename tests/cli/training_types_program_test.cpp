@@ -103,7 +103,7 @@ TEST(training_types_program, refuses_what_does_not_go_together) {
   says(at.train + "--weighted", 1, "has no weights");
   says(at.train + "--budget 10%", 2, "say bytes of each");
   says(at.train + "--norm batch", 2, "--norm batch: say none, layer or automatic");
-  says("garner train g.json --full --ranks 2", 2, "is not shared");
+  says("garner train g.json --full --ranks 2", 2, "the whole graph is trained by shards");
   ASSERT_EQ(at.shell("garner generate kron --scale 5 k.gnr && " + at.train + "--epochs 1 -o m").code, 0);
   says("garner train k.gnr", 2, "--features is required");
   says("garner predict k.gnr --model m -o s.npy", 2, "--features is required");
