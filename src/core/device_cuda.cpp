@@ -188,8 +188,13 @@ namespace {
 }
 }  // namespace
 
+namespace {
+thread_local bool recording_here = false;
+}  // namespace
 void* allocate(int index, std::size_t bytes) {
   require(index);
+  if (recording_here)  // what was recorded would use it when it has gone
+    fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
   current const here(index);
   watch_first(index);
   void* p = nullptr;
@@ -496,9 +501,11 @@ void begin_recording(int index, void* stream) {
   current const here(index);
   // Of this thread alone: what others allocate meanwhile is no error.
   GARNER_CALL(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
+  recording_here = true;
 }
 void* end_recording(int index, void* stream, std::uint64_t& parts) {
   current const here(index);
+  recording_here = false;
   cudaGraph_t graph = nullptr;
   GARNER_CALL(cudaStreamEndCapture(as_stream(stream), &graph));
   cudaGraphExec_t made = nullptr;
@@ -511,6 +518,7 @@ void* end_recording(int index, void* stream, std::uint64_t& parts) {
   return made;
 }
 void drop_recording(int index, void* stream) noexcept {
+  recording_here = false;
   if (begun_by_parent) return;
   current const here(index, std::nothrow);
   cudaGraph_t graph = nullptr;

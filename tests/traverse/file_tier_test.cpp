@@ -318,6 +318,7 @@ TEST_F(file_tier, windows_keep_to_the_host_budget) {
 // --- what is read, and what is spared ---
 
 struct sparing : file_tier_at {
+  static constexpr std::uint64_t kept_near = 1u << 20;  // room for the file's best neighbours on a device
   static graph kron(unsigned scale) {
     generate_options made;
     made.scale = scale;
@@ -329,7 +330,7 @@ struct sparing : file_tier_at {
   bfs_run searched(graph const& far, graph const& near, std::uint64_t source, std::optional<std::uint32_t> cached = {}) {
     bfs_options o = options<bfs_options>(), at_home = o;
     o.cached_neighbours = cached;
-    o.device_budget = at_home.device_budget = std::nullopt;
+    o.device_budget = at_home.device_budget = kept_near;
     bfs_job job(far, o), twin(near, at_home);
     bfs_run const r = job.run(source);
     twin.run(source);
@@ -358,7 +359,7 @@ TEST_P(sparing, best_neighbours_of_the_file_are_asked_first) {
       }
       EXPECT_LT(of_all[0], of_all[1] / 2);
       components_options c = options<components_options>();
-      c.device_budget = std::nullopt;
+      c.device_budget = kept_near;
       components_job job(far, c), twin(near, c);
       components_run const r = job.run();
       twin.run();
