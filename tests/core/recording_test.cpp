@@ -140,12 +140,13 @@ TEST_P(work_at, that_allocates_is_given_as_before) {
       if (far()) x->wait();
     });
     expect_sums();
-    if (far()) scratched.run(*x, [&] { x->fill(x->scratch(time << 16), 0, 8); });
   }
   EXPECT_EQ(r.refused().empty(), !far()) << r.refused();
-  if (far()) {
-    EXPECT_THAT(scratched.refused(), HasSubstr("are wanted by what is being recorded"));
-  }
+  if (!far()) return;
+  EXPECT_THAT(r.refused(), HasSubstr("are wanted by what is being recorded"));
+  for (std::size_t const wanted : {std::size_t{1} << 20, std::size_t{1} << 24})
+    scratched.run(*x, [&] { x->fill(x->scratch(wanted), 0, 8); });
+  EXPECT_THAT(scratched.refused(), HasSubstr("are wanted by what is being recorded"));
 }
 
 // An interrupt while it is recorded is no refusal.
