@@ -150,7 +150,8 @@ class network {
   template <class F>
   void each_block(pass const& p, std::uint64_t count, F f) const {
     if (p.blocks.empty()) return f(std::uint64_t{0}, count, gradients_.data());
-    for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b) f(p.blocks[b], p.blocks[b + 1] - p.blocks[b], by_block_.data() + b * reserved_);
+    for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b)  // forward there are none yet
+      f(p.blocks[b], p.blocks[b + 1] - p.blocks[b], by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_);
   }
   void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
   // Gradients of matrix and bias, and, where data is not null, of what came in.
