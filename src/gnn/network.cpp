@@ -296,7 +296,7 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                             first.in, Real{1}, to.row(from), to.stride);
       });
   } else {
-    rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
+    rows_out const taken{room(x, of.taken, std::max<std::uint64_t>(targets, 1) * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
       if (of.part[r] == none) continue;
       std::uint32_t const from = s.relations[r].from;
