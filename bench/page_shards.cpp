@@ -12,28 +12,57 @@ namespace garner::bench {
 namespace {
 
 std::string shape_text(mgg_shape const& s) { return fmt::format("{}, {}, {}", s.ps, s.dist, s.wpb); }
+std::string percent_of_floor(shard_row const& r) { return r.floor_ms ? short_number(100 * *r.floor_ms / r.ms) : "-"; }
+std::string floor_text(shard_row const& r) { return ms_text(r.floor_ms); }
+std::uint64_t largest_link(shard_row const& r) {
+  std::uint64_t most = 0;
+  for (auto const& of : r.links)
+    for (std::uint64_t const bytes : of) most = std::max(most, bytes);
+  return most;
+}
+// Milliseconds of the paper's table 4, on eight A100: preprocessing and one aggregation, by DGCL and by MGG.
+struct paper_times {
+  char const* graph;
+  double dgcl_prepare, mgg_prepare, dgcl, mgg;
+};
+constexpr paper_times table_4[] = {{"RDD", 82820, 590, 12.74, 6.95},
+                                   {"ENWIKI", 401560, 1220, 153.06, 12.79},
+                                   {"PROD", 134350, 1410, 35.64, 3.35},
+                                   {"PROT", 59150, 540, 11.36, 2.66},
+                                   {"ORKT", 274410, 1600, 140.99, 17.20}};
 
 // Of one graph of a run.
 class shard_pages {
  public:
   shard_pages(shards_file const& f, split_graph const& g) : f_(f), g_(g) {
     for (shard_row const& r : f.rows)
-      if (r.graph == g.name) rows_.push_back(&r);
+      if (r.graph == g.name) (r.study == "ways" ? rows_ : others_).push_back(&r);
+  }
+  std::vector<shard_row const*> of_study(std::string_view study) const {
+    std::vector<shard_row const*> all;
+    for (shard_row const* r : others_)
+      if (r->study == study) all.push_back(r);
+    return all;
   }
 
   figure times() const {
     figure f = titled("", "one aggregation, by way");
-    f.said = fmt::format("The slowest of the shards; {} f32 a row. One place alone is drawn first.", f_.width);
+    f.said = fmt::format(
+        "The slowest of the shards; {} f32 a row. One place alone is drawn first. A floor is what a way's own bytes need at {} GB/s of "
+        "memory, "
+        "{} of what a cache holds and {} of a link, if all overlapped.",
+        f_.width, short_number(f_.rates.memory_gbs), short_number(f_.rates.cache_gbs), short_number(f_.rates.link_gbs));
     bar_chart c{f.title, "ms an aggregation", {{"", {}}}, {}, {}, 0};
     c.unit = "ms, smaller is better";
-    f.numbers.head = {"<way", "<sums", "<rows of", "<ps, dist, wpb", "shards", "ms", "over one", "MB crossed", "MB, the most"};
+    f.numbers.head = {"<way",      "<sums",   "<rows of",   "<ps, dist, wpb", "shards",       "ms",          "over one",
+                      "floor, ms", "% of it", "MB crossed", "MB, the most",   "MB, one link", "prepared, ms"};
     for (shard_row const* r : rows_) {
       c.groups[0].bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), r->how.shards > 1 && r->how.way == shard_way::bulk});
       bool const mgg = r->how.way == shard_way::mgg;
-      f.numbers.rows.push_back({std::string(to_string(r->how.way)), mgg ? "-" : std::string(to_string(r->how.sums)),
-                                std::string(to_string(r->how.wire)), mgg ? shape_text(r->how.mgg) : "-", std::to_string(r->how.shards),
-                                short_number(r->ms), r->against_one ? short_number(*r->against_one) : "-", megabytes(r->bytes),
-                                megabytes(r->most_bytes)});
+      f.numbers.rows.push_back({r->way(), mgg ? "-" : std::string(to_string(r->how.sums)), std::string(to_string(r->how.wire)),
+                                mgg ? shape_text(r->how.mgg) : "-", std::to_string(r->how.shards), short_number(r->ms),
+                                r->against_one ? short_number(*r->against_one) : "-", floor_text(*r), percent_of_floor(*r),
+                                megabytes(r->bytes), megabytes(r->most_bytes), megabytes(largest_link(*r)), short_number(r->prepare_ms)});
     }
     if (rows_.empty()) return f;
     f.charts = draw(c);
@@ -56,7 +85,7 @@ class shard_pages {
     c.unit = "MB of all shards, smaller is better";
     f.numbers.head = {"<way", "MB crossed"};
     for (shard_row const* r : rows_) {
-      if (r->how.shards == 1 || !r->steps.empty() ||
+      if (r->how.shards == 1 || !r->steps.empty() || r->managed ||
           (r->how.way == shard_way::bulk && r->how.sums == shard_sums::quick && r->how.wire == element::f32))
         continue;
       double const mb = static_cast<double>(r->bytes) / 1e6;
@@ -85,11 +114,93 @@ class shard_pages {
     return f;
   }
 
+  // Figure 8: as many aggregations as the models have; dense products are the same by each way and left out.
+  figure models() const {
+    figure f = titled("8", "the aggregations of two models");
+    f.said =
+        "GCN: two layers 16 wide; GIN: five layers 64 wide, forward." + (f_.no_uvm.empty() ? "" : " UVM is left out: " + f_.no_uvm + ".");
+    bar_chart c{fmt::format("Figure 8: {}", f.title), "ms a forward pass", {}, {}, {}, 0};
+    c.unit = "ms, smaller is better";
+    f.numbers.head = {"<model", "<way", "shards", "ms", "over one", "floor, ms", "% of it"};
+    for (auto const& [study, name] : {std::pair("gcn", "GCN"), std::pair("gin", "GIN")}) {
+      bar_group group{name, {}};
+      double mgg = 0, uvm = 0;
+      for (shard_row const* r : of_study(study)) {
+        group.bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), r->how.shards > 1 && r->how.way == shard_way::bulk});
+        f.numbers.rows.push_back({name, name_of(*r), std::to_string(r->how.shards), short_number(r->ms),
+                                  r->against_one ? short_number(*r->against_one) : "-", floor_text(*r), percent_of_floor(*r)});
+        if (r->how.way == shard_way::mgg) (r->managed ? uvm : mgg) = r->ms;
+      }
+      if (mgg > 0 && uvm > 0)
+        f.finding += fmt::format("{}{}: mgg is {} times as fast as UVM", f.finding.empty() ? "" : "; ", name, short_number(uvm / mgg));
+      if (!group.bars.empty()) c.groups.push_back(std::move(group));
+    }
+    if (!f.finding.empty()) f.finding += " (the paper: 3.16 and 4.15 on average, eight A100).";
+    if (!c.groups.empty()) f.charts = draw(c);
+    return f;
+  }
+
+  figure ablation() const {
+    figure f = titled("9", "without partitions, and without interleaving");
+    f.said =
+        "Two warps a block, partitions of 16. The paper: 3.47 times as long without partitions, 1.32 without interleaving, on average.";
+    bar_chart c{fmt::format("Figure 9: {}", f.title), "ms an aggregation", {{"", {}}}, {}, {}, 0};
+    c.unit = "ms, smaller is better";
+    f.numbers.head = {"<mgg", "ms", "over the first"};
+    for (shard_row const* r : of_study("ablation")) {
+      std::string const name = r->how.mgg.whole_lists ? "whole lists" : r->how.mgg.apart ? "warps apart" : "as it is";
+      c.groups[0].bars.push_back({name, {r->ms}, short_number(r->ms), name == "as it is"});
+      f.numbers.rows.push_back({name, short_number(r->ms), r->against_one ? short_number(*r->against_one) : "-"});
+      if (r->against_one && name != "as it is")
+        f.finding += fmt::format("{}{}: {} times as long", f.finding.empty() ? "" : "; ", name, short_number(*r->against_one));
+    }
+    if (!f.finding.empty()) f.finding += '.';
+    if (!c.groups[0].bars.empty()) f.charts = draw(c);
+    return f;
+  }
+
+  figure sweep() const {
+    figure f = titled("10", "every ps, dist and wpb");
+    f.numbers.head = {"<ps, dist, wpb", "ms"};
+    std::vector<shard_row const*> const all = of_study("sweep");
+    std::vector<double> ticks[2];
+    std::vector<curve> by_ps, by_wpb;
+    auto const put = [](std::vector<curve>& curves, std::uint32_t dist, double x, double ms) {
+      std::string const name = fmt::format("dist {}", dist);
+      auto at = std::find_if(curves.begin(), curves.end(), [&](curve const& c) { return c.name == name; });
+      if (at == curves.end()) at = curves.insert(curves.end(), curve{name, {}});
+      at->points.emplace_back(x, ms);
+    };
+    shard_row const* best = nullptr;
+    for (shard_row const* r : all) {
+      f.numbers.rows.push_back({shape_text(r->how.mgg), short_number(r->ms)});
+      if (!best || r->ms < best->ms) best = r;
+    }
+    if (!best) return f;
+    std::uint32_t const ps = all.back()->how.mgg.ps;  // with which wpb was raised
+    for (shard_row const* r : all) {
+      mgg_shape const& s = r->how.mgg;
+      if (s.wpb == 1) put(by_ps, s.dist, s.ps, r->ms), ticks[0].push_back(s.ps);
+      if (s.ps == ps) put(by_wpb, s.dist, s.wpb, r->ms), ticks[1].push_back(s.wpb);
+    }
+    for (auto& t : ticks) thin(t);
+    f.charts =
+        draw(line_chart{fmt::format("Figure 10: {}, ps and dist", f.title), "ms by ps, a curve a dist", "ps", "ms", by_ps, ticks[0]}) +
+        draw(line_chart{fmt::format("Figure 10: {}, wpb and dist", f.title), "ms by wpb, a curve a dist", "wpb", "ms", by_wpb, ticks[1]});
+    f.finding = fmt::format("The fastest is {}: {} ms.", shape_text(best->how.mgg), short_number(best->ms));
+    for (shard_row const* r : rows_)
+      if (!r->steps.empty())
+        f.finding += fmt::format(" The search says {}, after {} of {}.", shape_text(r->how.mgg), r->steps.size(), all.size());
+    f.said = fmt::format("First one warp a block, then partitions of {}.", ps);
+    return f;
+  }
+
  private:
   figure titled(char const* number, std::string const& what) const { return {number, g_.name + ": " + what, "", "", "", "", {}, ""}; }
   static std::string megabytes(std::uint64_t bytes) { return short_number(static_cast<double>(bytes) / 1e6); }
   static std::string name_of(shard_row const& r) {
     if (r.how.shards == 1) return "one place";
+    if (r.managed) return "uvm";
     std::string name(to_string(r.how.way));
     if (r.how.way == shard_way::mgg) return name + (r.steps.empty() ? "" : ", searched");
     if (r.how.sums == shard_sums::quick) name += ", quick";
@@ -98,8 +209,40 @@ class shard_pages {
   }
   shards_file const& f_;
   split_graph const& g_;
-  std::vector<shard_row const*> rows_;
+  std::vector<shard_row const*> rows_, others_;  // of the ways, of other studies
 };
+
+// Table 4 of the paper: a graph a group.
+figure times_of_graphs(shards_file const& f) {
+  figure all{"", "preprocessing and one aggregation (table 4)", "", "", "", "", {}, ""};
+  all.said =
+      "Preprocessing is the split and the lists of the slowest shard. The paper's columns are its table 4, eight A100; with --shrink 1 "
+      "these "
+      "graphs are as large as its own.";
+  bar_chart c{all.title, "ms an aggregation", {}, {}, {}, 0};
+  c.unit = "ms, smaller is better";
+  all.numbers.head = {"<graph", "<way", "prepared, ms", "ms", "paper, DGCL prepared", "DGCL", "MGG prepared", "MGG"};
+  for (split_graph const& g : f.graphs) {
+    auto const paper = std::find_if(std::begin(table_4), std::end(table_4), [&](paper_times const& p) { return g.name == p.graph; });
+    auto const of_paper = [&](double paper_times::*what) {
+      return paper == std::end(table_4) ? std::string("-") : short_number((*paper).*what);
+    };
+    bar_group group{g.name, {}};
+    for (shard_row const& r : f.rows) {
+      bool const searched = !r.steps.empty();
+      if (r.graph != g.name || r.study != "ways" || r.how.shards == 1 || r.how.wire != element::f32 || r.managed) continue;
+      if (r.how.way == shard_way::mgg && !searched) continue;
+      if (r.how.way == shard_way::bulk && r.how.sums == shard_sums::quick) continue;
+      group.bars.push_back({r.way(), {r.ms}, short_number(r.ms), r.how.way == shard_way::bulk});
+      all.numbers.rows.push_back({g.name, r.way(), short_number(g.split_ms + r.prepare_ms), short_number(r.ms),
+                                  of_paper(&paper_times::dgcl_prepare), of_paper(&paper_times::dgcl), of_paper(&paper_times::mgg_prepare),
+                                  of_paper(&paper_times::mgg)});
+    }
+    if (!group.bars.empty()) c.groups.push_back(std::move(group));
+  }
+  if (!c.groups.empty()) all.charts = draw(c);
+  return all;
+}
 
 }  // namespace
 
@@ -116,10 +259,11 @@ std::string shard_sections(std::vector<named_shards> const& runs) {
     facts.add("command", r.command);
     facts.add("setting", setting + fmt::format(", medians of {}, seed {}, {} host threads", r.trials, r.seed, r.threads));
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
+    if (figure const f = times_of_graphs(r); !f.charts.empty()) out += html_of(f, setting);
     for (split_graph const& g : r.graphs) {
       shard_pages const p(r, g);
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges", setting, g.name, g.vertices, g.edges);
-      for (figure const& f : {p.times(), p.bytes(), p.search()})
+      for (figure const& f : {p.times(), p.bytes(), p.models(), p.ablation(), p.search(), p.sweep()})
         if (!f.charts.empty()) out += html_of(f, at);
     }
     out += "</section>\n";

@@ -4,14 +4,19 @@
 #include <cmath>
 #include <mutex>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "bench/now.hpp"
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
 #include "gnn/sharded.hpp"
+#include "memory/budget.hpp"
 #include "shard/mgg_model.hpp"
+#include "shard/rates.hpp"
 
 namespace garner::bench {
 
@@ -29,7 +34,9 @@ graph_handle make_mgg_graph(mgg_graph const& of, std::uint64_t shrink, std::uint
     return static_cast<std::uint64_t>(std::upper_bound(upto.begin() + 1, upto.end() - 1, at) - upto.begin()) - 1;
   };
   std::vector<edge> edges(m);
-  for (std::uint64_t i = 0; i < m; ++i) edges[i] = {draw(3, i), random_bits(seed, 4, i) % n};
+  shared_pool().run(m, 1 << 16, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) edges[i] = {draw(3, i), random_bits(seed, 4, i) % n};
+  });
   build_options o;
   o.in_lists = true, o.keep_duplicates = o.keep_loops = true;  // as many edges as were asked for
   return build_graph({.edges = edges, .vertices = n}, o);
@@ -44,35 +51,31 @@ float number_of(std::uint64_t seed, std::uint64_t v, std::uint64_t c) {
 
 class subject {
  public:
-  subject(graph_handle const& g, std::uint64_t width, std::uint64_t seed)
-      : lists_(g, list_side::out, false, false), width_(width), seed_(seed) {
-    constexpr std::uint64_t most = 20'000'000;  // numbers added up in f64
-    std::uint64_t const n = lists_.vertices(), edges = lists_.pulled().offsets[n];
-    std::uint64_t const each = std::max<std::uint64_t>(1, edges * width / most);
-    for (std::uint64_t v = 0; v < n; ++v)
-      if (random_bits(seed, 5, v) % each == 0) looked_at_.push_back(v);
-  }
+  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false), seed_(seed) {}
   whole_graph const& lists() const { return lists_; }
-  std::vector<float> rows(std::uint64_t first, std::uint64_t count) const {
-    std::vector<float> all(count * width_);
+  std::vector<float> rows(std::uint64_t first, std::uint64_t count, std::uint64_t width) const {
+    std::vector<float> all(count * width);
     shared_pool().run(count, 4096, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i)
-        for (std::uint64_t c = 0; c < width_; ++c) all[i * width_ + c] = number_of(seed_, first + i, c);
+        for (std::uint64_t c = 0; c < width; ++c) all[i * width + c] = number_of(seed_, first + i, c);
     });
     return all;
   }
-  // errc::internal names the first number that is not what sums in f64 give.
-  void check(std::vector<float> const& found, std::uint64_t first, std::uint64_t count, double tolerance, std::string const& how) const {
+  // errc::internal names the first number that is not what sums in f64 give. Of a large graph vertices are drawn.
+  void check(std::vector<float> const& found, std::uint64_t first, std::uint64_t count, std::uint64_t width, double tolerance,
+             std::string const& how) const {
+    constexpr std::uint64_t most = 20'000'000;  // numbers added up in f64
     auto const& l = lists_.pulled();
-    for (std::uint64_t const v : looked_at_) {
-      if (v < first || v >= first + count) continue;
-      for (std::uint64_t c = 0; c < width_; ++c) {
+    std::uint64_t const each = std::max<std::uint64_t>(1, l.offsets[lists_.vertices()] * width / most);
+    for (std::uint64_t v = first; v < first + count; ++v) {
+      if (random_bits(seed_, 5, v) % each != 0) continue;
+      for (std::uint64_t c = 0; c < width; ++c) {
         double sum = 0, sizes = 0;
         for (std::uint64_t k = l.offsets[v]; k < l.offsets[v + 1]; ++k) {
           double const is = static_cast<double>(number_of(seed_, l.ends[k], c));
           sum += is, sizes += std::abs(is);
         }
-        double const is = static_cast<double>(found[(v - first) * width_ + c]);
+        double const is = static_cast<double>(found[(v - first) * width + c]);
         if (!(std::abs(is - sum) <= tolerance * (sizes + 1)))
           fail(errc::internal, "{}: column {} of vertex {} is {}, and sums in f64 give {}", how, c, v, is, sum);
       }
@@ -81,75 +84,114 @@ class subject {
 
  private:
   whole_graph lists_;
-  std::uint64_t width_, seed_;
-  std::vector<std::uint64_t> looked_at_;
+  std::uint64_t seed_;
 };
 
-std::string words_of(shard_options const& o) {
-  return fmt::format("{} shards, {} {} {} {}-{}-{}", o.shards, to_string(o.way), to_string(o.sums), to_string(o.wire), o.mgg.ps, o.mgg.dist,
-                     o.mgg.wpb);
+// What is measured: so many aggregations of rows so wide, by each of these shapes where the way is mgg.
+struct bench_job {
+  std::uint64_t width = 16, layers = 1;
+  bool managed = false;
+  std::vector<mgg_shape> shapes = {};  // that differ in dist and wpb; empty: as the way says
+};
+
+std::string words_of(shard_options const& o, bool managed) {
+  return fmt::format("{} shards, {} {} {} {}-{}-{}", o.shards, managed ? "uvm" : to_string(o.way), to_string(o.sums), to_string(o.wire),
+                     o.mgg.ps, o.mgg.dist, o.mgg.wpb);
 }
 
 struct taken {
-  double ms = 0;
+  std::vector<double> ms;  // of each shape
+  double prepare_ms = 0;
   std::vector<std::uint64_t> rows;  // brought, a shard
 };
-taken run(subject const& s, shards_bench_options const& o, shard_options const& how) {
+taken run(subject const& s, shards_bench_options const& o, shard_options const& how, bench_job const& job) {
   shard_parts const parts(s.lists().pulled().offsets, s.lists().vertices(), how, "a graph of the run");
   shard_group group(how, 3600);
   rank_group& threads = *group.threads();
-  std::vector<std::vector<double>> times(how.shards);
+  std::vector<mgg_shape> const shapes = job.shapes.empty() ? std::vector{how.mgg} : job.shapes;
+  std::vector<std::vector<double>> times(how.shards);  // trials of one shape after the other
+  std::vector<double> prepared(how.shards);
   taken found;
   found.rows.resize(how.shards);
-  std::vector<std::exception_ptr> threw(how.shards);
-  {
-    std::vector<std::jthread> all;
-    for (std::uint32_t k = 0; k < how.shards; ++k)
-      all.emplace_back([&, k] {
-        try {
-          interrupts_held const together;
-          executor x(o.places[k]);
-          threads.take(k, x, 1);
-          group.take(k, x);
-          sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum);
-          std::uint64_t const first = parts.first(k), count = parts.count(k), numbers = count * o.width;
-          buffer<float> const in = bring(x, s.rows(first, count), "rows of a shard");
-          buffer<float> const out(x.near(), numbers, x.device(), "sums of a shard");
-          for (std::uint64_t trial = 0; trial <= o.trials; ++trial) {  // the first is compared, and not timed
-            x.wait();
-            threads.meet(k);
-            double const begun = now_ms();
-            edges.forward(x, {in.data(), o.width}, {out.data(), o.width}, o.width, {});
-            x.wait();
-            if (trial) times[k].push_back(now_ms() - begun);
-            if (trial) continue;
-            std::vector<float> here(numbers);
-            x.copy(here.data(), out.data(), numbers * sizeof(float));
-            x.wait();
-            s.check(here, first, count, how.wire == element::f32 ? 2e-5 : how.wire == element::f16 ? 1e-3 : 8e-3, words_of(how));
-          }
-          found.rows[k] = edges.rows_brought();
-        } catch (std::exception const& e) {
-          threw[k] = std::current_exception();
-          threads.leave(k, e.what());
+  on_shards(group, [&](std::uint32_t k) {
+    interrupts_held const together;
+    executor x(o.places[k]);
+    threads.take(k, x, 1);
+    group.take(k, x);
+    double const began = now_ms();
+    sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum);
+    prepared[k] = now_ms() - began;
+    std::uint64_t const first = parts.first(k), count = parts.count(k), numbers = count * job.width;
+    std::vector<float> const made = s.rows(first, count, job.width);
+    tier const where = job.managed ? tier::managed : x.near();
+    buffer<float> rows[2];
+    for (buffer<float>& b : rows) b = buffer<float>(where, std::max<std::uint64_t>(numbers, 1), x.device(), "rows of a shard");
+    auto const fill = [&] { x.copy(rows[0].data(), made.data(), numbers * sizeof(float)); };
+    auto const add_up = [&](std::uint64_t layers) {
+      for (std::uint64_t l = 0; l < layers; ++l)
+        edges.forward(x, {rows[l % 2].data(), job.width}, {rows[(l + 1) % 2].data(), job.width}, job.width, {});
+    };
+    fill();
+    for (mgg_shape const& shape : shapes) {
+      threads.meet(k);  // nobody is in an aggregation
+      if (k == 0) group.take_shape(shape);
+      threads.meet(k);
+      for (std::uint64_t trial = 0; trial <= o.trials; ++trial) {  // the first is compared, and not timed
+        if (job.managed || job.layers > 1) fill();                 // each owner has written its own
+        x.wait();
+        threads.meet(k);
+        double const begun = now_ms();
+        add_up(trial ? job.layers : 1);
+        x.wait();
+        if (trial) {
+          times[k].push_back(now_ms() - begun);
+          continue;
         }
-      });
-  }
-  // The one that began it: the others say that it has stopped.
-  for (bool const own : {true, false})
-    for (std::exception_ptr const& e : threw) try {
-        if (e) std::rethrow_exception(e);
-      } catch (error const& what) {
-        if (!own || std::string_view(what.what()).find("has stopped") == std::string_view::npos) throw;
+        std::vector<float> here(numbers);
+        x.copy(here.data(), rows[1].data(), numbers * sizeof(float));
+        x.wait();
+        shard_options words = how;
+        words.mgg = shape;
+        s.check(here, first, count, job.width,
+                how.wire == element::f32   ? 2e-5
+                : how.wire == element::f16 ? 1e-3
+                                           : 8e-3,
+                words_of(words, job.managed));
+        add_up(job.layers - 1);  // gets warm
       }
-  std::vector<double> longest;
-  for (std::uint64_t t = 0; t < o.trials; ++t) {
-    double most = 0;
-    for (auto const& of : times) most = std::max(most, of[t]);
-    longest.push_back(most);
-  }
-  found.ms = median(longest);
+    }
+    found.rows[k] = edges.rows_brought();
+  });
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) found.ms.push_back(median_of_slowest(times, shape * o.trials, o.trials));
+  found.prepare_ms = *std::max_element(prepared.begin(), prepared.end());
   return found;
+}
+
+// Rows that each shard reads of each other: [reader][owner].
+using by_link = std::vector<std::vector<std::uint64_t>>;
+by_link remote_edges_of(subject const& s, shard_report const& r) {
+  auto const& l = s.lists().pulled();
+  by_link all(r.parts.size(), std::vector<std::uint64_t>(r.parts.size()));
+  for (std::size_t k = 0; k < r.parts.size(); ++k)
+    for (std::uint64_t e = l.offsets[r.parts[k].first]; e < l.offsets[r.parts[k].first + r.parts[k].vertices]; ++e) {
+      auto const above = std::upper_bound(r.parts.begin(), r.parts.end(), std::uint64_t{l.ends[e]},
+                                          [](std::uint64_t v, shard_report::part const& p) { return v < p.first + p.vertices; });
+      ++all[k][static_cast<std::size_t>(above - r.parts.begin())];
+    }
+  for (std::size_t k = 0; k < all.size(); ++k) all[k][k] = 0;
+  return all;
+}
+
+// Why rows cannot be in managed memory here, which never takes more than half of what a device has free; empty: they can.
+std::string why_no_managed(std::vector<place> const& places, std::uint64_t bytes) {
+  if (places[0].kind != place_kind::device)
+    return fmt::format("managed memory is a device's, and these shards are at {}", to_string(places[0]));
+  for (place const p : places) {
+    if (!device::describe(p.index).managed_memory) return fmt::format("device {} has no managed memory", p.index);
+    if (bytes > device::memory(p.index).free_bytes / 2)
+      return fmt::format("rows of {} are more than half of what device {} has free", format_bytes(bytes), p.index);
+  }
+  return "";
 }
 
 }  // namespace
@@ -165,9 +207,19 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   for (std::string const& name : o.graphs)
     if (std::none_of(std::begin(mgg_graphs), std::end(mgg_graphs), [&](mgg_graph const& g) { return name == g.name; }))
       fail(errc::usage, "--kinds {}: of shards, say some of RDD,ENWIKI,PROD,PROT,ORKT; or none", name);
+  for (std::string const& figure : o.figures)
+    if (figure != "ways" && figure != "models" && figure != "ablation" && figure != "sweep")
+      fail(errc::usage, "--figures {}: of shards, say some of ways,models,ablation,sweep", figure);
   shards_file f;
   static_cast<file_head&>(f) = head_of_run(o.command, o.places[0]);
   f.shards = n, f.shrink = o.shrink, f.width = o.width, f.seed = o.seed, f.trials = o.trials;
+
+  f.rates = measured_rates(o.places);
+  bool const several = std::any_of(o.places.begin(), o.places.end(), [&](place p) { return p != o.places[0]; });
+  auto const wants = [&](char const* figure) {
+    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
+  };
+  bool swept = false;
 
   auto const measure = [&](std::string const& name, graph_handle const& g) {
     double const begun = now_ms();
@@ -178,41 +230,123 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     told_graph.imbalance = r.imbalance(), told_graph.references = r.references(), told_graph.cut_edges = r.cut();
     told_graph.remote_rows = r.remote_rows();
     f.graphs.push_back(told_graph);
-    subject const s(g, o.width, o.seed);
-    std::optional<double> one;
-    auto const take = [&](shard_options const& how, mgg_search const& search = {}) {
-      check_interrupted();
-      taken const t = run(s, o, how);
-      shard_row row{name, how, t.ms, {}, 0, 0, {}};
-      for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
-      std::uint64_t const row_bytes = o.width * (how.wire == element::f32 ? 4 : 2);
+    subject const s(g, o.seed);
+    by_link const crossing = remote_edges_of(s, r);
+    shard_sizes split(r), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
+    split.one_place = !several;
+
+    auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
+      shard_row row;
+      row.graph = name, row.study = study, row.how = how, row.managed = job.managed, row.ms = t.ms[shape];
+      if (!job.shapes.empty()) row.how.mgg = job.shapes[shape];
+      row.width = job.width, row.layers = job.layers, row.prepare_ms = t.prepare_ms;
+      std::uint64_t const row_bytes = job.width * (how.wire == element::f32 ? 4 : 2);
       for (std::uint64_t const rows : t.rows) row.bytes += rows * row_bytes, row.most_bytes = std::max(row.most_bytes, rows * row_bytes);
-      if (!one) one = t.ms;
-      row.against_one = t.ms / *one;
-      f.rows.push_back(row);
-      if (told) told(f, row);
+      if (how.shards > 1 && !job.managed) {
+        row.links.assign(how.shards, std::vector<std::uint64_t>(how.shards));
+        for (std::uint32_t k = 0; k < how.shards; ++k)
+          for (std::uint32_t of = 0; of < how.shards; ++of)
+            if (k != of)
+              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? r.parts[k].rows[of]
+                                              : how.way == shard_way::collective ? r.parts[of].vertices
+                                                                                 : crossing[k][of]);
+      }
+      shard_setting const setting{how.way, how.sums, how.mgg, job.width, how.wire == element::f32 ? 4u : 2u, false, false};
+      shard_cost const cost = cost_of(how.shards == 1 ? whole : split, setting, f.rates);
+      row.memory_bytes = cost.memory_bytes;
+      if (!job.managed) row.floor_ms = cost.floor_ms * static_cast<double>(job.layers);
+      return row;
     };
-    shard_options alone;
-    take(alone);
-    if (n == 1) return;
-    shard_options how = first;
-    take(how);
-    how.sums = shard_sums::quick;
-    take(how);
-    for (element const wire : {element::bf16, element::f16}) how.wire = wire, take(how);
-    how = first, how.way = shard_way::collective;
-    take(how);
-    how.way = shard_way::mgg, how.sums = shard_sums::quick;
-    take(how);
-    if (!o.search) return;
-    mgg_search const found = search_mgg(o.width, {}, [&](mgg_shape const& shape) {
+    auto const tell = [&](shard_row row, std::optional<double>& one) {
+      if (!one) one = row.ms;
+      row.against_one = row.ms / *one;
+      f.rows.push_back(std::move(row));
+      if (told) told(f, f.rows.back());
+    };
+    std::optional<double> one;
+    auto const take = [&](shard_options const& how, mgg_search const& search = {}, bool managed = false) {
       check_interrupted();
-      shard_options at = how;
-      at.mgg = shape;
-      return run(s, o, at).ms;
-    });
-    how.mgg = found.best.shape;
-    take(how, found);
+      bench_job const job{o.width, 1, managed, {}};
+      shard_row row = row_of("ways", how, job, run(s, o, how, job), 0);
+      for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
+      tell(std::move(row), one);
+    };
+    shard_options const alone;
+    shard_options mgg = first;
+    mgg.way = shard_way::mgg, mgg.sums = shard_sums::quick;
+    auto const managed = [&](std::uint64_t width) {  // two arrays
+      std::string const why = why_no_managed(o.places, 8 * width * g.info().vertices);
+      if (!why.empty()) f.no_uvm = why;
+      return why.empty();
+    };
+    if (wants("ways")) {
+      take(alone);
+      if (n == 1) return;
+      shard_options how = first;
+      take(how);
+      how.sums = shard_sums::quick;
+      take(how);
+      for (element const wire : {element::bf16, element::f16}) how.wire = wire, take(how);
+      how = first, how.way = shard_way::collective;
+      take(how);
+      take(mgg);
+      mgg_search const found = search_mgg(o.width, {}, [&](mgg_shape const& shape) {
+        check_interrupted();
+        shard_options at = mgg;
+        at.mgg = shape;
+        return run(s, o, at, {o.width, 1, false, {}}).ms[0];
+      });
+      how = mgg, how.mgg = found.best.shape;
+      take(how, found);
+      if (managed(o.width)) take(mgg, {}, true);
+    }
+    if (n == 1) return;
+    if (wants("models")) {  // two layers 16 wide, and five 64 wide
+      for (auto const& [study, width, layers] :
+           {std::tuple("gcn", std::uint64_t{16}, std::uint64_t{2}), std::tuple("gin", std::uint64_t{64}, std::uint64_t{5})}) {
+        std::optional<double> of_one;
+        bench_job job{width, layers, false, {}};
+        for (shard_options const& how : {alone, first, mgg}) {
+          check_interrupted();
+          tell(row_of(study, how, job, run(s, o, how, job), 0), of_one);
+        }
+        if (!managed(width)) continue;
+        job.managed = true;
+        tell(row_of(study, mgg, job, run(s, o, mgg, job), 0), of_one);
+      }
+    }
+    if (wants("ablation")) {  // two warps a block, as the paper has it; the first is as it should be
+      std::optional<double> whole_way;
+      shard_options how = mgg;
+      how.mgg = {16, 1, 2};
+      bench_job const job{o.width, 1, false, {}};
+      auto const with = [&](bool whole_lists, bool apart) {
+        check_interrupted();
+        how.mgg.whole_lists = whole_lists, how.mgg.apart = apart;
+        tell(row_of("ablation", how, job, run(s, o, how, job), 0), whole_way);
+      };
+      with(false, false), with(true, false), with(false, true);
+    }
+    if (!wants("sweep") || std::exchange(swept, true)) return;
+    std::optional<double> first_shape;
+    auto const sweep = [&](std::vector<mgg_shape> const& shapes) {
+      check_interrupted();
+      shard_options how = mgg;
+      how.mgg = shapes[0];
+      bench_job const job{o.width, 1, false, shapes};
+      taken const t = run(s, o, how, job);
+      for (std::size_t k = 0; k < shapes.size(); ++k) tell(row_of("sweep", how, job, t, k), first_shape);
+    };
+    for (std::uint32_t ps = 1; ps <= mgg_limits::ps; ps *= 2) {
+      std::vector<mgg_shape> shapes;
+      for (std::uint32_t dist = 1; dist <= mgg_limits::dist; dist *= 2) shapes.push_back({ps, dist, 1});
+      sweep(shapes);
+    }
+    auto const best = std::min_element(f.rows.end() - 30, f.rows.end(), [](shard_row const& a, shard_row const& b) { return a.ms < b.ms; });
+    std::vector<mgg_shape> shapes;
+    for (std::uint32_t wpb = 2; wpb <= mgg_limits::wpb; wpb *= 2)
+      for (std::uint32_t dist = 1; dist <= mgg_limits::dist; dist *= 2) shapes.push_back({best->how.mgg.ps, dist, wpb});
+    sweep(shapes);
   };
   for (mgg_graph const& g : mgg_graphs)
     if (o.graphs.empty() ? o.files.empty() : std::find(o.graphs.begin(), o.graphs.end(), g.name) != o.graphs.end())

@@ -1,5 +1,7 @@
 // One run that measures aggregation over shards: graphs with the vertices and edges of MGG's table 3 (or files), one place beside n shards,
-// every way, MGG's with its own parameters and with those that its search finds.
+// every way, MGG's with its own parameters and with those that its search finds; and its paper's studies: rows in managed memory beside it,
+// as many aggregations as GCN and GIN have (figure 8), without partitions and without interleaving (figure 9), all of its shapes (figure
+// 10). Beside each time stands what its bytes need.
 // Invariant: what every setting gives is compared with sums in f64 before it is timed, all of it where the graph is small, else rows drawn
 // at random; a number that is wrong fails the run and nothing is written. A time is the longest of the shards, the median of the trials.
 #pragma once
@@ -31,7 +33,7 @@ struct shards_bench_options {
   std::vector<std::string> graphs;           // of table 3; empty: all
   std::vector<std::filesystem::path> files;  // measured too
   std::uint64_t shrink = 64, width = 16, seed = 1, trials = 5;
-  bool search = true;
+  std::vector<std::string> figures;  // of ways, models, ablation, sweep; empty: all
   std::string command;
 };
 

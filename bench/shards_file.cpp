@@ -1,5 +1,6 @@
 #include "bench/shards_file.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace garner::bench {
@@ -7,6 +8,10 @@ namespace garner::bench {
 std::string to_json(shards_file const& f) {
   json all = to_json(shards_file::schema, f);
   all["shards"] = f.shards, all["shrink"] = f.shrink, all["width"] = f.width, all["seed"] = f.seed, all["trials"] = f.trials;
+  all["rates"] = {{"memory_gbs", f.rates.memory_gbs}, {"cache_gbs", f.rates.cache_gbs}, {"cache_bytes", f.rates.cache_bytes},
+                  {"link_gbs", f.rates.link_gbs},     {"launch_us", f.rates.launch_us}, {"meeting_us", f.rates.meeting_us},
+                  {"measured", f.rates.measured}};
+  all["no_uvm"] = text_or_null(f.no_uvm);
   all["graphs"] = json::array();
   for (split_graph const& g : f.graphs) {
     json one{{"name", g.name}, {"vertices", g.vertices}, {"edges", g.edges}};
@@ -16,18 +21,28 @@ std::string to_json(shards_file const& f) {
   }
   all["rows"] = json::array();
   for (shard_row const& r : f.rows) {
+    bool const mgg = r.how.way == shard_way::mgg;
     all["rows"].push_back({{"graph", r.graph},
+                           {"study", r.study},
                            {"shards", r.how.shards},
-                           {"way", to_string(r.how.way)},
+                           {"way", r.way()},
                            {"sums", to_string(r.how.sums)},
                            {"wire", to_string(r.how.wire)},
-                           {"ps", r.how.way == shard_way::mgg ? json(r.how.mgg.ps) : json()},
-                           {"dist", r.how.way == shard_way::mgg ? json(r.how.mgg.dist) : json()},
-                           {"wpb", r.how.way == shard_way::mgg ? json(r.how.mgg.wpb) : json()},
+                           {"width", r.width},
+                           {"layers", r.layers},
+                           {"ps", mgg ? json(r.how.mgg.ps) : json()},
+                           {"dist", mgg ? json(r.how.mgg.dist) : json()},
+                           {"wpb", mgg ? json(r.how.mgg.wpb) : json()},
+                           {"whole_lists", r.how.mgg.whole_lists},
+                           {"apart", r.how.mgg.apart},
+                           {"prepare_ms", r.prepare_ms},
                            {"ms", r.ms},
                            {"against_one", or_null(r.against_one)},
                            {"bytes", r.bytes},
                            {"most_bytes", r.most_bytes},
+                           {"memory_bytes", r.memory_bytes},
+                           {"floor_ms", or_null(r.floor_ms)},
+                           {"links", r.links},
                            {"steps", json::array()}});
     for (shard_step const& s : r.steps)
       all["rows"].back()["steps"].push_back({{"ps", s.shape.ps}, {"dist", s.shape.dist}, {"wpb", s.shape.wpb}, {"ms", s.ms}});
@@ -44,6 +59,10 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
   static_cast<file_head&>(file) = head_in(f);
   file.shards = f["shards"].count(), file.shrink = f["shrink"].count(), file.width = f["width"].count();
   file.seed = f["seed"].count(), file.trials = f["trials"].count();
+  field const rates = f["rates"];
+  file.rates = {rates["memory_gbs"].number(), rates["cache_gbs"].number(),  rates["link_gbs"].number(), rates["cache_bytes"].count(),
+                rates["launch_us"].number(),  rates["meeting_us"].number(), rates["measured"].truth()};
+  file.no_uvm = f["no_uvm"].text_or_none();
   for (field const& g : f["graphs"].items()) {
     split_graph one;
     one.name = g["name"].text(), one.vertices = g["vertices"].count(), one.edges = g["edges"].count();
@@ -69,14 +88,25 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
   };
   for (field const& r : f["rows"].items()) {
     shard_row row;
-    row.graph = r["graph"].text();
+    row.graph = r["graph"].text(), row.study = r["study"].text();
+    if (std::find(std::begin(shard_studies), std::end(shard_studies), row.study) == std::end(shard_studies))
+      r["study"].wrong("a word of garner bench shards");
     std::uint64_t const shards = r["shards"].count();
     if (shards < 1 || shards > 16) r["shards"].wrong("a number from 1 to 16");
     row.how.shards = static_cast<std::uint32_t>(shards);
-    row.how.way = word(r["way"], parse_shard_way);
+    row.managed = r["way"].text() == "uvm";
+    row.how.way = row.managed ? shard_way::mgg : word(r["way"], parse_shard_way);
     row.how.sums = word(r["sums"], parse_shard_sums);
     row.how.wire = word(r["wire"], parse_element);
     if (row.how.way == shard_way::mgg) row.how.mgg = shape_in(r);
+    row.how.mgg.whole_lists = r["whole_lists"].truth(), row.how.mgg.apart = r["apart"].truth();
+    row.width = r["width"].count(), row.layers = r["layers"].count();
+    row.prepare_ms = r["prepare_ms"].number(), row.memory_bytes = r["memory_bytes"].number();
+    row.floor_ms = r["floor_ms"].number_or_none();
+    for (field const& of : r["links"].items()) {
+      row.links.emplace_back();
+      for (field const& bytes : of.items()) row.links.back().push_back(bytes.count());
+    }
     row.ms = r["ms"].number(), row.against_one = r["against_one"].number_or_none();
     row.bytes = r["bytes"].count(), row.most_bytes = r["most_bytes"].count();
     for (field const& s : r["steps"].items()) row.steps.push_back({shape_in(s), s["ms"].number()});

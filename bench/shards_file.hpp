@@ -8,8 +8,11 @@
 
 #include "bench/file_head.hpp"
 #include "garner/shards.hpp"
+#include "shard/decide.hpp"
 
 namespace garner::bench {
+
+inline constexpr char const* shard_studies[] = {"ways", "gcn", "gin", "ablation", "sweep"};
 
 struct shard_step {
   mgg_shape shape;
@@ -17,19 +20,29 @@ struct shard_step {
 };
 struct shard_row {
   std::string graph;
+  std::string study = "ways";  // or gcn, gin: all aggregations of a model; ablation, sweep
   shard_options how;
+  bool managed = false;  // rows of all shards in managed memory (UVM), read as mgg reads them
   double ms = 0;
-  std::optional<double> against_one;        // its time over that of one place
-  std::uint64_t bytes = 0, most_bytes = 0;  // of other shards' rows: all that crossed, and of the shard that had the most
-  std::vector<shard_step> steps;            // settings that a search measured to find this one; none: it was not searched for
+  std::optional<double> against_one;              // its time over that of one place
+  std::uint64_t bytes = 0, most_bytes = 0;        // of other shards' rows: all that crossed, and of the shard that had the most
+  std::vector<shard_step> steps;                  // settings that a search measured to find this one; none: it was not searched for
+  std::uint64_t width = 0, layers = 1;            // so many aggregations, one after the other
+  double prepare_ms = 0;                          // lists of the shard that took longest
+  double memory_bytes = 0;                        // near, of the shard that takes longest; at one place of all
+  std::optional<double> floor_ms;                 // what these bytes need at the rates of the file; of managed rows not known
+  std::vector<std::vector<std::uint64_t>> links;  // bytes of an aggregation: [reader][owner]; managed: none
+  std::string way() const { return managed ? "uvm" : std::string(to_string(how.way)); }
 };
 struct split_graph : bench_graph {
   double imbalance = 1, references = 0, split_ms = 0;
   std::uint64_t cut_edges = 0, remote_rows = 0;
 };
 struct shards_file : file_head {
-  static constexpr file_schema schema{"garner.bench.shards", 1, "shards"};
+  static constexpr file_schema schema{"garner.bench.shards", 2, "shards"};
   std::uint64_t shards = 0, shrink = 0, width = 0, seed = 0, trials = 0;
+  shard_rates rates{};
+  std::string no_uvm;  // why managed rows were not measured; empty: they were
   std::vector<split_graph> graphs;
   std::vector<shard_row> rows;
 };

@@ -52,6 +52,13 @@ struct bench_arguments {
   std::vector<std::uint32_t> devices;
 };
 
+void write(std::string const& file, std::string const& text) {
+  pending_file out(file);
+  out.write(text);
+  out.commit();
+  cli::say("{}: written; garner report {} draws it\n", file, file);
+}
+
 void say_pattern(bench::pattern_row const& p) {
   if (!p.skipped.empty()) return cli::say("read {:<11} -  {}\n", p.pattern, cli::with_flags(p.skipped));
   cli::say("read {:<11} {:>9}", p.pattern, p.gbs ? fmt::format("{:.2f} GB/s", *p.gbs) : "simulated");
@@ -102,10 +109,7 @@ void measure_gathers(bench_arguments& a) {
            o.where.kind == place_kind::device ? "what the link carries" : "a copy a row, where measured");
   cli::flush_out();
   bench::gather_file const run = bench::measure_gathers(o, say_row);
-  pending_file out(a.out);
-  out.write(bench::to_json(run));
-  out.commit();
-  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+  write(a.out, bench::to_json(run));
 }
 
 // What way automatic and order automatic would be for such gathers, and why; nothing is measured or taken.
@@ -217,10 +221,7 @@ void measure_loads(bench_arguments const& a, place where) {
            to_string(where), a.tiering.training.fanout, o.batch, o.row_bytes);
   cli::flush_out();
   bench::load_file const run = bench::measure_loads(o, say_load);
-  pending_file out(a.out);
-  out.write(bench::to_json(run));
-  out.commit();
-  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+  write(a.out, bench::to_json(run));
 }
 
 void say_training(bench::train_file const& f, bench::train_row const& r) {
@@ -281,10 +282,7 @@ void measure_trainings(bench_arguments const& a, place where) {
     cli::flush_out();
   };
   bench::train_file const run = bench::measure_trainings(o, told);
-  pending_file out(a.out);
-  out.write(bench::to_json(run));
-  out.commit();
-  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+  write(a.out, bench::to_json(run));
 }
 
 void measure_storage(bench_arguments const& a, place where) {
@@ -312,13 +310,15 @@ void measure_storage(bench_arguments const& a, place where) {
 
 void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
   if (f.rows.size() == 1)
-    cli::say("{:<10} {:>6} {:<11} {:<6} {:<5} {:<9} {:>10} {:>8} {:>11} {:>9}\n", "graph", "shards", "way", "sums", "rows", "ps,dist,wpb",
-             "ms", "to one", "bytes", "measured");
+    cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9} {:>7} {:>10} {:>8} {:>5} {:>8}\n", "graph", "study", "shards", "way",
+             "sums", "rows", "ps,dist,wpb", "ms", "to one", "bytes", "floor ms", "%", "measured");
   bool const mgg = r.how.way == shard_way::mgg;
-  cli::say("{:<10} {:>6} {:<11} {:<6} {:<5} {:<9} {:>10.3f} {:>8} {:>11} {:>9}\n", r.graph, r.how.shards, to_string(r.how.way),
-           mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire),
-           mgg ? fmt::format("{},{},{}", r.how.mgg.ps, r.how.mgg.dist, r.how.mgg.wpb) : "-", r.ms,
+  std::string shape = fmt::format("{},{},{}", r.how.mgg.whole_lists ? "-" : std::to_string(r.how.mgg.ps), r.how.mgg.dist, r.how.mgg.wpb);
+  if (r.how.mgg.apart) shape += " /";
+  cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8}\n", r.graph, r.study, r.how.shards, r.way(),
+           mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
            r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
+           r.floor_ms ? fmt::format("{:.3f}", *r.floor_ms) : "-", r.floor_ms ? fmt::format("{:.0f}", 100 * *r.floor_ms / r.ms) : "-",
            r.steps.empty() ? "-" : std::to_string(r.steps.size()));
   cli::flush_out();
 }
@@ -339,11 +339,12 @@ void measure_shards(bench_arguments& a) {
   cli::say("{} shards at {}, rows of {} f32; each way's sums compared with f64 first; medians of {}, of the slowest shard\n",
            o.places.size(), to_string(o.places[0]), o.width, o.trials);
   cli::flush_out();
+  o.figures = figures_of(a);
   bench::shards_file const run = bench::measure_shards(o, say_shards);
-  pending_file out(a.out);
-  out.write(bench::to_json(run));
-  out.commit();
-  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+  cli::say("floors are of {:.0f} GB/s of memory, {:.0f} of what a cache holds, {:.0f} of a link{}\n", run.rates.memory_gbs,
+           run.rates.cache_gbs, run.rates.link_gbs, run.rates.measured ? "" : ", none measured");
+  if (!run.no_uvm.empty()) cli::say("left out, rows in managed memory: {}\n", run.no_uvm);
+  write(a.out, bench::to_json(run));
 }
 
 void measure(bench_arguments& a) {
@@ -379,10 +380,7 @@ void measure(bench_arguments& a) {
            o.paper_protocol ? "mean" : "median", o.sources, o.where.kind == place_kind::device ? " (\"near\": in the device's)" : "");
   cli::flush_out();
   bench::run_file const run = bench::measure_traversal(o, say_pattern, say_job);
-  pending_file out(a.out);
-  out.write(bench::to_json(run));
-  out.commit();
-  cli::say("{}: written; garner report {} draws it\n", a.out, a.out);
+  write(a.out, bench::to_json(run));
 }
 
 }  // namespace

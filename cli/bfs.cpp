@@ -29,7 +29,8 @@ json to_json(bfs_run const& r, job_ground const& at) {
                {"edges", l.edges},
                {"bytes_link", cli::or_null(at.link.crosses, l.bytes_link)},
                {"ms", l.ms},
-               {"bottom_up", l.bottom_up}};
+               {"bottom_up", l.bottom_up},
+               {"bytes_exchanged", l.bytes_exchanged}};
     at.add_rate(level, l.bytes_link, l.ms);
     levels.push_back(std::move(level));
   }
@@ -39,6 +40,7 @@ json to_json(bfs_run const& r, job_ground const& at) {
   at.add_file(j, r.file, r.ms);
   j["verified"] = r.verified;
   j["levels"] = std::move(levels);
+  j["shards"] = cli::json_of(r.shards);
   return j;
 }
 
@@ -58,6 +60,7 @@ void say_run(bfs_run const& r, job_ground const& at) {
   cli::say("time {:.3f} ms, {:.4f} GTEPS{}{}\n", r.ms, r.gteps, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   at.say_file(r.file, r.ms);
+  at.say_shards(r.shards);
   if (r.verified) cli::say("verified\n");
 }
 
@@ -146,6 +149,7 @@ void add_bfs(cli::program& p) {
   a->add_file(v);
   a->add_sources(v);
   a->add_place(v);
+  a->add_shards(v);
   v.add("--variant", a->variant,
         "levels: every arc that leaves the frontier is looked at; direction: where the frontier is large, what is not reached "
         "looks for it (of directed graphs by their in-lists); emogi: the paper's program (default: direction where it can)");

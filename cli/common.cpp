@@ -45,6 +45,16 @@ std::string& command_line() {
   return line;
 }
 
+int complain(int code, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
+  fmt::print(stderr, "garner: {}\n", message);
+  return code;
+}
+int complain(error const& e) {
+  return complain(e.code() == errc::usage ? 2 : 1, e.code() == errc::memory ? with_flags(e.what()) : e.what());
+}
+
 std::string with_flags(std::string message) {
   for (auto const& [budget, flag] : {std::pair<std::string, std::string>{"raise the host budget", " (--host-budget)"},
                                      std::pair<std::string, std::string>{"raise its budget", " (--device-memory)"}})

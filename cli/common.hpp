@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "garner/error.hpp"
 #include "garner/graph.hpp"
 #include "options.hpp"
 
@@ -33,6 +34,8 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
 
 std::string& command_line();  // as it was called, for results that say how they came about; main() fills it
 
+int complain(int code, std::string message);  // one line on standard error; the code
+int complain(error const& e);                 // with the exit code that is its own
 std::string with_flags(std::string message);  // the library knows no flags: how its budgets are raised here
 
 std::string grouped(std::uint64_t n);  // 1,234,567

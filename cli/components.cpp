@@ -45,7 +45,8 @@ json to_json(components_run const& r, job_ground const& at) {
                {"vertices", p.vertices},
                {"edges", p.edges},
                {"bytes_link", cli::or_null(at.link.crosses, p.link.bytes_link())},
-               {"ms", p.ms}};
+               {"ms", p.ms},
+               {"bytes_exchanged", p.bytes_exchanged}};
     at.add_rate(phase, p.link.bytes_link(), p.ms);
     phases.push_back(std::move(phase));
   }
@@ -54,6 +55,7 @@ json to_json(components_run const& r, job_ground const& at) {
   at.add_file(j, r.file, r.ms);
   j["verified"] = r.verified;
   j["phases"] = std::move(phases);
+  j["shards"] = cli::json_of(r.shards);
   return j;
 }
 
@@ -72,6 +74,7 @@ void say_run(components_run const& r, job_ground const& at) {
   cli::say("time {:.3f} ms{}{}\n", r.ms, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   at.say_file(r.file, r.ms);
+  at.say_shards(r.shards);
   if (r.verified) cli::say("verified\n");
 }
 
@@ -140,6 +143,7 @@ void add_components(cli::program& p) {
   cli::verb& v = p.add("components", "weak connected components, over edges that may lie outside the GPU");
   a->add_file(v);
   a->add_place(v);
+  a->add_shards(v);
   v.add("--variant", a->variant, "afforest, or emogi: labels spread round by round, as in the paper");
   v.add("--first-neighbours", a->how.first_neighbours);
   v.add("--slice", a->how.slice, "elements of a long list that one team takes; afforest");

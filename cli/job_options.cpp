@@ -4,7 +4,9 @@
 
 #include "core/median.hpp"
 #include "graph/container.hpp"
+#include "shard/parts.hpp"
 #include "traverse/job.hpp"
+#include "traverse/spread.hpp"
 
 namespace garner::cli {
 
@@ -26,6 +28,23 @@ void job_arguments::add_place(verb& v) {
   v.add("--place", place);
   v.add("--access", access);
   v.add("--tier", tier);
+}
+
+void job_arguments::add_shards(verb& v) {
+  v.add("--shards", shards, "parts of the vertices, a thread each at one place, as GPUs would have them");
+  v.add("--devices", devices, "GPUs, as 0,1: a part of the vertices each, whose lists it alone reads").not_with("--shards");
+}
+std::vector<garner::place> shard_places(std::string const& place, std::optional<std::uint32_t> shards,
+                                        std::vector<std::uint32_t> const& devices) {
+  if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
+  std::uint64_t const n = devices.empty() ? shards.value_or(1) : devices.size();
+  if (n < 1 || n > shard_parts::most)
+    fail(errc::usage, "{}: say 1 to {}", devices.empty() ? fmt::format("--shards {}", n) : fmt::format("--devices names {}", n),
+         shard_parts::most);
+  std::vector<garner::place> all(n);
+  for (std::size_t k = 0; k < n; ++k)
+    all[k] = devices.empty() ? parse_place(place) : garner::place{place_kind::device, static_cast<int>(devices[k])};
+  return all;
 }
 
 void job_arguments::add_l2(verb& v) { v.add("--l2-bytes", l2); }
@@ -53,11 +72,13 @@ std::uint64_t job_arguments::affordable_device_cache(job_ground const& ground) {
 
 result_target job_arguments::result() const { return {out, format.empty() ? result_format_of(out) : parse_result_format(format)}; }
 
-void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const {
-  if (l2_bytes && where.kind != place_kind::simulated)
+void job_arguments::check(std::vector<garner::place> const& places, std::uint64_t l2_bytes,
+                          std::vector<std::pair<char const*, std::string>> files) const {
+  if (l2_bytes && places[0].kind != place_kind::simulated)
     fail(errc::usage, "--l2-bytes {}: only a simulated run models an L2; leave it out or say --place simulated", l2);
   if (!format.empty() && out.empty()) fail(errc::usage, "--format {}: of which file? Name one with --out", format);
-  budgets.apply(where);
+  for (garner::place const where : places) budgets.apply(where);
+  require_peers(places);
   if (wants_result())
     for (std::filesystem::path const& name : files_of(result())) files.insert(files.begin(), {"--out", name.string()});
   check_outputs(file, files);
@@ -66,14 +87,15 @@ void job_arguments::check(garner::place where, std::uint64_t l2_bytes, std::vect
 job_ground job_arguments::load(graph_source& from, job_ground ground) const {
   bool const on_device = ground.on_device();
   auto const [host, device] = ground.bytes();
-  require_memory(file, host, device, ground.where,
-                 ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
+  char const* const instead = ground.edges == garner::tier::device ? "leave the edges in host memory (--tier host)" : "say --place host";
+  if (ground.parts.empty()) require_memory(file, host, device, ground.where, instead);
+  for (job_part const& p : ground.parts) require_memory(file, host, device, p.where, instead);
   if (on_device && ground.edges == garner::tier::peer) require_on_peer(file, ground.far_bytes(), ground.where);
   if (on_device) ground.device_limit = device_limit(ground.where);
   ground.link = what_crosses(ground.where, ground.edges);
   load_options how;
   // Elsewhere than on a device managed memory is host memory.
-  how.edges = on_device || ground.edges == garner::tier::file ? ground.edges : garner::tier::host;
+  how.edges = ground.parts.empty() && (on_device || ground.edges == garner::tier::file) ? ground.edges : garner::tier::host;
   how.device = on_device ? ground.where.index : -1;
   how.in_lists = ground.needs.in_lists;
   how.weights = ground.needs.weights;
@@ -86,6 +108,11 @@ job_ground job_arguments::load(graph_source& from, job_ground ground) const {
 
 job_ground::memory job_ground::bytes() const {
   memory all;
+  if (!parts.empty()) {  // the whole lists in host memory, and parts' offsets beside its own
+    all.host = (info.vertices + 1) * 16 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + making_bytes + far_bytes();
+    (on_device() ? all.device : all.host) += near_bytes(parts, on_device() ? edges : garner::tier::host);
+    return all;
+  }
   all.host = (info.vertices + 1) * 8 * (needs.in_lists ? 2 : 1) + bytes_of_ids(info) + needs.cached_neighbour_bytes + making_bytes;
   (on_device() ? all.device : all.host) += needs.state_bytes + needs.device_cache_bytes;
   if (edges == garner::tier::file) all.host += file_tier_bytes(info, in_file, needs.in_lists, needs.weights);
@@ -99,6 +126,11 @@ void job_ground::say_head(std::string const& more) const {
   say("graph   {}: {}\n", file, describe(info));
   say("place   {}; edges in tier {} ({}{}), access {}{}\n", to_string(where), to_string(edges), format_bytes(far_bytes()),
       tier_chosen && edges == garner::tier::device ? "; all of it fits there" : "", to_string(access), more);
+  if (!parts.empty()) {
+    std::string at;
+    for (job_part const& p : parts) at += (at.empty() ? "" : ", ") + to_string(p.where);
+    say("shards  {} at {}\n", parts.size(), on_device() ? at : to_string(where));
+  }
   if (in_lists_ms)
     say("in-lists: the file has none; {}, made in {:.1f} ms (garner convert --in-lists keeps them)\n",
         format_bytes((info.vertices + 1) * 8 + target_bytes(info, in_file, true)), *in_lists_ms);
@@ -126,11 +158,23 @@ std::string job_ground::amplification(traffic const& t) const {
   return link.crosses ? fmt::format("{:.3f}", t.amplification(list_bytes())) : "-";
 }
 
+ordered_json json_of(file_reads const& f) {
+  return {{"requests", f.requests}, {"bytes", f.bytes_read}, {"bytes_wanted", f.bytes_asked}, {"bytes_of_blocks", f.bytes_blocks}};
+}
+ordered_json json_of(file_reads const& f, std::uint64_t list_bytes) {
+  ordered_json read = json_of(f);
+  read["overfetch"] = f.overfetch(), read["overfetch_of_blocks"] = f.overfetch_of_blocks();
+  read["share_of_lists"] = share_of(f, list_bytes);
+  return read;
+}
+double share_of(file_reads const& f, std::uint64_t list_bytes) {
+  return list_bytes ? static_cast<double>(f.bytes_read) / static_cast<double>(list_bytes) : 0;
+}
 void job_ground::say_file(file_reads const& f, double ms) const {
   if (edges != garner::tier::file) return;
   say("file    {} requests, {} read ({:.3f} of the lists, {:.3f} of those wanted, {:.3f} of the drive's blocks that these lie in), {:.2f} "
       "GB/s; waited {:.1f} ms for it\n",
-      grouped(f.requests), format_bytes(f.bytes_read), share_of_lists(f), f.overfetch(), f.overfetch_of_blocks(),
+      grouped(f.requests), format_bytes(f.bytes_read), share_of(f, list_bytes()), f.overfetch(), f.overfetch_of_blocks(),
       ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0, f.waited_ms);
 }
 void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) const {
@@ -138,19 +182,8 @@ void job_ground::add_file(ordered_json& to, file_reads const& f, double ms) cons
     to["list_reads"] = nullptr;
     return;
   }
-  to["list_reads"] = {{"requests", f.requests},
-                      {"bytes", f.bytes_read},
-                      {"bytes_wanted", f.bytes_asked},
-                      {"bytes_of_blocks", f.bytes_blocks},
-                      {"overfetch", f.overfetch()},
-                      {"overfetch_of_blocks", f.overfetch_of_blocks()},
-                      {"share_of_lists", share_of_lists(f)},
-                      {"gbs", or_null(ms > 0, ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0)},
-                      {"waited_ms", f.waited_ms}};
-}
-double job_ground::share_of_lists(file_reads const& f) const {
-  std::uint64_t const all = list_bytes();
-  return all ? static_cast<double>(f.bytes_read) / static_cast<double>(all) : 0;
+  ordered_json& read = to["list_reads"] = json_of(f, list_bytes());
+  read["gbs"] = or_null(ms > 0, ms > 0 ? static_cast<double>(f.bytes_read) / ms / 1e6 : 0), read["waited_ms"] = f.waited_ms;
 }
 
 void job_ground::say_traffic(traffic const& t) const {
@@ -194,6 +227,27 @@ void job_ground::add_device_cache(ordered_json& to, std::vector<cached_part> con
   to["device_budget"] = or_null(where.kind != place_kind::host, needs.device_budget);
   to["device_cache"] = ordered_json::array();
   for (cached_part const& c : device_cache) to["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"ms", c.ms}});
+}
+
+void job_ground::say_shards(std::vector<job_shard> const& shards) const {
+  if (shards.empty()) return;
+  say("{:>7} {:>14} {:>16} {:>14} {:>14} {:>10}\n", "shard", "vertices", "edges", "over the link", "from others", "own ms");
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    job_shard const& s = shards[k];
+    say("{:>7} {:>14} {:>16} {:>14} {:>14} {:>10.3f}\n", k, grouped(s.vertices), grouped(s.edges), link_bytes(s.link.bytes_link()),
+        format_bytes(s.bytes_exchanged), s.ms);
+  }
+}
+ordered_json json_of(std::vector<job_shard> const& shards) {
+  ordered_json all = ordered_json::array();
+  for (job_shard const& s : shards)
+    all.push_back({{"place", to_string(s.where)},
+                   {"vertices", s.vertices},
+                   {"edges", s.edges},
+                   {"bytes_link", s.link.bytes_link()},
+                   {"bytes_exchanged", s.bytes_exchanged},
+                   {"ms", s.ms}});
+  return all;
 }
 
 void job_ground::add_rate(ordered_json& to, std::uint64_t bytes, double ms) const {

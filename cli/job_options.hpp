@@ -15,6 +15,7 @@
 #include "graph/graph.hpp"
 #include "graph/source.hpp"
 #include "memory/budget.hpp"
+#include "traverse/job.hpp"
 #include "traverse/plan.hpp"
 #include "traverse/results.hpp"
 
@@ -45,6 +46,12 @@ struct job_needs {
   std::uint64_t device_budget = 0;
 };
 
+// What was read of a file with lists, and of that what share of all, `list_bytes`, it is.
+ordered_json json_of(file_reads const& f);
+ordered_json json_of(file_reads const& f, std::uint64_t list_bytes);
+ordered_json json_of(std::vector<job_shard> const& shards);
+double share_of(file_reads const& f, std::uint64_t list_bytes);
+
 // A job's graph, loaded where it is to lie, and how it is read. The one place where memory is added up before it is taken.
 struct job_ground {
   std::string file;
@@ -61,6 +68,7 @@ struct job_ground {
   link_shown link;
   std::uint64_t making_bytes = 0;       // of host memory, where in-lists are made while the graph is loaded ...
   std::optional<double> in_lists_ms{};  // ... and what that took
+  std::vector<job_part> parts{};        // over several places: the shards, as planned
   graph g{};
 
   bool on_device() const { return where.kind == place_kind::device; }
@@ -86,15 +94,17 @@ struct job_ground {
   void add_device_cache(ordered_json& to, std::vector<cached_part> const& parts) const;  // device_budget, device_cache
   void say_file(file_reads const& f, double ms) const;                                   // of tier file alone
   void add_file(ordered_json& to, file_reads const& f, double ms) const;
-  double share_of_lists(file_reads const& f) const;
   void say_traffic(traffic const& t) const;  // requests, bytes, amplification, overfetch
 
   ordered_json head() const;                                              // file to access
   void add_tail(ordered_json& to, bool verified) const;                   // L2, budgets, state; checked to modelled
+  void say_shards(std::vector<job_shard> const& shards) const;            // a line each, where there are several
   void add_rate(ordered_json& to, std::uint64_t bytes, double ms) const;  // gbs
   void add_traffic(ordered_json& to, traffic const& t) const;             // bytes_link, amplification, overfetch, requests
 };
 
+// The places of --shards, --devices or --place: one or several. errc::usage where they do not go together.
+std::vector<place> shard_places(std::string const& place, std::optional<std::uint32_t> shards, std::vector<std::uint32_t> const& devices);
 inline bool chooses_tier(std::string const& said) { return said.empty() || said == "automatic"; }
 std::uint64_t device_bytes_at(place where);  // allowed or free; 0 elsewhere than at a device that is here
 
@@ -102,10 +112,13 @@ std::uint64_t device_bytes_at(place where);  // allowed or free; 0 elsewhere tha
 struct job_arguments {
   std::string file, place = "host", access = "aligned", tier, l2 = "0", out, format, device_cache;
   bool verify = false, json = false, no_check = false;
+  std::optional<std::uint32_t> shards;
+  std::vector<std::uint32_t> devices;
   budget_arguments budgets;
 
   void add_file(verb& v, char const* help = "");
   void add_place(verb& v);
+  void add_shards(verb& v);
   void add_l2(verb& v);
   void add_verify(verb& v, char const* help = "check the result against the graph");
   void add_out(verb& v, char const* help);  // `help`: what a line of the text holds
@@ -114,14 +127,17 @@ struct job_arguments {
   // Into the job's options, which are refused where they do not go together; sets the budgets. `files`: other files it will write.
   template <class Options>
   void resolve(Options& o, std::vector<std::pair<char const*, std::string>> files = {}) const {
-    o.where = parse_place(place);
+    std::vector<garner::place> const places = shard_places(place, shards, devices);
+    o.where = places[0];
+    if constexpr (requires { o.shards; })
+      if (places.size() > 1) o.shards = places;
     o.access = parse_access(access);
     if (!chooses_tier()) o.edges = parse_tier(tier);
     require_combination(o.where, o.edges.value_or(default_tier(o.where, o.access)), o.access);
     o.l2_bytes = parse_bytes(l2);
     o.check_certificate = verify;
     if (!device_cache.empty()) o.device_budget = parse_bytes(device_cache);
-    check(o.where, o.l2_bytes, std::move(files));
+    check(places, o.l2_bytes, std::move(files));
   }
   // errc::memory before anything is taken where the budgets are too small. Copies that nobody asked for are fewer where memory is short.
   template <class Options>
@@ -132,8 +148,14 @@ struct job_arguments {
     if constexpr (std::is_same_v<Options, pagerank_options>)
       if (!o.by_degree && !room_by_degree(info, o, in_file, device_bytes_at(o.where))) o.by_degree = false;
     job_ground ground{file, info, in_file, o.where, *o.edges, o.access, o.l2_bytes, needs, !no_check, chooses_tier(), 0, {}};
-    ground.needs.state_bytes = state_bytes(info, o);
     if (needs.in_lists) ground.making_bytes = from.making_bytes(ground.on_device());
+    ground.parts = plan_parts(info, o, in_file, file);
+    if (!ground.parts.empty()) {
+      for (job_part const& p : ground.parts) ground.needs.state_bytes += p.state_bytes, ground.needs.device_cache_bytes += p.cache_bytes;
+      ground.needs.device_budget = o.device_budget.value_or(default_device_budget(info) / ground.parts.size());  // of each
+      return load(from, std::move(ground));
+    }
+    ground.needs.state_bytes = state_bytes(info, o);
     if (!o.device_budget) o.device_budget = affordable_device_cache(ground);
     ground.needs.device_budget = *o.device_budget;
     std::vector<planned_part> const kept = planned_device_cache(info, o, ground.in_file);
@@ -146,7 +168,8 @@ struct job_arguments {
 
  private:
   bool chooses_tier() const { return cli::chooses_tier(tier); }
-  void check(garner::place where, std::uint64_t l2_bytes, std::vector<std::pair<char const*, std::string>> files) const;
+  void check(std::vector<garner::place> const& places, std::uint64_t l2_bytes,
+             std::vector<std::pair<char const*, std::string>> files) const;
   job_ground load(graph_source& from, job_ground ground) const;
   static std::uint64_t affordable_device_cache(job_ground const& ground);
 };

@@ -23,19 +23,12 @@ namespace garner {
 
 namespace {
 
-enum exit_code { done = 0, failed = 1, wrong_usage = 2 };
-
-int complain(exit_code code, std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
-  fmt::print(stderr, "garner: {}\n", message);
-  return code;
-}
+enum exit_code { done = 0, failed = 1 };
 
 // A reader that has gone (garner ... | head) is no news.
 int complain_of_output(int code) {
   if (code == EPIPE) return failed;
-  return complain(failed, fmt::format("standard output: {}; make room or write elsewhere", std::strerror(code)));
+  return cli::complain(failed, fmt::format("standard output: {}; make room or write elsewhere", std::strerror(code)));
 }
 
 void stop(int) { request_interrupt(); }
@@ -72,15 +65,15 @@ int guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (error const& e) {
-    return complain(e.code() == errc::usage ? wrong_usage : failed, e.code() == errc::memory ? cli::with_flags(e.what()) : e.what());
+    return cli::complain(e);
   } catch (cli::output_error const& e) {
     return complain_of_output(e.code);
   } catch (std::bad_alloc const&) {
-    return complain(failed, "out of host memory; free some, take a smaller graph, or set --host-budget to be told before it starts");
+    return cli::complain(failed, "out of host memory; free some, take a smaller graph, or set --host-budget to be told before it starts");
   } catch (std::system_error const& e) {
-    return e.code().value() == EPIPE ? failed : complain(failed, e.what());
+    return e.code().value() == EPIPE ? failed : cli::complain(failed, e.what());
   } catch (std::exception const& e) {
-    return complain(failed, fmt::format("a defect of Garner: {}", e.what()));
+    return cli::complain(failed, fmt::format("a defect of Garner: {}", e.what()));
   }
 }
 

@@ -11,21 +11,29 @@ bool layer_norm_of(std::string const& said, model_kind model) {
   return said == "layer" || (said == "automatic" && model == model_kind::gin);
 }
 
-void shard_arguments::add(verb& v) {
+void shard_arguments::add(verb& v, bool trains) {
   v.add("--shards", shards).not_with("--devices").not_with("--ranks");
   v.add("--shard-way", way);
   v.add("--shard-sums", sums);
   v.add("--shard-balance", balance);
   v.add("--shard-wire", wire);
+  v.add("--shard-provider", provider);
   v.add("--mgg", mgg);
+  if (trains) v.add("--shard-wait", wait);
 }
 shard_options shard_arguments::options(std::uint32_t n) const {
   shard_options o;
-  o.shards = n;
-  if (way) o.way = parse_shard_way(*way);
+  o.shards = n, o.far_lists = far_lists;
+  if (!decides()) try {
+      o.way = parse_shard_way(*way);
+    } catch (error const&) {
+      fail(errc::usage, "--shard-way {}: say auto, bulk, collective or mgg", *way);
+    }
+  if (!(late_seconds() > 0)) fail(errc::usage, "--shard-wait {}: say seconds, more than 0", *wait);
   if (sums) o.sums = parse_shard_sums(*sums);
   if (balance) o.balance = parse_shard_balance(*balance);
   if (wire) o.wire = parse_element(*wire);
+  if (provider) o.provider = parse_shard_provider(*provider);
   if (o.way == shard_way::mgg) {
     if (sums && o.sums == shard_sums::exact)
       fail(errc::usage, "--shard-way mgg and --shard-sums exact: it adds by atomics, in no order; say another way, or quick");
@@ -47,7 +55,8 @@ std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::opt
     for (auto const& [said, name] :
          {std::pair{split.shards.has_value(), "--shards"}, std::pair{split.way.has_value(), "--shard-way"},
           std::pair{split.sums.has_value(), "--shard-sums"}, std::pair{split.balance.has_value(), "--shard-balance"},
-          std::pair{split.wire.has_value(), "--shard-wire"}, std::pair{!split.mgg.empty(), "--mgg"}})
+          std::pair{split.wire.has_value(), "--shard-wire"}, std::pair{split.provider.has_value(), "--shard-provider"},
+          std::pair{!split.mgg.empty(), "--mgg"}, std::pair{split.wait.has_value(), "--shard-wait"}})
       if (said) fail(errc::usage, "{} is of the whole graph; say --full, or --ranks for mini-batches", name);
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);

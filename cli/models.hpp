@@ -16,10 +16,14 @@ bool layer_norm_of(std::string const& said, model_kind model);
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> way, sums, balance, wire;
+  std::optional<std::string> way, sums, balance, wire, provider;
   std::vector<std::uint32_t> mgg;
-  void add(verb& v);
+  std::optional<double> wait;
+  bool far_lists = false;  // as --tier host says of shards on devices
+  void add(verb& v, bool trains);
+  bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
+  double late_seconds() const { return wait.value_or(300); }
 };
 
 // Where each of those that learn together is, ranks or (full) shards: on these devices, or so many at a place.

@@ -203,10 +203,17 @@ constexpr option_row table[] = {
     {"--ranks", "N", basic, "so many threads train together at one place, as GPUs would"},
     {"--group", "NAME", basic,
      "processes that say the same name train together: RANK, WORLD_SIZE and LOCAL_RANK of the environment say which this is (torchrun)"},
-    {"--shards", "N", basic, "with --full: parts of the graph, a thread each at one place, as GPUs would"},
-    {"--shard-way", "WAY", advanced, "how rows of other shards come: bulk, collective or mgg (default: bulk)"},
+    {"--shards", "N", basic,
+     "parts of the graph, a thread each at one place, as GPUs would have them; train: with --full; with --group a process each"},
+    {"--shard-way", "WAY", advanced,
+     "how rows of other shards come: bulk, collective, mgg, or auto, which measures and tells why (default: auto)"},
+    {"--shard-wait", "SECONDS", advanced, "a shard that does not come for so long is late: all others end, and name it (default: 300)"},
     {"--shard-sums", "HOW", advanced, "exact: the same bits with any number of shards; or quick (default: exact)"},
     {"--shard-wire", "ELEMENT", advanced, "rows between shards: f32, or rounded to bf16 or f16 and added up in f32 (default: f32)"},
+    {"--shard-provider", "NAME", advanced,
+     "what rows of other shards come over: peer (each other's memory), nccl, nvshmem, host (host memory), or automatic: peer, nccl or "
+     "host, "
+     "the first that all have"},
     {"--shard-balance", "OF", advanced, "what shards have as many of: edges or vertices (default: edges)"},
     {"--mgg", "PS,DIST,WPB", paper,
      "of --shard-way mgg: neighbours of a partition, pairs of partitions a warp, warps a block (default: 16,1,4)"},
@@ -238,7 +245,8 @@ constexpr option_row table[] = {
     {"--ids", "LIST", basic, "gather: ids a gather; the second is what most figures take"},
     {"--figures", "LIST", basic,
      "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept; train: of "
-     "ways,widths,placement,learning,trainable; storage: of stages,sampling,cold,window,policies,drives,memory"},
+     "ways,widths,placement,learning,trainable; storage: of stages,sampling,cold,window,policies,drives,memory; shards: of "
+     "ways,models,ablation,sweep"},
     {"--cache-batches", "X", basic, "storage: the cache has room for the rows of so many mini-batches"},
     {"--link-gbs", "X", advanced, "storage: GB/s of the link that drives share (default: of a device as measured, else 24, the paper's)"},
     {"--widths", "LIST", basic, "train: floats a row, for figure 3.15"},

@@ -69,7 +69,8 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
                {"edges", i.edges},
                {"l1_change", cli::or_null(pulls, i.l1_change)},
                {"bytes_link", cli::or_null(at.link.crosses, i.bytes_link)},
-               {"ms", i.ms}};
+               {"ms", i.ms},
+               {"bytes_exchanged", i.bytes_exchanged}};
     at.add_rate(round, i.bytes_link, i.ms);
     rounds.push_back(std::move(round));
   }
@@ -88,6 +89,7 @@ json to_json(pagerank_run const& r, std::vector<ranked> const& top, bool pulls, 
   at.add_file(all, r.file, r.ms);
   all["top"] = std::move(highest);
   all["rounds"] = std::move(rounds);
+  all["shards"] = cli::json_of(r.shards);
   return all;
 }
 
@@ -159,6 +161,7 @@ void rank_vertices(pagerank_arguments& a) {
   cli::say("time {:.3f} ms, {:.3f} ms an iteration{}{}\n", r.ms, ms_per_iteration, at.of_what(), cli::prepared_in(r.prepare_ms));
   at.say_traffic(r.link);
   at.say_file(r.file, r.ms);
+  at.say_shards(r.shards);
   if (r.verified) cli::say("verified\n");
   if (a.wants_result()) cli::say("{}: the rank of every vertex\n", a.out);
 }
@@ -178,6 +181,7 @@ void add_pagerank(cli::program& p) {
   v.add("--personal", a->personal);
   v.add("--by-degree", a->by_degree);
   a->add_place(v);
+  a->add_shards(v);
   a->add_l2(v);
   a->add_verify(v, "check the result with an independent step");
   a->add_out(v, "file to write: vertex rank a line");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "access/matrix.hpp"
 #include "common.hpp"
@@ -65,21 +66,52 @@ json gather_load(plan_arguments const& a) {
   return cli::plan_of_load(a.load, a.job == "train" ? &a.train : nullptr, a.file, where, a.tier, a.access, allowed.host, allowed.device);
 }
 
+// Of a job over several places the shards' rows stand for those of one; the whole lists lie in host memory, wherever a shard has its own.
+void tell_parts(job_plan& p, std::vector<job_part> const& parts, graph_info const& info, tier edges, bool in_lists) {
+  bool const on_device = parts[0].where.kind == place_kind::device;
+  tier const near = on_device ? tier::device : tier::host;
+  std::vector<plan_row> rows;
+  for (plan_row r : p.rows) {
+    if (r.what == "state" || r.what == "offsets, a copy" || r.what == "packed lists, on their way" || r.what.starts_with("copy of "))
+      continue;
+    if (r.where == tier::device) r.where = tier::host;
+    rows.push_back(std::move(r));
+  }
+  rows.push_back({"offsets of the shards", tier::host, (info.vertices + parts.size()) * (in_lists ? 16 : 8)});
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    rows.push_back({fmt::format("shard {}: state", k), near, parts[k].state_bytes});
+    if (parts[k].cache_bytes) rows.push_back({fmt::format("shard {}: copies of far data", k), near, parts[k].cache_bytes});
+    if (on_device && edges == tier::device) rows.push_back({fmt::format("shard {}: its lists", k), near, parts[k].list_bytes});
+  }
+  p.rows = std::move(rows);
+}
+
 json gather(plan_arguments const& a) {
-  a.load.require_unset(a.job), a.train.require_unset(a.job);
   job_options o = default_options(parse_job(a.job));
+  bool const spreads = kind_of(o) != job_kind::sssp;
+  a.load.require_unset(a.job), a.train.require_unset(a.job, !spreads);
   if (!a.variant.empty()) set_variant(o, a.variant);
-  place const where = parse_place(a.place);
+  std::vector<place> const places =
+      cli::shard_places(!a.train.devices.empty() && a.place == "device" ? "host" : a.place, a.train.split_into.shards, a.train.devices);
+  place const where = places[0];
+  bool const spread = places.size() > 1;
   access_mode const access = parse_access(a.access);
   require_combination(where, cli::chooses_tier(a.tier) ? default_tier(where, access) : parse_tier(a.tier), access);
-  std::visit([&](auto& job) { job.where = where, job.access = access; }, o);
+  std::visit(
+      [&](auto& job) {
+        job.where = where, job.access = access;
+        if constexpr (requires { job.shards; })
+          if (spread) job.shards = places;
+      },
+      o);
   if (!a.device_cache.empty()) std::visit([&](auto& job) { job.device_budget = parse_bytes(a.device_cache); }, o);
   if (a.iterations) {
     if (kind_of(o) != job_kind::pagerank) fail(errc::usage, "--iterations goes with --job pagerank; leave it out");
     if (*a.iterations == 0) fail(errc::usage, "--iterations 0: say 1 or more");
     std::get<pagerank_options>(o).iterations = a.iterations;
   }
-  bytes_needed const allowed = allowed_by(a.budgets, where);
+  bytes_needed allowed = allowed_by(a.budgets, where);
+  for (place const& other : places) allowed.device = std::min(allowed.device, allowed_by(a.budgets, other).device);
   graph_source from(a.file);
   if (pulls_in_lists(o)) from.want_in_lists();
   graph_info const& info = from.info();
@@ -96,21 +128,37 @@ json gather(plan_arguments const& a) {
     return p;
   };
   job_plan p = planned(nullptr);
+  std::vector<job_part> parts;
+  std::uint64_t links = 1;  // each device has its own
+  if (spread) {
+    if (where.kind == place_kind::device) {
+      std::set<int> devices;
+      for (place const& one : places) devices.insert(one.index);
+      links = devices.size();
+    }
+    bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
+    buffer<std::uint64_t> const offsets = from.offsets(in);
+    parts = plan_parts(info, o, kept, a.file, offsets.empty() ? nullptr : offsets.data());
+    p = planned(offsets.empty() ? nullptr : offsets.data());
+    tell_parts(p, parts, info, edges, reads_in_lists(info, o));
+  }
+  std::uint64_t const on_one = where.kind == place_kind::device ? near_bytes(parts, edges) : 0;
+  auto const device_bytes = [&] { return spread ? on_one : p.device_bytes(); };
   // As the job does: a cache that nobody asked for is smaller where memory is short.
-  if (where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
+  if (!spread && where.kind == place_kind::device && a.device_cache.empty() && p.device_bytes() > allowed.device) {
     std::uint64_t others = p.device_bytes();
     for (planned_part const& c : p.kept) others -= c.bytes;
     std::visit([&](auto& job) { job.device_budget = cli::device_cache_that_fits(default_device_budget(info), allowed.device, others); }, o);
     p = planned(nullptr);
   }
-  std::string refusal = why_not(a.file, {p.host_bytes(), p.device_bytes()}, allowed, to_string(where),
+  std::string refusal = why_not(a.file, {p.host_bytes(), device_bytes()}, allowed, to_string(where),
                                 edges == tier::device ? "leave the edges in host memory (--tier host)" : "say --place host");
   if (refusal.empty() && edges == tier::peer && device::count() > 0) {
     place const owner{place_kind::device, peer_tier::owner(where.index)};
     refusal = why_not(a.file, {0, p.bytes(tier::peer)}, {allowed.host, cli::device_limit(owner)}, to_string(owner),
                       "leave the edges in host memory (--tier host)");
   }
-  if (refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
+  if (!spread && refusal.empty() && !p.crossings.empty() && access != access_mode::paged) {
     // The offsets say where each list begins and ends in its lines.
     bool const in = kind_of(o) == job_kind::pagerank && reads_in_lists(info, o);
     if (buffer<std::uint64_t> const offsets = from.offsets(in); !offsets.empty()) p = planned(offsets.data());
@@ -133,9 +181,17 @@ json gather(plan_arguments const& a) {
   all["device_cache"] = json::array();
   for (planned_part const& c : p.kept)
     all["device_cache"].push_back({{"what", c.what}, {"bytes", c.bytes}, {"bytes_saved_on_link", c.bytes_saved_on_link}});
+  all["shards"] = json::array();
+  for (job_part const& s : parts)
+    all["shards"].push_back({{"place", to_string(s.where)},
+                             {"first", s.first},
+                             {"vertices", s.vertices},
+                             {"edges", s.edges},
+                             {"list_bytes", s.list_bytes},
+                             {"bytes", s.near_bytes(where.kind == place_kind::device ? edges : tier::host)}});
   all["host_bytes"] = p.host_bytes();
   all["host_allowed"] = bytes_or_null(allowed.host);
-  all["device_bytes"] = p.device_bytes();
+  all["device_bytes"] = device_bytes();
   all["device_allowed"] = where.kind == place_kind::device ? bytes_or_null(allowed.device) : json();
   all["crossings"] = json::array();
   crossing::bound bound = crossing::bound::exactly;
@@ -159,15 +215,16 @@ json gather(plan_arguments const& a) {
   all["ms"] = cli::times_of(here, [&](link_rates const& r) -> std::optional<double> {
     if (!crosses) return 0.0;
     if (access == access_mode::paged && !r.paged_gbs) return std::nullopt;
-    return p.ms(r);
+    return p.ms(r) / static_cast<double>(links);
   });
   all["first_bytes_link"] = p.first_bytes_link();
   all["levels_cheaper_once"] = p.levels_cheaper_once();
   all["levels_at_most"] = nullptr;
   if (p.levels_at_most)
-    all["levels_at_most"] = {
-        {"bytes_link", p.levels_at_most->bytes_link()},
-        {"ms", cli::times_of(here, [&](link_rates const& r) { return std::optional(predicted_ms(*p.levels_at_most, r)); })}};
+    all["levels_at_most"] = {{"bytes_link", p.levels_at_most->bytes_link()},
+                             {"ms", cli::times_of(here, [&](link_rates const& r) {
+                                return std::optional(predicted_ms(*p.levels_at_most, r) / static_cast<double>(links));
+                              })}};
   all["list_reads"] = p.file_bytes ? json{{"bytes", *p.file_bytes}, {"bound", to_string(p.file_bound)}, {"per", p.per}} : json();
   if (crosses && !here) all["not_here"] = cli::why_no_link(where);
   all["fits"] = refusal.empty();
@@ -189,6 +246,12 @@ void print(json const& all) {
   for (json const& r : all["memory"])
     say("{:<{}} {:<8} {:>20} {:>12}\n", text(r["array"]), width, text(r["tier"]), grouped(r["bytes"].get<std::uint64_t>()),
         bytes_of(r["bytes"]));
+  if (json const& shards = all["shards"]; !shards.empty()) {
+    say("\n{:>5} {:>14} {:>16} {:>20}\n", "shard", "vertices", "edges", "bytes near it");
+    for (std::size_t k = 0; k < shards.size(); ++k)
+      say("{:>5} {:>14} {:>16} {:>20} {:>12}\n", k, grouped(shards[k]["vertices"].get<std::uint64_t>()),
+          grouped(shards[k]["edges"].get<std::uint64_t>()), grouped(shards[k]["bytes"].get<std::uint64_t>()), bytes_of(shards[k]["bytes"]));
+  }
   say("host    {} of {} allowed\n", bytes_of(all["host_bytes"]), bytes_of(all["host_allowed"]));
   if (all["place"].get<std::string>().rfind("device", 0) == 0)
     say("device  {} of {} allowed or free\n", bytes_of(all["device_bytes"]), bytes_of(all["device_allowed"]));

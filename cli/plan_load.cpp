@@ -11,6 +11,7 @@
 #include "core/fail.hpp"
 #include "core/npy.hpp"
 #include "features/stored_rows.hpp"
+#include "gnn/decide_shards.hpp"
 #include "gnn/model.hpp"
 #include "gnn/plan.hpp"
 #include "graph/hetero.hpp"
@@ -20,6 +21,7 @@
 #include "memory/budget.hpp"
 #include "models.hpp"
 #include "shard/parts.hpp"
+#include "shard/rates.hpp"
 #include "traverse/plan.hpp"
 
 namespace garner::cli {
@@ -77,16 +79,18 @@ void plan_train_arguments::add(verb& v) {
   v.add("--hidden", hidden, "train: elements of a row between layers (default: 64)");
   v.add("--norm", norm, "train: none, layer or automatic: layer for gin (default: automatic)");
   v.add("--residual", residual, "train: a product before and behind the layers, each of which adds to what comes in");
-  v.add("--devices", devices, "train: GPUs that train together, a share of every mini-batch each, as 0,1").not_with("--ranks");
+  v.add("--devices", devices,
+        "as 0,1: train: GPUs that train together, a share of every mini-batch each; jobs but sssp: a part of the vertices each")
+      .not_with("--ranks");
   v.add("--ranks", ranks, "train: so many threads train together at one place");
-  split_into.add(v);
+  split_into.add(v, false);
 }
-void plan_train_arguments::require_unset(std::string const& job) const {
+void plan_train_arguments::require_unset(std::string const& job, bool shards_too) const {
   for (auto const& [said, option] :
        {std::pair{model.has_value(), "--model"}, std::pair{classes.has_value(), "--classes"}, std::pair{split.has_value(), "--split"},
         std::pair{full, "--full"}, std::pair{layers.has_value(), "--layers"}, std::pair{hidden.has_value(), "--hidden"},
-        std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{!devices.empty(), "--devices"},
-        std::pair{ranks.has_value(), "--ranks"}, std::pair{split_into.shards.has_value(), "--shards"}})
+        std::pair{norm.has_value(), "--norm"}, std::pair{residual, "--residual"}, std::pair{shards_too && !devices.empty(), "--devices"},
+        std::pair{ranks.has_value(), "--ranks"}, std::pair{shards_too && split_into.shards.has_value(), "--shards"}})
     if (said) fail(errc::usage, "{} goes with --job train; {} has none", option, job);
 }
 
@@ -372,8 +376,12 @@ struct planned_shard {
   training_question::part part;
   training_plan plan;
 };
-std::vector<planned_shard> plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file,
-                                       bool in) {
+struct planned_split {
+  std::vector<planned_shard> shards;
+  std::vector<shard_decision::considered> ways;  // predicted as if edges led anywhere
+};
+planned_split plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file, bool in,
+                          std::vector<place> const& places) {
   std::uint64_t const n = q.load.info.vertices, edges = q.load.info.edges;
   buffer<std::uint64_t> const known = from.offsets(in && q.load.info.directed, true);
   std::vector<std::uint64_t> even;
@@ -384,7 +392,9 @@ std::vector<planned_shard> plan_shards(training_question q, shard_options const&
   }
   std::uint64_t const* const offsets = known.empty() ? even.data() : known.data();
   shard_parts const parts(offsets, n, o, file);
-  std::vector<planned_shard> all;
+  planned_split split;
+  std::vector<planned_shard>& all = split.shards;
+  std::vector<shard_sizes::part> sizes;
   for (std::uint32_t s = 0; s < parts.shards(); ++s) {
     std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
     q.shard = {static_cast<double>(own),
@@ -394,8 +404,26 @@ std::vector<planned_shard> plan_shards(training_question q, shard_options const&
                s == 0,
                o};
     all.push_back({first, *q.shard, plan_training(q)});
+    double const others = static_cast<double>(n - own), crossing = static_cast<double>(arcs) * others / static_cast<double>(n);
+    sizes.push_back({own, arcs, static_cast<std::uint64_t>(crossing), static_cast<std::uint64_t>(distinct_targets(crossing, others))});
   }
-  return all;
+  bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
+  shard_sizes of(n, std::move(sizes));
+  of.one_place = !several;
+  std::vector<shard_pass> passes;
+  for (model_pass const& p : passes_of(q.model, q.input_dropout)) {
+    if (p.forward) passes.push_back({p.columns, 1, p.constant});
+    if (p.backward) passes.push_back({p.columns, 1, false});
+  }
+  shard_rates const rates = known_rates(places[0]);
+  split.ways = ways_of(of, o, q.load.weighted, passes, rates, several);
+  if (o.sums == shard_sums::quick) return split;
+  shard_options quick = o;  // mgg is told all the same
+  quick.sums = shard_sums::quick;
+  for (shard_decision::considered const& w : ways_of(of, quick, q.load.weighted, passes, rates, false))
+    if (w.way == shard_way::mgg) split.ways.push_back(w);
+  std::stable_sort(split.ways.begin(), split.ways.end(), [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
+  return split;
 }
 // Of several shards at one place: what all of them have there.
 std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
@@ -409,6 +437,27 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
   return all;
 }
 }  // namespace
+
+void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
+                   std::vector<place> const& places) {
+  double most = 0;  // bytes at a place
+  if (split) {
+    std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
+    std::vector<double> there(places.size());
+    for (std::size_t k = 0; k < shards.size(); ++k) {
+      q.shard = shards[k].part;
+      q.shard->remote_rows = 0;
+      auto const at = static_cast<std::size_t>(std::find(places.begin(), places.end(), places[k]) - places.begin());
+      most = std::max(most, there[at] += static_cast<double>(plan_training(q).bytes()));
+    }
+  } else {
+    most = static_cast<double>(plan_training(q).bytes());
+  }
+  auto const least = static_cast<std::uint64_t>(most / 1.25);
+  bool const on_device = places[0].kind == place_kind::device;
+  require_memory(file, on_device ? 0 : least + q.load.list_bytes, on_device ? least : 0, places[0],
+                 split ? "say more devices, fewer layers, a smaller --hidden or --tier host" : "say --devices or mini-batches (--fanout)");
+}
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where,
                   std::string const& tier_said, std::string const& access, std::uint64_t host_allowed, std::uint64_t device_allowed) {
@@ -440,15 +489,19 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   q.batches = std::max<std::uint64_t>(1, (share + a.batch - 1) / a.batch);
   load_plan plan = train ? load_plan() : plan_load(q);
   std::optional<training_plan> learns;
-  std::vector<planned_shard> shards;
+  planned_split split_up;
+  std::vector<planned_shard>& shards = split_up.shards;
   std::vector<place> const places =
       train ? places_of(train->devices, train->ranks, train->split_into, where, train->full) : std::vector<place>{where};
   bool const split = train && train->full && (places.size() > 1 || train->split_into.shards);
+  shard_arguments split_into = train ? train->split_into : shard_arguments();
   if (split && several) fail(errc::usage, "{} shards: {} may have several types, which are not split; plan without", places.size(), file);
-  if (split && gradients_of(places) == training_question::exchange::host)
-    fail(errc::device, "--devices: shards read each other's memory, and these devices cannot; say others, or --shards at one of them");
+  if (split && split_into.options(static_cast<std::uint32_t>(places.size())).provider == shard_provider::peer &&
+      gradients_of(places) == training_question::exchange::host)
+    fail(errc::device, "--shard-provider peer: these devices cannot read each other's memory; say others, or leave it out");
   if (split && on_device) {  // each shard copies its own
     if (chooses_tier(tier_said)) g.lists_in = tier::host;
+    else split_into.far_lists = parse_tier(tier_said) == tier::host;
     std::erase_if(g.lists, [](plan_row const& r) { return r.what == "offsets, near"; });
     for (plan_row& r : g.lists)
       if (r.what == "lists") r.where = g.lists_in;
@@ -469,8 +522,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       graph_source from(file);
       bool const in = a.lists() == list_side::in;
       if (in) from.want_in_lists();
-      shards = plan_shards(question_of(*train, places, g, allowed), train->split_into.options(static_cast<std::uint32_t>(places.size())),
-                           from, file, in);
+      split_up = plan_shards(question_of(*train, places, g, allowed), split_into.options(static_cast<std::uint32_t>(places.size())), from,
+                             file, in, places);
       auto const largest = std::max_element(shards.begin(), shards.end(),
                                             [](planned_shard const& x, planned_shard const& y) { return x.plan.bytes() < y.plan.bytes(); });
       learns = largest->plan;
@@ -504,6 +557,9 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     memory.push_back({t.named("rows kept"), near, t.kept * bytes * together});
     memory.push_back({t.named("ranks of rows"), near, t.size.rows * 4 * together});
   }
+  if (split_into.far_lists)
+    memory.push_back({"lists of shards", tier::host,
+                      (q.info.directed ? 2 : 1) * (q.info.edges * (q.weighted ? 8 : 4) + 16 * q.info.vertices * places.size())});
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
     for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});
@@ -518,7 +574,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                                : needed.host) += r.where == tier::peer ? 0 : r.bytes;
   std::string const refusal =
       why_not(file, needed, {host_allowed, device_allowed}, to_string(where),
-              g.lists_in == tier::device ? "leave the edges in host memory (--tier host)" : "say a smaller --budget");
+              g.lists_in == tier::device || (split && on_device && !split_into.far_lists) ? "leave the edges in host memory (--tier host)"
+                                                                                          : "say a smaller --budget");
 
   json all{{"file", file},
            {"graph", g.told},
@@ -554,6 +611,10 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
                              {"edges", s.part.edges},
                              {"remote_rows_at_most", s.part.remote_rows},
                              {"bytes", s.plan.bytes()}});
+  all["ways"] = json::array();
+  for (shard_decision::considered const& w : split_up.ways)
+    all["ways"].push_back(
+        {{"way", to_string(w.way)}, {"shards", w.shards}, {"predicted_ms", w.predicted_ms}, {"floor_ms", w.floor_ms}, {"bound", w.bound}});
   all["types"] = several ? json::array() : json();
   for (std::size_t t = 0; several && t < g.tables.size(); ++t) {
     type_plan const of = plan.types.empty() ? type_plan() : plan.types[t];
@@ -677,6 +738,12 @@ void print_plan_of_load(json const& all) {
       say("{:>5} {:>14} {:>14} {:>16} {:>20} {:>12}\n", k, number(shards[k]["vertices"]), number(shards[k]["edges"]),
           number(shards[k]["remote_rows_at_most"]), grouped(shards[k]["bytes"].get<std::uint64_t>()), bytes(shards[k]["bytes"]));
     say("rows of others are at the most: lists are read when the graph is split\n");
+    say("\n{:<12} {:>6} {:>22} {:>10}   {}\n", "way", "shards", "ms of sums an epoch", "floor", "bound by");
+    for (json const& w : all["ways"])
+      say("{:<12} {:>6} {:>22} {:>10}   {}\n", text(w["way"]), w["shards"].get<std::uint64_t>(), shown_ms(w["predicted_ms"]),
+          shown_ms(w["floor_ms"]), text(w["bound"]));
+    say("predicted by the rates of {}, as if edges led anywhere; training measures those that are near each other\n",
+        text(all["place"]) == "host" ? "a common host" : "an H200");
   }
   if (!full)
     say("\na mini-batch of {} training vertices, {} an epoch; {}\n", grouped(all["batch"].get<std::uint64_t>()),

@@ -10,6 +10,7 @@
 #include "core/progress.hpp"
 #include "graph/graph.hpp"
 #include "graph/source.hpp"
+#include "job_options.hpp"
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "traverse/bfs.hpp"
@@ -104,18 +105,12 @@ std::optional<double> ms_of(traffic const& t, link_rates const& rates) {
   return predicted_ms(t, rates);
 }
 
-json to_json(file_reads const& f) {
-  return {{"requests", f.requests}, {"bytes", f.bytes_read}, {"bytes_wanted", f.bytes_asked}, {"bytes_of_blocks", f.bytes_blocks}};
-}
-
 json to_json(counted const& c, std::uint64_t data_bytes, std::optional<link_rates> const& here, bool in_file) {
   json read = nullptr;
   if (in_file) {
-    read = to_json(c.file);
-    read["overfetch"] = c.file.overfetch(), read["overfetch_of_blocks"] = c.file.overfetch_of_blocks();
-    read["share_of_lists"] = data_bytes ? static_cast<double>(c.file.bytes_read) / static_cast<double>(data_bytes) : 0;
+    read = cli::json_of(c.file, data_bytes);
     read["steps"] = json::array();
-    for (file_reads const& step : c.steps) read["steps"].push_back(to_json(step));
+    for (file_reads const& step : c.steps) read["steps"].push_back(cli::json_of(step));
   }
   json requests = json::object();
   for (std::size_t k = 0; k < 4; ++k) requests[std::to_string(32 * (k + 1))] = c.link.requests[k];

@@ -1,6 +1,7 @@
 // garner train: seeds in, a trained model out.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,13 +11,16 @@
 #include "common.hpp"
 #include "core/fail.hpp"
 #include "core/progress.hpp"
+#include "crew.hpp"
 #include "garner/gnn.hpp"
+#include "gnn/decide_shards.hpp"
 #include "graph/handle.hpp"
 #include "job_options.hpp"
 #include "load_options.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
 #include "plan_load.hpp"
+#include "shard/group.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -37,6 +41,7 @@ struct train_arguments : cli::load_arguments {
   std::optional<std::uint32_t> ranks;
   std::string group, target;
   cli::shard_arguments split_into;
+  std::optional<shard_decision> decided;
 
   // Which of how many ranks this process is, with --group.
   static std::uint32_t of_environment(char const* name) {
@@ -50,13 +55,20 @@ struct train_arguments : cli::load_arguments {
   // The ranks of this process, and where each of them learns.
   std::vector<garner::place> places() const {
     if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
-    if (!group.empty() && split_into.shards) fail(errc::usage, "--shards and --group: shards are threads of one process; say one of them");
-    std::vector<garner::place> all = cli::places_of(devices, ranks, split_into, where(), full);
+    cli::shard_arguments here = split_into;
+    if (!group.empty() && full) {
+      if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
+        fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; say --shards {}, or leave it out",
+             *here.shards, of_environment("WORLD_SIZE"), of_environment("WORLD_SIZE"));
+      if (here.way == "auto") fail(errc::usage, "--shard-way auto and --group: ways are measured by one process; say bulk or collective");
+      here.shards.reset();
+    }
+    std::vector<garner::place> all = cli::places_of(devices, ranks, here, where(), full);
     if (!group.empty() && place == "device" && std::getenv("LOCAL_RANK")) all[0].index = static_cast<int>(of_environment("LOCAL_RANK"));
     return all;
   }
 
-  bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards); }
+  bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards || !group.empty()); }
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
     std::uint32_t const hops_or_two = full ? 2 : static_cast<std::uint32_t>(fanouts().size());
@@ -95,13 +107,22 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   return {m, t};
 }
 std::string named(place p) { return p.kind == place_kind::device ? fmt::format("device:{}", p.index) : to_string(p); }
-// Of how many ranks this process has those at `places`, or with --group one.
+// Of how many ranks, or shards, this process has those at `places`, or with --group one.
 std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, training_options& t) {
   std::uint32_t all_ranks = static_cast<std::uint32_t>(places.size());
+  if (!a.group.empty()) t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
   if (a.sharded(places.size())) {
-    t.shards = shards_of_threads(a.split_into.options(all_ranks), 3600);
+    bool const on_device = places[0].kind == place_kind::device;
+    a.split_into.far_lists = on_device && !cli::chooses_tier(a.tier) && parse_tier(a.tier) == tier::host;
+    shard_options o = a.split_into.options(all_ranks);
+    if (shard_options before = o; !a.group.empty() && a.split_into.decides() && !a.resume.empty()) {
+      resume_split(a.resume, before);
+      if (before.shards == o.shards) o = before;  // the way that it began with
+    }
+    t.shards = a.group.empty() ? shards_of_threads(o, a.split_into.late_seconds())
+                               : shards_of_processes(o, a.group, t.rank, a.split_into.late_seconds());
+    if (!a.group.empty()) a.together = t.shards->threads();
   } else if (!a.group.empty()) {
-    t.rank = train_arguments::of_environment("RANK"), all_ranks = train_arguments::of_environment("WORLD_SIZE");
     a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
   } else if (places.size() > 1) {
     t.ranks = ranks_of_threads(all_ranks, 3600);
@@ -147,25 +168,68 @@ std::string ranks_line(train_arguments const& a, std::vector<place> const& place
   return fmt::format("ranks   {}{}, {} seeds a step each\n", all_ranks,
                      a.group.empty() ? fmt::format(": {}", fmt::join(at, ", ")) : " processes", grouped(a.batch));
 }
+json json_of(shard_decision const& d) {
+  json all{{"why", d.why()}, {"rates_measured", d.rates_measured}, {"ways", json::array()}};
+  for (auto const& w : d.ways)
+    all["ways"].push_back({{"way", to_string(w.way)},
+                           {"shards", w.shards},
+                           {"predicted_ms", w.predicted_ms},
+                           {"floor_ms", w.floor_ms},
+                           {"bound", w.bound},
+                           {"measured_ms", w.measured_ms ? json(*w.measured_ms) : json(nullptr)},
+                           {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
+  return all;
+}
+// --shard-way auto, where nothing was said, of one process: what is the fastest here; a training that goes on keeps what it began with.
+// Fewer places, where one is faster.
+void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
+  if (!t.shards || !a.split_into.decides() || !a.group.empty()) return;
+  shard_options asked = a.split_into.options(static_cast<std::uint32_t>(places.size()));
+  if (a.resume.empty()) {
+    a.decided = decide_shards(m, g, t, asked, places);
+    asked = a.decided->options;
+  } else {
+    resume_split(a.resume, asked);
+  }
+  a.split_into.way = to_string(asked.way);
+  places.resize(asked.shards);
+  t.shards = shards_of_threads(asked, a.split_into.late_seconds());
+}
 // What the split came to.
-void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<place> const& places) {
-  if (!a.sharded(places.size())) return;
-  shard_options const o = a.split_into.options(static_cast<std::uint32_t>(places.size()));
+void tell_shards(subject& what, train_arguments const& a, graph_handle const& g, std::vector<place> const& places,
+                 shard_group const& shards) {
+  shard_options const& o = shards.options();
+  shard_link const over = link_of(shards);
   shard_report const r = split_report(g, a.lists(), o);
   std::vector<std::string> at;
   for (place const p : places)
     if (std::find(at.begin(), at.end(), to_string(p)) == at.end()) at.push_back(to_string(p));
   what.head["ranks"] = 1;
-  what.head["shards"] = {
-      {"count", places.size()},      {"way", to_string(o.way)},    {"sums", to_string(o.sums)}, {"balance", to_string(o.balance)},
-      {"wire", to_string(o.wire)},   {"imbalance", r.imbalance()}, {"cut_edges", r.cut()},      {"remote_rows", r.remote_rows()},
-      {"references", r.references()}};
-  what.lines.push_back(fmt::format("shards  {} at {}; way {}, rows of {}, sums {}\n", places.size(), fmt::join(at, ", "), to_string(o.way),
-                                   to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums)));
+  what.head["shards"] = {{"count", o.shards},
+                         {"way", to_string(o.way)},
+                         {"sums", to_string(o.sums)},
+                         {"balance", to_string(o.balance)},
+                         {"wire", to_string(o.wire)},
+                         {"imbalance", r.imbalance()},
+                         {"cut_edges", r.cut()},
+                         {"remote_rows", r.remote_rows()},
+                         {"references", r.references()},
+                         {"decided", a.decided ? json_of(*a.decided) : json(nullptr)},
+                         {"provider", to_string(over.provider)},
+                         {"over", over.about},
+                         {"passed_over", over.passed_over}};
+  what.lines.push_back(fmt::format("shards  {}{} at {}{}; way {}, rows of {}, sums {}\n", o.shards, a.group.empty() ? "" : " processes",
+                                   fmt::join(at, ", "),
+                                   a.devices.size() > places.size() ? fmt::format(" (of {} asked for)", a.devices.size()) : "",
+                                   to_string(o.way), to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums)));
+  if (o.shards > 1)
+    what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
+                                     over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));
   what.lines.push_back(
       fmt::format("split   the largest has {:.2f} times the mean of edges; {} edges ({:.1f} %) lead to {} rows of others, {:.1f} a row\n",
                   r.imbalance(), grouped(r.cut()), r.edges() ? 100 * static_cast<double>(r.cut()) / static_cast<double>(r.edges()) : 0.0,
                   grouped(r.remote_rows()), r.references()));
+  if (a.decided) what.lines.push_back(fmt::format("way     {}\n", a.decided->why()));
 }
 // Rank 0, or the only one: to the end.
 void learn(train_arguments const& a, training_options const& t, gnn_model& model, training& run, subject const& what) {
@@ -303,8 +367,7 @@ void train_types(train_arguments& a) {
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
   std::vector<place> const places = a.places();
-  if (a.sharded(places.size()))
-    fail(errc::usage, "{} shards: {} may have several types, which are not split; train without", places.size(), a.file);
+  if (a.sharded(places.size())) fail(errc::usage, "shards: {} may have several types, which are not split; train without", a.file);
   place const where = places[0];
   for (place const p : places) a.budgets.apply(p);
   std::uint32_t const all_ranks = join_ranks(a, places, t);
@@ -386,7 +449,7 @@ void train_file(train_arguments& a) {
   model_options& m = options.first;
   training_options& t = options.second;
   cli::check_outputs(a.file, {{"--out", a.out}, {"--checkpoint", a.checkpoint}});
-  std::vector<place> const places = a.places();
+  std::vector<place> places = a.places();
   place const where = places[0];
   bool const on_device = where.kind == place_kind::device;
   for (place const p : places) a.budgets.apply(p);
@@ -409,6 +472,17 @@ void train_file(train_arguments& a) {
   if (in_lists) from.want_in_lists();
   std::uint64_t const needs =
       cli::near_bytes(cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0)) + (on_device ? (n + 1) * 8 : 0);
+  if (a.full) {
+    training_question q;
+    q.load = cli::question_of(a, from, rows, on_device ? cli::device_limit(where) : 0);
+    q.load.fanouts.clear();
+    q.model = m, q.model.inputs = open_rows(a.features).width;
+    q.input_dropout = a.input_dropout.value_or(m.kind == model_kind::gcn && !m.residual ? a.dropout : 0);
+    q.training = static_cast<double>(std::count(split.begin(), split.end(), static_cast<std::uint8_t>(split_part::train)));
+    if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
+    shard_options const asked = a.split_into.options(all_ranks);
+    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in_lists, places);
+  }
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
   m.inputs = table.width;
@@ -435,6 +509,7 @@ void train_file(train_arguments& a) {
   tiered_tensor features(table, tiers);
 
   if (a.scaling == "automatic") m.scaling = scaling_of(features);
+  decide(a, m, t, g, places);
   gnn_model model(where, m);
   // Lists in host memory are read by all devices, others lie on each.
   std::vector<graph_handle> lists;
@@ -451,9 +526,9 @@ void train_file(train_arguments& a) {
     lists.push_back(other.load_lists(again, there, needs, 0));
     if (*there != *edges) fail(errc::memory, "{}: its lists fit {} and not {}; say --tier host", a.file, named(where), named(places[k]));
   }
-  std::vector<std::jthread> others;  // rank 0 tells what went wrong there
+  cli::crew others;  // rank 0 tells what went wrong there
   for (std::uint32_t k = 1; k < places.size(); ++k)
-    others.emplace_back([&, k] {
+    others.start([&, k] {
       try {
         training_options mine = t;
         mine.rank = k;
@@ -465,21 +540,30 @@ void train_file(train_arguments& a) {
         else leave_ranks(*t.ranks, k, e.what());
       }
     });
-  training run(model, g, features, known, t);
-  if (t.rank > 0) return follow(a, run);
-  resume(a, run);
-  subject what;
-  what.head = {{"file", a.file},     {"vertices", n},     {"edges", from.info().edges}, {"place", to_string(where)},
-               {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"rows", features.about()}};
-  what.lines = {
-      fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
-      fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
-      fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
-  tell_shards(what, a, g, places);
-  for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
-  what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
-  what.predict = fmt::format("{} --features {}", a.file, a.features);
-  learn(a, t, model, run, what);
+  try {
+    training run(model, g, features, known, t);
+    if (t.rank > 0) return follow(a, run);
+    resume(a, run);
+    subject what;
+    what.head = {{"file", a.file},     {"vertices", n},     {"edges", from.info().edges}, {"place", to_string(where)},
+                 {"ranks", all_ranks}, {"shards", nullptr}, {"tier", to_string(*edges)},  {"rows", features.about()}};
+    what.lines = {
+        fmt::format("graph   {}: {}\n", a.file, cli::describe(from.info())),
+        fmt::format("place   {}; lists in tier {}\n", to_string(where), to_string(*edges)), ranks_line(a, places, all_ranks),
+        fmt::format("rows    {} x {} {}: {}\n", grouped(features.rows()), features.width(), to_string(features.kind()), features.about())};
+    if (t.shards) tell_shards(what, a, g, places, *t.shards);
+    for (std::uint64_t v = 0; v < n; ++v) ++what.parts[split[v]];
+    what.row_gb = static_cast<double>(features.row_bytes()) / 1e9;
+    what.predict = fmt::format("{} --features {}", a.file, a.features);
+    learn(a, t, model, run, what);
+  } catch (error const& e) {
+    if (t.shards && !others.end_within(10)) {
+      int const code = cli::complain(e);
+      std::fflush(stdout);
+      std::_Exit(code);
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -520,7 +604,7 @@ void add_train(cli::program& p) {
   v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
   v.add("--ranks", a->ranks).not_with("--group");
   v.add("--group", a->group);
-  a->split_into.add(v);
+  a->split_into.add(v, true);
   v.add("--budget", a->budget);
   a->add_file_rows(v);
   v.add("--keep-lists", a->keep_lists);

@@ -51,6 +51,9 @@ class child {
     return ::read(told_, &c, 1) == 1 ? c : '\0';
   }
   void go() { static_cast<void>(!::write(go_, "g", 1)); }
+  void send(int signal) {
+    if (pid_ > 0) ::kill(pid_, signal);
+  }
   // Its exit code, or 128 + the signal.
   int end(int signal = 0) {
     if (pid_ < 0) return -1;

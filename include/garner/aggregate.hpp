@@ -1,11 +1,14 @@
-// Aggregation over the edges of a block, for layers of one's own: every target adds up rows of those that its edges come from, and backward
-// every source the gradients of its targets. The same bits at every place but for what a device rounds at once; no atomics.
+// Aggregation over the edges of a block, or over a part of a graph, for layers of one's own: every target adds up rows of those that its
+// edges come from, and backward every source the gradients of its targets. The same bits at every place but for what a device rounds at
+// once; no atomics.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "garner/gnn.hpp"
 #include "garner/place.hpp"
+#include "garner/shards.hpp"
 #include "garner/stream.hpp"
 
 namespace garner {
@@ -45,5 +48,33 @@ class block_aggregation {
 
 extern template class block_aggregation<float>;
 extern template class block_aggregation<double>;
+
+// One part's side of an aggregation whose other rows the caller brings (by torch.distributed, MPI): which it needs of whom, and the sums.
+// All parts are made of the same graph and options, and make the same calls. Any number of parts, with exact sums up to 48.
+class shard_aggregation {
+ public:
+  // Reads the lists of the whole graph, and keeps those of its part. errc::usage as split_report(), errc::input where a directed graph
+  // lacks the in-lists, or the graph the weights.
+  shard_aggregation(graph_handle const& g, list_side side, bool weighted, shard_options const& options, std::uint32_t shard, place where);
+  ~shard_aggregation();
+  shard_aggregation(shard_aggregation&&) noexcept;
+  shard_aggregation& operator=(shard_aggregation&&) noexcept;
+
+  std::uint64_t first() const, count() const;   // its vertices, in the order that the graph has
+  std::vector<std::int64_t> positions() const;  // the same as positions among graph_handle::ids()
+  // Rows of each part that forward (`back`: backward) needs, by that part's own numbers, ascending.
+  std::vector<std::vector<std::uint32_t>> const& needs(bool back) const;
+  bool symmetric() const;  // forward and backward need the same
+  std::uint64_t bytes() const;
+
+  // Out of `count()` rows, or gradients of as many, `columns` floats each, and those that needs() says, by owner, one after the other:
+  // begin() adds up what can be before these have come, finish() the rest. in, brought, out: memory that the place reads.
+  void begin(aggregation how, bool back, float const* in, float* out, std::uint64_t columns, stream_ref stream = {});
+  void finish(aggregation how, bool back, float const* in, float const* brought, float* out, std::uint64_t columns, stream_ref stream = {});
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
 
 }  // namespace garner

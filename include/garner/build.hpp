@@ -20,6 +20,7 @@ struct build_info {
   std::vector<device_info> devices;
 };
 char const* version() noexcept;  // "0.1.0"; asks no device
+std::string build_id();          // tells builds of one version apart: the linker's name of this one, or where it gave none the version
 build_info describe_build();
 
 // "8GiB", "1.5 GiB", "512M": powers of 1024; "8GB", "512 MB": of 1000; "1.5e9", "4096". errc::usage shows examples.

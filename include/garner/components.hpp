@@ -6,6 +6,7 @@
 
 #include "garner/paper.hpp"
 #include "garner/place.hpp"
+#include "garner/spread.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -30,6 +31,7 @@ struct components_options {
   bool check_certificate = false;         // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
   walk_options paper;                     // what repeats the paper: vertices_per_team
+  std::vector<place> shards;              // as of bfs_options; afforest only
 };
 
 // A round of emogi, or a step of afforest.
@@ -39,7 +41,8 @@ struct components_phase {
   std::uint64_t edges = 0;     // arcs looked at
   traffic link;
   double ms = 0;
-  file_reads file;  // where the lists lie in a file
+  file_reads file;                    // where the lists lie in a file
+  std::uint64_t bytes_exchanged = 0;  // that shards read of each other
 };
 
 struct components_run {
@@ -52,6 +55,7 @@ struct components_run {
   file_reads file;               // where the lists lie in a file
   bool verified = false;
   std::vector<components_phase> phases;
+  std::vector<job_shard> shards;  // none: one place
 };
 
 }  // namespace garner

@@ -1,6 +1,6 @@
 // Garner's contract, all of it: a table of contents.
 #pragma once
-#include "garner/aggregate.hpp"   // block_aggregation: sums, means and GCN's over the edges of a block, and backward
+#include "garner/aggregate.hpp"   // block_aggregation, shard_aggregation: sums, means and GCN's over a block or a part, and backward
 #include "garner/blocks.hpp"      // block_sampler, blocks: mini-batches, by neighbour sampling
 #include "garner/build.hpp"       // build_info: version, GPU support, devices; parse_bytes
 #include "garner/components.hpp"  // components_options, components_run
@@ -19,6 +19,7 @@
 #include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: which rows a training reads
 #include "garner/shards.hpp"      // shard_options, split_report: a whole graph over several places
 #include "garner/shared.hpp"      // shared_table: one host table for several processes
+#include "garner/spread.hpp"      // job_shard: what each of several places had of a job
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/stream.hpp"      // stream_ref: a stream of the caller
 #include "garner/traffic.hpp"     // traffic: requests by size, amplification, overfetch

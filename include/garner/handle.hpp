@@ -102,6 +102,10 @@ struct graph_lists {
 };
 graph_lists lists_of(graph_handle const& g, bool in = false);
 
+// A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie, packed or plain: as
+// processes compare what they opened. Cost: a pass over the lists, and as much host memory as they take plain where they lie elsewhere.
+std::uint64_t digest_of(graph_handle const& g);
+
 // What Garner may take, in bytes; whatever would pass it throws errc::memory. At start: what the machine allows.
 void limit_host_memory(std::uint64_t bytes);
 void limit_device_memory(int device, std::uint64_t bytes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "garner/place.hpp"
+#include "garner/spread.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -42,6 +43,7 @@ struct pagerank_options {
   std::uint64_t l2_bytes = 0;             // simulated runs: an L2 of this size before the link; 0: none
   bool check_certificate = false;         // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
+  std::vector<place> shards;              // as of bfs_options; pull only. Ranks are the same bits with any number of them
 };
 
 struct pagerank_round {
@@ -49,7 +51,8 @@ struct pagerank_round {
   double l1_change = 0;                   // pull only
   std::uint64_t bytes_link = 0;
   double ms = 0;
-  file_reads file;  // where the lists lie in a file
+  file_reads file;                    // where the lists lie in a file
+  std::uint64_t bytes_exchanged = 0;  // that shards read of each other
 };
 
 struct pagerank_run {
@@ -64,6 +67,7 @@ struct pagerank_run {
   file_reads file;          // where the lists lie in a file
   bool verified = false;
   std::vector<pagerank_round> rounds;
+  std::vector<job_shard> shards;  // none: one place
 };
 
 }  // namespace garner

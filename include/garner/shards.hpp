@@ -1,9 +1,10 @@
-// A whole graph over several places: contiguous parts of its vertices, a thread each (of a GPU each, or all of one place), which train one
-// model together without sampling. What a part needs of another's rows comes to it once an aggregation.
+// A whole graph over several places: contiguous parts of its vertices, a thread or a process each (of a GPU each, or all of one place),
+// which train one model together without sampling. What a part needs of another's rows comes to it once an aggregation.
 // Sources: Wang et al., OSDI 2023 (MGG: parts of equal edges, its way to aggregate, its model).
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,22 @@ shard_way parse_shard_way(std::string_view text);
 // Of `mgg`: neighbours of a partition, pairs of a local and a remote partition that one warp does, warps a block.
 struct mgg_shape {
   std::uint32_t ps = 16, dist = 1, wpb = 4;
+  // What the paper's figure 9 leaves out: lists are not cut, whatever `ps` is; local and remote partitions are of warps apart.
+  bool whole_lists = false, apart = false;
   bool operator==(mgg_shape const&) const = default;
 };
+
+// What rows of other shards come over.
+enum class shard_provider : std::uint8_t {
+  automatic,  // the first of those below that all shards can have, in their order; so too where nccl or nvshmem was said and is not to be
+              // had
+  peer,       // each other's memory: of one process, of processes (shared, CUDA IPC), of devices that reach each other
+  nccl,       // NCCL, opened at run time: its windows, else sent and received
+  nvshmem,    // NVSHMEM, opened at run time, of shards that are processes; by its name alone
+  host,       // host memory, where each shard leaves its rows for all: slow, and there everywhere
+};
+std::string_view to_string(shard_provider p);
+shard_provider parse_shard_provider(std::string_view text);
 
 struct shard_options {
   std::uint32_t shards = 1;
@@ -48,8 +63,12 @@ struct shard_options {
   shard_sums sums = shard_sums::exact;
   shard_way way = shard_way::bulk;  // mgg adds by atomics: no order of sums
   mgg_shape mgg = {};
+  // Lists stay in host memory and come near a window at a time, in every aggregation: of a part that is larger than its device. Not by mgg.
+  bool far_lists = false;
+  std::uint64_t list_window = 1 << 22;  // edges of a window; two are near at once
   // What rows are between shards: f32, or rounded to bf16 or f16 and added up in f32 (not by mgg). One shard alone rounds nothing.
   element wire = element::f32;
+  shard_provider provider = shard_provider::automatic;
 };
 
 // What a graph comes to when it is split so.
@@ -69,8 +88,38 @@ struct shard_report {
 // than there are vertices.
 shard_report split_report(graph_handle const& g, list_side side, shard_options const& options);
 
-// The threads of a training over shards (training_options::shards). errc::usage for a number that is out of range.
+// What decide_shards() (garner/gnn.hpp) chose, and why.
+struct shard_decision {
+  struct considered {
+    shard_way way = shard_way::bulk;
+    std::uint32_t shards = 1;                // as many as were asked for; 1: one place alone
+    double predicted_ms = 0, floor_ms = 0;   // of an epoch's aggregations, by arithmetic; the least that its bytes need
+    std::string bound;                       // what most of it waits for: memory, cache, link or launches
+    std::optional<double> measured_ms = {};  // the same on this graph; unset: not measured
+    std::string refused = {};                // why it could not be measured: memory that it lacks
+  };
+  shard_options options;         // the fastest way, and how many shards
+  std::vector<considered> ways;  // the fastest first, as predicted
+  bool rates_measured = false;   // of memory and link; else those of an H200, or of a common host
+  considered const& chosen() const;
+  std::string why() const;  // one line
+};
+
+// The threads of a training over shards (training_options::shards). errc::usage for a number that is out of range. A shard that does not
+// come for `wait_seconds` is late: the calls of all others name it, errc::io, as does its own once it comes.
 class shard_group;
-std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double wait_seconds = 60);
+std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double wait_seconds = 300);
+// Or processes of one machine that say the same name; this one is shard `shard` (training_options::rank too). All say the same options, and
+// train on the same graph by the same build: errc::usage tells what differs. `wait_seconds`: for all to come, and for each wherever others
+// wait for it: all end with the name of one that was killed, or that is later.
+std::shared_ptr<shard_group> shards_of_processes(shard_options const& options, std::string const& name, std::uint32_t shard,
+                                                 double wait_seconds = 60);
+// What rows of other shards come over, once a training has been made of them; and which were tried before it, with why they were not taken.
+struct shard_link {
+  shard_provider provider = shard_provider::automatic;
+  std::string about;
+  std::vector<std::string> passed_over;
+};
+shard_link link_of(shard_group const& shards);
 
 }  // namespace garner

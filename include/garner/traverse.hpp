@@ -7,6 +7,7 @@
 
 #include "garner/paper.hpp"
 #include "garner/place.hpp"
+#include "garner/spread.hpp"
 #include "garner/traffic.hpp"
 
 namespace garner {
@@ -34,15 +35,19 @@ struct bfs_options {
   bool check_certificate = false;         // verify each run
   std::uint64_t block_bytes = 64u << 20;  // access copied: bytes of lists (and weights) sent at once
   walk_options paper;                     // what repeats the paper
+  // A shard of the vertices at each of these places, instead of `where`: all of one kind, devices with peer access to each other. The graph
+  // lies in host memory (that devices read); `edges`: host, or device: each copies its part's lists. Budgets are each shard's.
+  std::vector<place> shards;
 };
 
 struct bfs_level {
   std::uint64_t frontier = 0;  // vertices at this depth
   std::uint64_t edges = 0;     // arcs that leave them, all looked at
   std::uint64_t bytes_link = 0;
-  double ms = 0;           // of looking at them and gathering the next frontier
-  file_reads file;         // where the lists lie in a file
-  bool bottom_up = false;  // the unreached vertices looked for the frontier; then `edges` were not all looked at
+  double ms = 0;                      // of looking at them and gathering the next frontier
+  file_reads file;                    // where the lists lie in a file
+  bool bottom_up = false;             // the unreached vertices looked for the frontier; then `edges` were not all looked at
+  std::uint64_t bytes_exchanged = 0;  // that shards read of each other
 };
 
 struct bfs_run {
@@ -57,6 +62,7 @@ struct bfs_run {
   file_reads file;        // where the lists lie in a file
   bool verified = false;
   std::vector<bfs_level> levels;
+  std::vector<job_shard> shards;  // none: one place
 };
 
 }  // namespace garner

@@ -268,7 +268,8 @@ std::vector<void const*> peer_group::open() {
       m.opened.emplace_back(device::open_memory(s.handle, m.said.device), s.bytes);
       at.push_back(m.opened.back().first);
     } else {
-      void* const p = ::mmap(nullptr, s.bytes, PROT_READ, MAP_SHARED, m.fd.fd, static_cast<::off_t>(page_bytes + k * m.stride));
+      int const may = PROT_READ | (m.said.writable ? PROT_WRITE : 0);
+      void* const p = ::mmap(nullptr, s.bytes, may, MAP_SHARED, m.fd.fd, static_cast<::off_t>(page_bytes + k * m.stride));
       if (p == MAP_FAILED) fail(errc::memory, "the part of {} could not be mapped: {}", m.named(k), std::strerror(errno));
       m.opened.emplace_back(p, s.bytes);
       at.push_back(p);

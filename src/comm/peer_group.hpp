@@ -27,6 +27,7 @@ class peer_group {
     std::string same = {};            // what all must say alike, told where they do not
     double wait_seconds = 60;         // for all to come
     std::function<void()> look = {};  // called while it waits; throws where that has no meaning any more
+    bool writable = false;            // parts of others in host memory are mapped so, as pinning them asks
   };
   // Comes to the meeting of that name; the first one makes it. errc::usage where somebody else is that member or `same` differs.
   peer_group(std::string const& name, terms const& t);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "comm/peer_group.hpp"
 #include "core/device.hpp"
@@ -34,6 +35,7 @@ struct board {
   std::atomic<std::uint64_t> arrived{0};  // at so many meetings
   std::uint64_t bytes = 0;                // of what it says
   char says[1024] = {};
+  rank_group::pair numbers[2] = {};  // of this meeting and of the one before: nobody is further behind
 };
 static_assert(sizeof(board) <= page_bytes && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -67,7 +69,7 @@ struct rank_group::parts {
     bool direct = false;
   };
   std::uint32_t ranks;
-  double wait_seconds;
+  double wait_seconds, late_seconds = 0;
   std::string name;
   std::optional<std::uint32_t> only;
   std::uint64_t in_common = 0;
@@ -79,6 +81,9 @@ struct rank_group::parts {
   float* my_room = nullptr;
   std::array<member, most_ranks> members;
 
+  steady::duration patience() const {
+    return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(wait_seconds, 1e9)));
+  }
   board& of(std::uint32_t rank) { return own ? own[rank] : *mine; }
   std::string named(std::uint32_t rank) const { return fmt::format("rank {} of {}", rank, ranks); }
 
@@ -87,12 +92,21 @@ struct rank_group::parts {
     m.root = root, m.why = std::move(why);
     fail(errc::io, "{} has stopped: {}; begin anew in all ranks, from the last checkpoint", named(root), m.why);
   }
+  // Names k where it is gone and does not come to that meeting.
+  void look_at(std::uint32_t rank, std::uint32_t k, std::uint64_t turn) {
+    auto const come = [&] { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
+    auto const left = [&] { return boards[k]->state.load(std::memory_order_acquire) == board::gone; };
+    bool const ended = processes && !processes->lives(k);
+    if (left() && !come()) gone(rank, boards[k]->root, boards[k]->why);
+    if (ended && !come()) gone(rank, k, "its process ended");
+  }
   void meet(std::uint32_t rank, bool first = false) {
     member& m = members[rank];
     std::uint64_t const turn = ++m.met;
     of(rank).arrived.store(turn, std::memory_order_release);
-    auto const until =
-        steady::now() + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(std::min(wait_seconds, 1e9)));
+    double const most = first ? wait_seconds : late_seconds;
+    double waited = 0;
+    auto looked = steady::now();
     auto const come = [&](std::uint32_t k) { return boards[k]->arrived.load(std::memory_order_acquire) >= turn; };
     for (std::uint32_t k = 0; k < ranks; ++k)
       for (std::uint32_t looks = 0; !come(k); ++looks) {
@@ -100,16 +114,16 @@ struct rank_group::parts {
           std::this_thread::yield();
           continue;
         }
-        std::uint32_t const state = boards[k]->state.load(std::memory_order_acquire);
-        if (state == board::gone && !come(k)) gone(rank, boards[k]->root, boards[k]->why);
-        if (processes && !processes->lives(k) && !come(k)) {
-          if (boards[k]->state.load(std::memory_order_acquire) == board::gone) continue;
-          gone(rank, k, "its process ended");
-        }
-        if (first) {
-          check_interrupted();
-          if (steady::now() >= until)
-            fail(errc::io, "{} has not come in {} seconds; start one for each rank, or wait longer", named(k), wait_seconds);
+        look_at(rank, k, turn);
+        // Of a look no more counts than it takes on a busy machine: who was stopped has waited for nobody.
+        auto const now = steady::now();
+        waited += std::min(std::chrono::duration<double>(now - std::exchange(looked, now)).count(), 0.1);
+        if (first) check_interrupted();
+        if (first && waited >= most)
+          fail(errc::io, "{} has not come in {} seconds; start one for each rank, or wait longer", named(k), most);
+        if (!first && most > 0 && waited >= most) {
+          m.root = k, m.why = fmt::format("it was late: the others waited {} seconds for it", most);
+          fail(errc::io, "{} is late: it has not come in {} seconds; begin anew in all ranks, from the last checkpoint", named(k), most);
         }
         std::this_thread::sleep_for(std::chrono::microseconds(looks < 2000 ? 20 : 500));
       }
@@ -122,13 +136,16 @@ struct rank_group::parts {
 rank_group::rank_group(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
 rank_group::~rank_group() = default;
 std::uint32_t rank_group::ranks() const { return parts_->ranks; }
+std::chrono::steady_clock::duration rank_group::patience() const { return parts_->patience(); }
 std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
 std::optional<common_memory::terms> rank_group::common(int device) {
   parts& p = *parts_;
   if (!p.only || p.ranks < 2) return std::nullopt;
   auto const look = [&p] {
     for (std::uint32_t k = 0; k < p.ranks; ++k)
-      if (p.processes->ended(k))
+      if (p.boards[k] && p.boards[k]->state.load(std::memory_order_acquire) == board::gone)
+        p.gone(*p.only, p.boards[k]->root, p.boards[k]->why);
+      else if (p.processes->ended(k))
         fail(errc::io, "{} has stopped: its process ended before all had rows and lists; begin anew in all ranks", p.named(k));
   };
   return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++), p.ranks, *p.only, device, {}, p.wait_seconds, look};
@@ -141,22 +158,22 @@ void check(std::uint32_t ranks, double wait_seconds) {
 }
 }  // namespace
 
-std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double wait_seconds) {
-  check(ranks, wait_seconds);
+std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double wait_seconds, double late_seconds) {
+  check(ranks, wait_seconds), check(ranks, late_seconds);
   auto p = std::make_unique<parts>();
-  p->ranks = ranks, p->wait_seconds = wait_seconds;
+  p->ranks = ranks, p->wait_seconds = wait_seconds, p->late_seconds = late_seconds;
   p->own = std::make_unique<board[]>(ranks);
   for (std::uint32_t k = 0; k < ranks; ++k) p->boards[k] = &p->own[k];
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
-std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
-                                                     double wait_seconds) {
-  check(ranks, wait_seconds);
+std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds,
+                                                     double late_seconds, std::string const& same) {
+  check(ranks, wait_seconds), check(ranks, late_seconds);
   if (rank >= ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, ranks);
   auto p = std::make_unique<parts>();
-  p->ranks = ranks, p->wait_seconds = wait_seconds, p->only = rank, p->name = name;
+  p->ranks = ranks, p->wait_seconds = wait_seconds, p->late_seconds = late_seconds, p->only = rank, p->name = name;
   peer_group::terms t;
-  t.members = ranks, t.mine = rank, t.same = "ranks", t.wait_seconds = wait_seconds;
+  t.members = ranks, t.mine = rank, t.same = same, t.wait_seconds = wait_seconds;
   p->processes.emplace(name, t);
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
@@ -220,7 +237,10 @@ void rank_group::leave(std::uint32_t rank, std::string_view why) noexcept {
   b.state.store(board::gone, std::memory_order_release);
 }
 
-void rank_group::meet(std::uint32_t rank) { parts_->meet(rank); }
+void rank_group::meet(std::uint32_t rank) {
+  parts_->of(rank).bytes = 0;  // for ahead(); all have read it
+  parts_->meet(rank);
+}
 
 std::vector<std::string> rank_group::tell_all(std::uint32_t rank, std::string_view mine) {
   parts& p = *parts_;
@@ -239,6 +259,27 @@ std::vector<std::string> rank_group::tell_all(std::uint32_t rank, std::string_vi
     p.meet(rank);  // all have read it
   }
   return all;
+}
+
+std::vector<rank_group::pair> rank_group::meet_with(std::uint32_t rank, pair mine) {
+  parts& p = *parts_;
+  std::uint64_t const turn = p.members[rank].met + 1;
+  p.of(rank).numbers[turn % 2] = mine, p.of(rank).bytes = 0;
+  p.meet(rank);
+  std::vector<pair> all;
+  for (std::uint32_t k = 0; k < p.ranks; ++k) all.push_back(p.boards[k]->numbers[turn % 2]);
+  return all;
+}
+void rank_group::look(std::uint32_t rank) {
+  parts& p = *parts_;
+  for (std::uint32_t k = 0; k < p.ranks; ++k)
+    if (k != rank) p.look_at(rank, k, p.members[rank].met + 1);
+}
+bool rank_group::ahead(std::uint32_t rank) const {
+  parts const& p = *parts_;
+  for (std::uint32_t k = 0; k < p.ranks; ++k)
+    if (k != rank && p.boards[k]->arrived.load(std::memory_order_acquire) > p.members[rank].met && p.boards[k]->bytes) return true;
+  return false;
 }
 
 bool rank_group::any(std::uint32_t rank, bool mine) {

@@ -3,9 +3,11 @@
 // Boards of threads lie on the heap, those of processes in the shared memory of a peer_group, whose locks tell of who was killed.
 // Invariants: all ranks make the same calls in the same order; each number of a mean is added up by one rank, in the order of ranks, so
 // that all get the same bits; nobody waits for a rank that is gone: the next call of each other names it, and who leaves for its sake
-// passes its name on. Cost: a meeting is a few looks at the boards; a mean three meetings, and 2 numbers read a number (reduce-scatter,
-// all-gather) over peer access, or through pinned host memory where there is none.
+// passes its name on. Who is late counts as gone, and hears that when it comes. Cost: a meeting is a few looks at the boards; a mean three
+// meetings, and 2 numbers read a number (reduce-scatter, all-gather) over peer access, or through pinned host memory where there is none.
 #pragma once
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,30 +20,42 @@
 
 namespace garner {
 
+struct given_up {};  // thrown where one need not wait for what another could not do (rank_group::ahead)
+
 class rank_group {
  public:
   static constexpr std::uint32_t most_ranks = 16;
-  // `wait_seconds`: for all to come, in take().
-  static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double wait_seconds = 60);
+  // `wait_seconds`: for all to come, in take(). `late_seconds`: for one to come to any other meeting, where all have about as much to do;
+  // 0: as long as it lives. Time in which this process itself was stopped does not count. `same`: what processes must say alike, told where
+  // they do not.
+  static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double wait_seconds = 60, double late_seconds = 0);
   static std::shared_ptr<rank_group> of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
-                                                  double wait_seconds = 60);
+                                                  double wait_seconds = 60, double late_seconds = 0, std::string const& same = "ranks");
   ~rank_group();
 
   std::uint32_t ranks() const;
-  std::optional<std::uint32_t> only() const;  // of processes: the one that this process is
+  std::chrono::steady_clock::duration patience() const;  // wait_seconds
+  std::optional<std::uint32_t> only() const;             // of processes: the one that this process is
   // Of several processes: how they come to have something in common, for this one's device (-1: none). In each the k-th call is of the
   // same.
   std::optional<common_memory::terms> common(int device);
 
   // The rank is this thread's from here on; waits until all have come. `numbers`: the most that mean() will get. errc::usage where it is
   // taken, is none, or others say other numbers; errc::io names who has not come. All calls below: errc::io names a rank that is gone, and
-  // why.
+  // why, or that is late.
   void take(std::uint32_t rank, executor const& x, std::uint64_t numbers);
   // The others hear it, once they wait for this rank. Again is harmless; after a call that named a gone rank that one is named.
   void leave(std::uint32_t rank, std::string_view why) noexcept;
 
   void meet(std::uint32_t rank);  // until all have come here
   std::vector<std::string> tell_all(std::uint32_t rank, std::string_view mine);
+  // A meeting at which each tells two numbers; those of all.
+  using pair = std::array<std::uint64_t, 2>;
+  std::vector<pair> meet_with(std::uint32_t rank, pair mine);
+  // For who waits for something else than a meeting: names a rank that is gone; and whether one has come to the next meeting already, with
+  // words for all.
+  void look(std::uint32_t rank);
+  bool ahead(std::uint32_t rank) const;
   bool any(std::uint32_t rank, bool mine);
   // values (near x): of each number the mean over the ranks, on x's stream; the host does not wait for a device.
   void mean(std::uint32_t rank, executor& x, float* values, std::uint64_t count);

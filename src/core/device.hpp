@@ -63,7 +63,6 @@ bool reads(int index, void const* at) noexcept;    // its own memory, pinned or 
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
 // still uses it. The pool keeps what it has until trim().
 void* allocate_ordered(int index, void* stream, std::size_t bytes);
-void require_unrecorded(int index, void* stream, std::size_t bytes);  // errc::device while what the stream is given is recorded
 void release_ordered(int index, void* stream, void* pointer) noexcept;
 void trim(int index) noexcept;  // what the pool has and nobody uses goes back to the device
 
@@ -96,7 +95,8 @@ void free_stream(int index, void* stream) noexcept;
 void* make_event(int index);
 void free_event(int index, void* event) noexcept;
 void record(int index, void* stream, void* event);
-void wait_event(void* event);                            // until it has happened
+void wait_event(void* event);  // until it has happened
+bool happened(void* event);
 void order_after(int index, void* stream, void* event);  // what is given from here on waits for it; the host goes on
 double elapsed_ms(void* first, void* last);              // both must have happened
 void copy(int index, void* stream, void* to, void const* from, std::size_t bytes);  // any direction; asynchronous for pinned memory
@@ -108,6 +108,7 @@ void wait(int index, void* stream);  // and throws what went wrong on it since t
 // (CUDA's graphs), where it was given, with the arguments that it had. Kernels, copies and fills can be kept; what waits, or allocates
 // memory, is an error, and then so is the end. `parts`: how many there are. drop_recording: an end after an error.
 void begin_recording(int index, void* stream);
+void require_unrecorded(int index, std::size_t bytes);  // errc::device while this thread records; all that allocates asks
 void* end_recording(int index, void* stream, std::uint64_t& parts);
 void drop_recording(int index, void* stream) noexcept;
 void replay(int index, void* stream, void* recorded);

@@ -191,10 +191,13 @@ namespace {
 namespace {
 thread_local bool recording_here = false;
 }  // namespace
+void require_unrecorded(int index, std::size_t bytes) {
+  if (recording_here)  // what was recorded would use them when they have gone
+    fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
+}
 void* allocate(int index, std::size_t bytes) {
   require(index);
-  if (recording_here)  // what was recorded would use it when it has gone
-    fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
+  require_unrecorded(index, bytes);
   current const here(index);
   watch_first(index);
   void* p = nullptr;
@@ -222,16 +225,9 @@ cudaMemPool_t pool_of(int index) {
 }
 }  // namespace
 
-void require_unrecorded(int index, void* stream, std::size_t bytes) {
-  current const here(index);
-  cudaStreamCaptureStatus recorded = cudaStreamCaptureStatusNone;
-  GARNER_CALL(cudaStreamIsCapturing(as_stream(stream), &recorded));
-  if (recorded != cudaStreamCaptureStatusNone)  // they would be the recording's own, and gone with it
-    fail(errc::device, "device {}: {} bytes are wanted by what is being recorded; give it once before", index, bytes);
-}
 void* allocate_ordered(int index, void* stream, std::size_t bytes) {
   require(index);
-  require_unrecorded(index, stream, bytes);
+  require_unrecorded(index, bytes);
   current const here(index);
   watch_first(index);
   cudaMemPool_t const pool = pool_of(index);
@@ -454,6 +450,11 @@ void record(int index, void* stream, void* event) {
 void wait_event(void* event) {
   if (begun_by_parent) fail(errc::device, "{}", forked);
   GARNER_CALL(cudaEventSynchronize(as_event(event)));
+}
+bool happened(void* event) {
+  cudaError_t const status = cudaEventQuery(as_event(event));
+  if (status != cudaErrorNotReady) GARNER_CALL(status);
+  return status == cudaSuccess;
 }
 void order_after(int index, void* stream, void* event) {
   current const here(index);

@@ -20,7 +20,7 @@ std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
 void* allocate_ordered(int, void*, std::size_t) { refuse(); }
-void require_unrecorded(int, void*, std::size_t) {}
+void require_unrecorded(int, std::size_t) {}
 void release_ordered(int, void*, void*) noexcept {}
 void trim(int) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }
@@ -44,6 +44,7 @@ void* make_event(int) { refuse(); }
 void free_event(int, void*) noexcept {}
 void record(int, void*, void*) { refuse(); }
 void wait_event(void*) { refuse(); }
+bool happened(void*) { refuse(); }
 void order_after(int, void*, void*) { refuse(); }
 double elapsed_ms(void*, void*) { refuse(); }
 void copy(int, void*, void*, void const*, std::size_t) { refuse(); }

@@ -29,6 +29,7 @@ class event {
   void wait() const {  // of the host; nothing was recorded: returns at once
     if (at_) device::wait_event(at_);
   }
+  bool happened() const { return !at_ || device::happened(at_); }
   void before(executor& x) const {  // what is given to x from here on waits for it, the host goes on
     if (at_ && x.on_device()) device::order_after(x.device(), x.stream(), at_);
   }

@@ -66,7 +66,7 @@ void executor::fill(void* at, int byte, std::size_t bytes) {
 
 void* executor::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
-    device::require_unrecorded(where_.index, stream_, bytes);  // before what there is goes
+    device::require_unrecorded(where_.index, bytes);  // before what there is goes
     tell_move();
     if (scratch_) device::release_ordered(where_.index, stream_, std::exchange(scratch_, nullptr));
     scratch_bytes_ = 0;

@@ -12,4 +12,15 @@ inline double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+// Of each trial what the slowest of all took, `first` to `first + trials` of each.
+inline double median_of_slowest(std::vector<std::vector<double>> const& of_each, std::size_t first, std::size_t trials) {
+  std::vector<double> slowest;
+  for (std::size_t t = first; t < first + trials; ++t) {
+    double most = 0;
+    for (auto const& times : of_each) most = std::max(most, times[t]);
+    slowest.push_back(most);
+  }
+  return median(std::move(slowest));
+}
+
 }  // namespace garner

@@ -6,6 +6,8 @@
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "core/primitives.hpp"
+#include "gnn/pointwise.hpp"
+#include "gnn/row_teams.hpp"
 
 namespace garner {
 
@@ -246,12 +248,6 @@ struct sum_slices_of_list {
   }
 };
 
-template <class Real>
-bool is_wide(row_block<Real const> b, std::uint64_t columns) {
-  constexpr std::uint64_t each = 16 / sizeof(Real);
-  return columns % each == 0 && b.stride % each == 0 && reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0;
-}
-
 }  // namespace
 
 template <class Real>
@@ -271,7 +267,7 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
     w = read;
   }
   lists_ = {offsets, ends, w};
-  first_ = 0, same_ = false;
+  first_ = 0, same_ = whole_ = false;
   find_long_lists(x, long_, offsets, targets, edges_, false);
   long_turned_.most_lists = 0;
   if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
@@ -312,13 +308,15 @@ void relation_edges<Real>::find_long_lists(executor& x, long_lists& to, std::uin
 
 template <class Real>
 void relation_edges<Real>::run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items) {
-  for_each_item<32>(x, items, body);
+  std::uint64_t const columns = body.columns;
+  bool const wide = columns % (16 / sizeof(Real)) == 0;  // of sums
+  for_each_row<Real>(x, items, columns, body.wide, body);
   if (of.most_lists == 0) return;
-  auto* const sums = room(x, partial_, of.most_slices * body.columns, "sums of long lists");
-  for_each_item<32>(x, item_count(of.counts.data() + 1, of.most_slices),
-                    sum_slice_of_list<Real>{body, of.slices.data(), first, items, sums});
-  for_each_item<32>(x, item_count(of.counts.data(), of.most_lists),
-                    sum_slices_of_list<Real>{body, of.lists.data(), first, items, sums, body.columns % (16 / sizeof(Real)) == 0});
+  auto* const sums = room(x, partial_, of.most_slices * columns, "sums of long lists");
+  for_each_row<Real>(x, item_count(of.counts.data() + 1, of.most_slices), columns, body.wide,
+                     sum_slice_of_list<Real>{body, of.slices.data(), first, items, sums});
+  for_each_row<Real>(x, item_count(of.counts.data(), of.most_lists), columns, wide,
+                     sum_slices_of_list<Real>{body, of.lists.data(), first, items, sums, wide});
 }
 
 template <class Real>
@@ -351,7 +349,16 @@ void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists
   first_ = 0;
   find_long_lists(x, long_, lists_.offsets, vertices, edges_, true);
   if (!same) find_long_lists(x, long_turned_, turned_.offsets, vertices, edges_, true);
-  same_ = same;
+  same_ = same, whole_ = true;
+}
+
+template <class Real>
+row_block<Real const> relation_edges<Real>::times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
+                                                          Real const*& factor) {
+  if (!whole_ || !factor) return in;
+  row_block<Real> const to{room(x, scaled_, count * columns, "rows times their factors"), columns};
+  multiply_rows(x, in, to, count, columns, std::exchange(factor, nullptr));
+  return {to.data, to.stride};
 }
 
 template <class Real>
@@ -380,7 +387,7 @@ void relation_edges<Real>::take_part(executor& x, host_lists const& lists, std::
     x.wait();
     lists_.weights = weights_.data();
   }
-  turned_ = {}, long_turned_.most_lists = 0;
+  turned_ = {}, long_turned_.most_lists = 0, whole_ = false;
   find_long_lists(x, long_, lists_.offsets, count, edges_, false);
 }
 
@@ -420,11 +427,12 @@ void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_bl
   bool const gcn = how_ == aggregation::gcn;
   list_view<Real> lists = lists_;
   lists.offsets += from - first_;
+  Real const* factor = gcn ? of_source_.data() : nullptr;
+  row_block<Real const> const rows = times_factors(x, in, sources_, columns, factor);
   run(x,
-      sum_rows<Real>{lists, ~std::uint64_t{0}, gcn ? of_source_.data() : nullptr,
-                     how_ == aggregation::sum ? nullptr : of_target_.data() + from, in, out, columns, is_wide(in, columns), false,
-                     gcn ? row_block<Real const>{in.row(from), in.stride} : self, gcn ? of_self_.data() + from : nullptr,
-                     gcn || self.data ? targets : 0},
+      sum_rows<Real>{lists, ~std::uint64_t{0}, factor, how_ == aggregation::sum ? nullptr : of_target_.data() + from, rows, out, columns,
+                     is_wide(rows, columns), false, gcn ? row_block<Real const>{in.row(from), in.stride} : self,
+                     gcn ? of_self_.data() + from : nullptr, gcn || self.data ? targets : 0},
       long_, from - first_, targets);
 }
 
@@ -433,9 +441,11 @@ void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_b
                                     std::uint64_t sources, std::uint64_t columns, row_block<Real const> self, bool add) {
   if (others_) return others_->backward(x, in, out, columns, self, add);
   bool const gcn = how_ == aggregation::gcn;
+  Real const* factor = how_ == aggregation::sum ? nullptr : of_target_.data();
+  row_block<Real const> const rows = times_factors(x, in, targets, columns, factor);
   run(x,
-      sum_rows<Real>{turned_, targets, how_ == aggregation::sum ? nullptr : of_target_.data(), gcn ? of_source_.data() : nullptr, in, out,
-                     columns, is_wide(in, columns), add, gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
+      sum_rows<Real>{turned_, targets, factor, gcn ? of_source_.data() : nullptr, rows, out, columns, is_wide(rows, columns), add,
+                     gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
       same_ ? long_ : long_turned_, 0, sources);
 }
 
@@ -450,7 +460,7 @@ std::uint64_t relation_edges<Real>::bytes() const {
   if (others_) return others_->bytes();
   return offsets_.bytes() + turned_offsets_.bytes() + keys_.bytes() + spare_keys_.bytes() + ends_.bytes() + turned_ends_.bytes() +
          order_.bytes() + spare_order_.bytes() + weights_.bytes() + turned_weights_.bytes() + of_source_.bytes() + of_target_.bytes() +
-         of_self_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes();
+         of_self_.bytes() + scaled_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes();
 }
 
 template class relation_edges<float>;

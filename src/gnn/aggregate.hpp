@@ -6,6 +6,7 @@
 // and then their sums in order, at every place. Cost: a row read an edge, a row written a vertex; 12 bytes an edge to turn a block's edges
 // round, and a sort of them. Source: Gather-Scatter of DGL (Wang et al., 2019), by segments and without atomics.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,10 +23,11 @@ constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team a
 
 // How long an array then is that had room for `has` elements and is asked for n.
 constexpr std::uint64_t grown(std::uint64_t has, std::uint64_t n) { return has < n ? n + n / 4 : has; }
-// Memory that grows and is used anew; what it held is gone when it has grown.
+// Memory that grows and is used anew; what it held is gone when it has grown. Some of none too: a shard without rows takes part all the
+// same.
 template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
-  if (std::uint64_t const more = grown(in.size(), n); more > in.size()) {
+  if (std::uint64_t const more = grown(in.size(), std::max<std::uint64_t>(n, 1)); more > in.size()) {
     x.tell_move();
     in = {};
     in = buffer<T>(x.near(), more, x.device(), what);
@@ -68,6 +70,13 @@ struct row_block {
   std::uint64_t stride = 0;
   GARNER_HD_INLINE Real* row(std::uint64_t i) const { return data + i * stride; }
 };
+
+// Whether its rows can be read 16 bytes at a time.
+template <class Real>
+bool is_wide(row_block<Real const> b, std::uint64_t columns) {
+  constexpr std::uint64_t each = 16 / sizeof(Real);
+  return columns % each == 0 && b.stride % each == 0 && reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0;
+}
 
 // Aggregation that is not of the lists here: over the shards of a graph (sharded.hpp). All targets and sources of this place.
 template <class Real>
@@ -137,18 +146,23 @@ class relation_edges {
   };
   // `count`: the bounds become what there is, which waits.
   void find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items, std::uint64_t edges, bool count);
+  // Of a whole graph: the rows by their factors, once and not an edge at a time, where `factor` then is null. Reading one beside each row
+  // costs half as much again as the rows (docs/decisions.md).
+  row_block<Real const> times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
+                                      Real const*& factor);
   void run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items);
   aggregation how_ = aggregation::mean;
   std::uint64_t targets_ = 0, sources_ = 0, edges_ = 0;
   std::uint64_t first_ = 0;  // the target of the first list
   bool same_ = false;        // turned round the lists are the same
+  bool whole_ = false;       // of a whole graph, all targets at once
   list_view<Real> lists_, turned_;
   buffer<std::uint64_t> offsets_, turned_offsets_, keys_, spare_keys_;
   buffer<std::uint32_t> ends_, turned_ends_, order_, spare_order_;
   buffer<Real> weights_, turned_weights_;
   buffer<Real> of_source_, of_target_, of_self_;  // factors; of_self_: GCN's loops
   long_lists long_, long_turned_;
-  buffer<Real> partial_;
+  buffer<Real> scaled_, partial_;
   aggregation_over<Real>* others_ = nullptr;
 };
 

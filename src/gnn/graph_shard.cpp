@@ -9,9 +9,7 @@ namespace garner {
 graph_shard::graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, list_side side, bool weighted,
                          aggregation how)
     : group_(group), shard_(shard), x_(x), relations_(1) {
-  std::shared_ptr<whole_graph const> made;
-  if (shard == 0) made = std::make_shared<whole_graph>(g, side, weighted, true, true);
-  std::shared_ptr<whole_graph const> const all = group.from_first(shard, std::move(made));
+  auto const all = group.from_first(shard, [&] { return std::make_shared<whole_graph const>(g, side, weighted, true, true); });
   parts_.emplace(all->pulled().offsets, all->vertices(), group.options(), g.name());
   edges_.emplace(group, shard, x, *all, *parts_, how);
   relations_[0].leave_to(*edges_);
@@ -44,14 +42,14 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
 
 void graph_shard::sum_gradients(network<float>& net) {
   row_block<float> const mine = net.block_gradients();
-  shared_rows rows(group_, shard_, x_, mine.data, blocks(), mine.stride * sizeof(float));
+  shared_rows rows(group_, shard_, x_, {mine.data, blocks(), mine.stride * sizeof(float), net.count() * sizeof(float)});
   for (std::uint32_t k = 0; k < parts_->shards(); ++k) rows.before(k, x_);
   sum_of_rows(x_, rows.table(), net.count(), net.gradients());
   rows.close();
 }
 
 void graph_shard::scores_of_all(row_block<float const> mine, std::uint64_t columns, taker const& take) {
-  shared_rows rows(group_, shard_, x_, mine.data, count(), mine.stride * sizeof(float));
+  shared_rows rows(group_, shard_, x_, {mine.data, count(), mine.stride * sizeof(float), columns * sizeof(float), true});
   float* const all = shard_ == 0 && permuted_ ? room(x_, all_scores_, parts_->vertices() * columns, "scores of all vertices") : nullptr;
   for (std::uint32_t k = 0; shard_ == 0 && k < parts_->shards(); ++k) {
     rows.before(k, x_);

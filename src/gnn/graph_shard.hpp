@@ -24,6 +24,9 @@ class graph_shard {
   std::uint64_t count() const { return parts_->count(shard_); }
   std::uint64_t blocks() const { return blocks_.size() - 1; }
   std::uint64_t block(std::uint64_t b) const { return blocks_[b]; }  // counted from first()
+  std::uint64_t position(std::uint64_t i) const {                    // of its vertex i, among the user's ids
+    return permuted_ ? static_cast<std::uint64_t>(positions_[i]) : first() + i;
+  }
   // Rows, edges and blocks of the part. The rows are gathered once.
   void fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features);
   // Sets gradients(), the same bits on all shards.
@@ -33,7 +36,9 @@ class graph_shard {
   // On shard 0: take(first, count, scores) for positions of all shards, ascending: block by block, or all at once where the order differs.
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
   void scores_of_all(row_block<float const> mine, std::uint64_t columns, taker const& take);
-  std::uint64_t bytes() const { return edges_->bytes() + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes(); }
+  std::uint64_t bytes() const {
+    return edges_->bytes() + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes() + group_.access(shard_).bytes();
+  }
 
  private:
   shard_group& group_;

@@ -145,7 +145,7 @@ dropped network<Real>::drop_of(pass const& p, std::uint32_t layer, std::uint32_t
 template <class Real>
 bool network<Real>::product_first(pass const& p, std::uint32_t l, std::uint32_t t) const {
   bool const one = shape_.relations.size() == 1 && shape_.inputs.size() == 1;
-  return one && shape_.kind != model_kind::gin && width(l, t) > layers_[l][t].products[0].out && p.rows[l][t] <= 2 * p.rows[l + 1][t];
+  return one && width(l, t) > layers_[l][t].products[0].out && p.rows[l][t] <= 2 * p.rows[l + 1][t];
 }
 template <class Real>
 bool network<Real>::turns_inputs(pass const& p) const {
@@ -289,14 +289,14 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
       p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.part[0],
                           first.in, Real{0}, small.row(from), out);
     });
-    (*p.edges)[0].forward(x, {small.data, out}, to, targets, out);
+    (*p.edges)[0].forward(x, {small.data, out}, to, targets, out, s.kind == model_kind::gin ? rows_in{small.data, out} : rows_in{});
     if (s.kind == model_kind::sage)
       each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real*) {
         p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.own_part,
                             first.in, Real{1}, to.row(from), to.stride);
       });
   } else {
-    rows_out const taken{room(x, of.taken, std::max<std::uint64_t>(targets, 1) * first.in, "aggregated rows"), first.in};
+    rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
     for (std::size_t r = 0; r < s.relations.size(); ++r) {
       if (of.part[r] == none) continue;
       std::uint32_t const from = s.relations[r].from;
@@ -316,11 +316,19 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
   std::uint64_t const targets = p.rows[l + 1][t];
   dense const& first = of.products[0];
   Real const* const w = values_.data();
+  if (of.products.size() > 1) {  // what made `middle` remains
+    rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
+    multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
+    activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
+    if (s.layer_norm) norm_rows_back(x, p, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
+    of_made = of_middle;
+  }
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out, sources = p.rows[l][t];
-    sum_columns(x, p, {of_made.data, of_made.stride}, targets, out, first.bias);
+    rows_in const made{of_made.data, of_made.stride};
+    sum_columns(x, p, made, targets, out, first.bias);
     rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
-    (*p.edges)[0].backward(x, {of_made.data, of_made.stride}, small, targets, sources, out, {}, false);
+    (*p.edges)[0].backward(x, made, small, targets, sources, out, s.kind == model_kind::gin ? made : rows_in{}, false);
     auto const back = [&](rows_out of_result, std::uint64_t count, std::uint64_t part, bool add) {
       each_block(p, count, [&](std::uint64_t from, std::uint64_t some, Real* g) {
         p.products->product(true, false, out, in, some, Real{1}, of_result.row(from), of_result.stride, of.source.row(from),
@@ -338,15 +346,7 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
   bool wanted = false;
   for (rows_out const& rows : of_source) wanted |= rows.data != nullptr;
   rows_out const of_taken{wanted ? room(x, of_taken_, targets * first.in, "gradients of aggregated rows") : nullptr, first.in};
-  if (of.products.size() > 1) {
-    rows_out const of_middle{room(x, of_middle_, targets * first.out, "gradients of rows between"), first.out};
-    multiply_back(x, p, of.products.back(), {of.middle.data(), first.out}, targets, of_made, of_middle);
-    activate_back(x, {of.middle.data(), first.out}, of_middle, targets, first.out, true, {});
-    if (s.layer_norm) norm_rows_back(x, p, of.between, {of.middle_made.data(), first.out}, targets, of_middle);
-    multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_middle, of_taken);
-  } else {
-    multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
-  }
+  multiply_back(x, p, first, {of.taken.data(), first.in}, targets, of_made, of_taken);
   if (!wanted) return;
   bool own_done = s.kind == model_kind::gcn;
   rows_in const own{s.kind == model_kind::gin ? of_taken.data : of_taken.data + of.own_part, first.in};
@@ -391,6 +391,7 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
       aggregate(x, p, l, t, source);
       rows_out const out = finish(x, p, l, t, in[t], p.rows[l + 1][t]);
       next[t] = {out.data, out.stride};
+      if (p.watch) p.watch("rows", l, t, next[t], p.rows[l + 1][t], outputs(l));
     }
     in = std::move(next);
   }
@@ -406,8 +407,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
   }
   std::vector<rows_out> of_out(s.inputs.size());
   auto const gradients_of = [&](std::uint32_t side, std::uint32_t t, std::uint64_t count, std::uint64_t columns) {
-    // Some of none too: a shard without rows takes part all the same.
-    return rows_out{room(x, of_rows_[side % 2][t], std::max<std::uint64_t>(count * columns, 1), "gradients of rows"), columns};
+    return rows_out{room(x, of_rows_[side % 2][t], count * columns, "gradients of rows"), columns};
   };
   of_out[s.target] = scores;
   if (s.residual) {
@@ -431,6 +431,7 @@ void network<Real>::backward(executor& x, pass const& p, row_block<Real> scores,
       if (!of.used || !of_out[t].data) continue;
       std::uint64_t const targets = p.rows[l + 1][t], columns = outputs(l);
       rows_out out = of_out[t];
+      if (p.watch) p.watch("gradient", l, t, {out.data, out.stride}, targets, columns);
       if (s.residual) {  // what goes round the layer stays as it is
         rows_out const copy{room(x, of_made_, targets * columns, "gradients of rows"), columns};
         drop_rows(x, {out.data, out.stride}, copy, targets, columns, {});

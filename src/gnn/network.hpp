@@ -9,6 +9,7 @@
 // Xu et al., ICLR 2019; Schlichtkrull et al., ESWC 2018 (relations).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,11 @@ class network {
     // last ends. Products and gradients are made block by block; empty: all at once.
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
+    // Sees the rows of a step as they come: what comes out of each layer, then, from the last layer down, the gradients of that. For the
+    // search of a number that is none; steps that learn leave it empty.
+    using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
+                                       std::uint64_t count, std::uint64_t columns)>;
+    watcher watch = {};
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
   row_block<Real> forward(executor& x, pass const& p);

@@ -64,14 +64,13 @@ training_plan plan_training(training_question const& q) {
   auto const width = [&](std::uint32_t l, std::uint32_t t) { return static_cast<double>(s.width(l, t)); };
   bool const gin = m.kind == model_kind::gin, sage = m.kind == model_kind::sage, gcn = m.kind == model_kind::gcn;
   bool const one = types == 1 && relations.size() == 1;
-  auto const product_first = [&](std::uint32_t l) {
-    return one && !gin && s.width(l, 0) > s.outputs(l) && rows[l][0] <= 2 * rows[l + 1][0];
-  };
+  auto const product_first = [&](std::uint32_t l) { return one && s.width(l, 0) > s.outputs(l) && rows[l][0] <= 2 * rows[l + 1][0]; };
 
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
-  double crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: of all times, of one, of the table
+  double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: of all times, of one, of the table
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0;
+  std::vector<double> scaled(relations.size());  // rows times their factors, of a whole graph
   std::vector<double> sides[2] = {std::vector<double>(types), std::vector<double>(types)};
   auto const dense = [&](double count, double in, double out, bool back) {
     parameters += in * out + out;
@@ -105,18 +104,20 @@ training_plan plan_training(training_question const& q) {
         forward += targets * wide;
         if (back) taken_back = std::max(taken_back, targets * wide);
         dense(targets, wide, out, back);
-        if (gin && m.layer_norm) parameters += 2 * out, forward += targets * out, terms = std::max(terms, targets * out);
-        if (gin) dense(targets, out, out, true), forward += targets * out, middle_back = std::max(middle_back, targets * out);
       }
+      if (gin && m.layer_norm) parameters += 2 * out, forward += targets * out, terms = std::max(terms, targets * out);
+      if (gin) dense(targets, out, out, true), forward += targets * out, middle_back = std::max(middle_back, targets * out);
     }
     for (std::size_t r = 0; r < relations.size(); ++r) {  // what is aggregated, forward and (first, or where rows learn) backward
       std::uint32_t const from = s.relations[r].from, to = s.relations[r].to;
       if (!s.uses(l, to)) continue;
       double const columns = first ? out : width(l, from);
+      if (full && (gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], columns * n[to]);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
       bool const constant = q.shard && q.shard->how.way == shard_way::bulk && l == 0 && !first && !m.residual;
+      aggregations += 1 + (first || back);
       crossed += columns * ((first || back ? 1 : 0) + (constant && q.input_dropout <= 0 ? 0 : 1));
       if (constant) kept = columns;
       if (!constant || q.input_dropout > 0 || back) widest = std::max(widest, columns);
@@ -148,6 +149,7 @@ training_plan plan_training(training_question const& q) {
     p.near.push_back({"labels and scores of an evaluation",
                       evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test})});
   };
+  take("rows times their factors", room * number * std::accumulate(scaled.begin(), scaled.end(), 0.0));
   if (q.shard) {
     training_question::part const& of = *q.shard;
     bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
@@ -155,13 +157,18 @@ training_plan plan_training(training_question const& q) {
     double const own = of.vertices, arcs = of.edges, all = static_cast<double>(q.load.info.vertices), shards = of.how.shards,
                  directions = q.load.info.directed ? 2 : 1;
     double const items = std::min(arcs + own, mgg ? arcs / of.how.mgg.ps + own * shards : own * (bulk ? shards : 1));
-    double const brought = bulk ? of.remote_rows : mgg ? own : all, sources = bulk ? own + of.remote_rows : all;
-    take("lists of a shard", directions * (items * (mgg ? 24 : 16) + arcs * (4 + weight) + (bulk ? 4 * of.remote_rows : 0)));
+    double const brought = bulk ? of.remote_rows : mgg ? own : all;
+    double const lists_of = directions * (items * (mgg ? 24 : 16) + arcs * (4 + weight)), window = static_cast<double>(of.how.list_window);
+    double const windows = 2 * (std::min(items, window / 4) * 16 + std::min(arcs, window) * (4 + weight));
+    if (of.how.far_lists) take("windows of lists", windows);
+    if (of.how.far_lists && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
+    else take("lists of a shard", lists_of);
+    take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
     take("rows of a shard", own * static_cast<double>(s.inputs[0]) * number);
     take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / 512) + kept * of.remote_rows));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
-    take("factors of edges", directions * room * number * sources * (gcn ? 3 : sage ? 1 : 0));
+    take("factors of edges", room * number * own * (gcn ? 3 : sage ? 1 : 0));
     take("gradients of blocks", parameters * number * of.blocks);
     if (of.evaluates) for_evaluation();
     double const reads = mgg ? std::min(arcs, arcs * (1 - own / std::max(all, 1.0))) : bulk ? of.remote_rows : all - own;

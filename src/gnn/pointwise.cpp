@@ -6,6 +6,7 @@
 
 #include "core/exec.hpp"
 #include "core/random.hpp"
+#include "gnn/row_teams.hpp"
 
 namespace garner {
 
@@ -103,6 +104,31 @@ struct add_row {
     Real const* const row = from.row(i);
     Real* const out = to.row(i);
     t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] += row[c]; });
+  }
+};
+
+template <class Real>
+struct multiply_row {
+  row_block<Real const> from;
+  row_block<Real> to;
+  std::uint64_t columns;
+  Real const* factors;
+  bool wide;
+  struct alignas(16) piece {
+    Real v[16 / sizeof(Real)];
+  };
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
+    Real const by = factors[i];
+    Real const* const row = from.row(i);
+    Real* const out = to.row(i);
+    if (!wide) return t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = by * row[c]; });
+    constexpr std::uint64_t each = 16 / sizeof(Real);
+    t.each(indices{0, columns / each}, [&](std::uint64_t p) {
+      piece now = reinterpret_cast<piece const*>(row)[p];
+      for (Real& v : now.v) v *= by;
+      reinterpret_cast<piece*>(out)[p] = now;
+    });
   }
 };
 
@@ -233,6 +259,21 @@ struct softmax_row {
   Real scale;
   row_block<Real> gradient;
   row_verdict out;
+  // Summed up, the highest score remains, of equal ones the first; with a NaN among them, one of them.
+  struct score {
+    Real value;
+    std::uint32_t column = none;
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    GARNER_HD friend score operator+(score const& a, score const& b) {
+      bool const b_first = b.column < a.column;
+      score const &first = b_first ? b : a, &second = b_first ? a : b;
+      return second.column != none && second.value > first.value ? second : first;
+    }
+  };
+  struct score_of {
+    Real const* row;
+    GARNER_HD score operator()(std::uint64_t c) const { return {row[c], static_cast<std::uint32_t>(c)}; }
+  };
   struct power {
     Real const* row;
     Real highest;
@@ -242,10 +283,8 @@ struct softmax_row {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = scores.row(i);
     std::int64_t const label = labels[i];
-    Real highest = row[0];
-    std::uint64_t best = 0;
-    for (std::uint64_t c = 1; c < classes; ++c)  // of equal ones the first; each lane for itself, from a cache
-      if (row[c] > highest) highest = row[c], best = c;
+    score const best = t.sum(indices{0, classes}, score_of{row});
+    Real const highest = best.value;
     Real const sum = t.sum(indices{0, classes}, power{row, highest});
     bool const counts = label >= 0;
     Real const at_label = counts ? row[label] : highest;
@@ -255,7 +294,7 @@ struct softmax_row {
               counts           ? static_cast<double>(own)
               : own - own == 0 ? 0.0
                                : static_cast<double>(own),
-              counts && best == static_cast<std::uint64_t>(label), counts);
+              counts && best.column == static_cast<std::uint64_t>(label), counts);
     });
     if (!gradient.data) return;
     Real* const g = gradient.row(i);
@@ -409,22 +448,28 @@ struct spoil_number {
 template <class Real>
 void activate(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, Real const* bias, bool relu,
               dropped const& drop) {
-  for_each_item<32>(x, count, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop)});
+  for_each_narrow(x, count, columns, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop)});
 }
 template <class Real>
 void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradient, std::uint64_t count, std::uint64_t columns, bool relu,
                    dropped const& drop) {
   keeper<Real> const keep(drop);
-  if (relu || keep.any()) for_each_item<32>(x, count, activate_row_back<Real>{y, gradient, columns, relu, keep});
+  if (relu || keep.any()) for_each_narrow(x, count, columns, activate_row_back<Real>{y, gradient, columns, relu, keep});
 }
 template <class Real>
 void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
                dropped const& drop) {
-  for_each_item<32>(x, count, drop_row<Real>{from, to, columns, keeper<Real>(drop)});
+  for_each_narrow(x, count, columns, drop_row<Real>{from, to, columns, keeper<Real>(drop)});
 }
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns) {
-  for_each_item<32>(x, count, add_row<Real>{from, to, columns});
+  for_each_narrow(x, count, columns, add_row<Real>{from, to, columns});
+}
+template <class Real>
+void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
+                   Real const* factors) {
+  bool const wide = is_wide(from, columns) && is_wide<Real>({to.data, to.stride}, columns);
+  for_each_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, wide});
 }
 template <class Real>
 void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how) {
@@ -485,7 +530,7 @@ void losses<Real>::softmax(executor& x, row_block<Real const> scores, std::int64
                            std::uint64_t classes, double scale, row_block<Real> gradient, loss_totals* totals) {
   row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
                         room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
-  for_each_item<32>(x, count, softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient, out});
+  for_each_narrow(x, count, classes, softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient, out});
   add_up(x, count, totals);
 }
 template <class Real>
@@ -534,6 +579,7 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, bu
   template void normalise_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, Real const*); \
   template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,      \
                                     Real const*);                                                                                          \
+  template void multiply_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*);               \
   template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling);                                         \
   template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*);                                            \
   template void spoil(executor&, std::uint64_t const*, Real*);                                                                             \

@@ -4,6 +4,8 @@
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
+#include "gnn/pointwise.hpp"
+#include "gnn/row_teams.hpp"
 
 namespace garner {
 
@@ -28,9 +30,9 @@ struct whole_sum {
 struct sum_item {
   shard_item const* items;
   std::uint64_t const* offsets;
+  std::uint64_t first_end;  // what ends[0] is counted as
   std::uint32_t const* ends;
-  float const *weights, *of_end;
-  float const* rows;
+  float const *weights, *rows;
   std::uint64_t stride;
   row_block<float> running, slices;
   std::uint64_t own, columns;
@@ -44,10 +46,7 @@ struct sum_item {
     bool begins, whole;
     GARNER_HD float start(std::uint64_t c) const { return begins ? 0.0f : at[c]; }
     GARNER_HD float const* row(std::uint64_t k) const { return b.rows + b.ends[k] * b.stride; }
-    GARNER_HD float scale(std::uint64_t k) const {
-      float const f = b.of_end ? b.of_end[b.ends[k]] : 1.0f;
-      return b.weights ? f * b.weights[k] : f;
-    }
+    GARNER_HD float scale(std::uint64_t k) const { return b.weights ? b.weights[k] : 1.0f; }
     GARNER_HD void done(std::uint64_t c, float sum) const {
       if (whole) b.whole(item, c, sum);
       else at[c] = sum;
@@ -58,7 +57,7 @@ struct sum_item {
     shard_item const it = items[i];
     bool const slice = it.row >= own;
     float* const at = slice ? slices.row(it.row - own) : running.row(it.row);
-    t.template add_rows<float>({offsets[i], offsets[i + 1]}, columns, wide,
+    t.template add_rows<float>({offsets[i] - first_end, offsets[i + 1] - first_end}, columns, wide,
                                from{*this, at, it.row, it.begins != 0, it.ends != 0 && !slice});
   }
 };
@@ -86,13 +85,12 @@ struct sum_slices {
   }
 };
 
-// MGG's warp: `dist` pairs of a local and a remote partition.
+// MGG's warp: `dist` pairs of a local and a remote partition. Rows narrower than a warp share one.
 struct sum_partitions {
   neighbour_partition const *local, *remote;
   std::uint64_t locals, remotes, dist;
   std::uint32_t const* ends;
-  float const *weights, *of_end;
-  std::uint64_t first[shard_parts::most];  // of each owner's sources, among the factors
+  float const* weights;
   peer_table table;
   row_block<float> sums;
   std::uint64_t columns;
@@ -103,10 +101,7 @@ struct sum_partitions {
     neighbour_partition const& p;
     GARNER_HD float start(std::uint64_t) const { return 0; }
     GARNER_HD float const* row(std::uint64_t k) const { return b.table.template row<float>(p.owner, b.ends[k]); }
-    GARNER_HD float scale(std::uint64_t k) const {
-      float const f = b.of_end ? b.of_end[b.first[p.owner] + b.ends[k]] : 1.0f;
-      return b.weights ? f * b.weights[k] : f;
-    }
+    GARNER_HD float scale(std::uint64_t k) const { return b.weights ? b.weights[k] : 1.0f; }
     GARNER_HD void done(std::uint64_t c, float sum) const { atomic_add(b.sums.row(p.row) + c, sum); }
   };
   template <class Team>
@@ -131,107 +126,179 @@ struct finish_row {
   }
 };
 
-struct copy_row {
-  row_block<float const> from;
-  row_block<float> to;
-  std::uint64_t columns;
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    t.each(indices{0, columns}, [&](std::uint64_t c) { to.row(i)[c] = from.row(i)[c]; });
-  }
-};
-
-bool is_wide(float const* data, std::uint64_t stride, std::uint64_t columns) {
-  return columns % 4 == 0 && stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
-}
-
 }  // namespace
 
 sharded_edges::sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                              aggregation how)
+    : sharded_edges(&group, group.options(), shard, x, g, parts, how) {}
+sharded_edges::sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
+                             aggregation how)
+    : sharded_edges(nullptr, options, shard, x, g, parts, how) {}
+sharded_edges::sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
+                             shard_parts const& parts, aggregation how)
     : group_(group),
       shard_(shard),
       parts_(parts),
-      options_(group.options()),
+      own_options_(options),
       how_(how),
       rows_(parts.count(shard)),
       far_(x, executor::urgent{}),
       same_(!g.given().offsets || (g.pulled().ends == g.given().ends && g.pulled().offsets == g.given().offsets)) {
+  std::vector<std::uint64_t> own(rows_);
+  std::iota(own.begin(), own.end(), parts_.first(shard_));
+  degrees_ = degrees_of(x, g, own);
   take(x, forth_, g.pulled(), g);
   if (!same_) take(x, back_, g.given(), g);
+  if (this->options().far_lists) {
+    lists_come_.emplace(x, executor::urgent{});
+    list_window most{};  // of all
+    for (direction const* const d : {&forth_, &back_})
+      for (near_chunk const& c : d->chunks)
+        for (list_window const& w : c.windows) most.items = std::max(most.items, w.items), most.ends = std::max(most.ends, w.ends);
+    for (staged_lists& to : staged_) {
+      to.items = buffer<shard_item>(x.near(), most.items, x.device(), "a window of lists");
+      to.offsets = buffer<std::uint64_t>(x.near(), most.items + 1, x.device(), "a window of lists");
+      to.ends = buffer<std::uint32_t>(x.near(), most.ends, x.device(), "a window of lists");
+      if (g.pulled().weights) to.weights = buffer<float>(x.near(), most.ends, x.device(), "a window of weights");
+    }
+  }
+  normalise(x);
+  x.wait();
+  if (group_) degrees_ = {};
 }
 
 void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g) {
   shard_lists::given const given{lists.offsets, lists.ends, lists.weights};
-  std::vector<std::uint64_t> sources;  // vertices, as the factors count them
-  bool const all = options_.way != shard_way::bulk;
-  if (options_.way == shard_way::mgg) {
-    mgg_lists const made(given, parts_, shard_, options_.mgg.ps);
+  bool const all = options().way != shard_way::bulk;
+  if (options().way == shard_way::mgg) {
+    mgg_lists const made(given, parts_, shard_, options().mgg.whole_lists ? ~std::uint32_t{0} : options().mgg.ps);
     to.local = bring(x, made.local, "partitions of a shard"), to.remote = bring(x, made.remote, "partitions of a shard");
     to.ends = bring(x, made.ends, "lists of a shard"), to.weights = bring(x, made.weights, "weights of a shard");
     to.brought = made.remote_edges;
   } else {
-    shard_lists made(given, parts_, shard_, options_.sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
+    shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
                      slice_edges);
+    std::vector<std::uint64_t> arrive;  // the first of each owner, among those that come
+    for (std::vector<std::uint32_t> const& rows : made.needs) {
+      arrive.push_back(to.brought);
+      if (!all) to.brought += rows.size();
+    }
     for (std::uint32_t const k : made.order) {
       shard_lists::chunk const& from = made.chunks[k];
       if (all && k != shard_) continue;
       near_chunk c;
       c.owner = k;
-      c.items = bring(x, from.items, "lists of a shard"), c.offsets = bring(x, from.offsets, "lists of a shard");
-      c.ends = bring(x, from.ends, "lists of a shard"), c.weights = bring(x, from.weights, "weights of a shard");
+      c.items = keep(x, from.items, "lists of a shard"), c.offsets = keep(x, from.offsets, "lists of a shard");
+      c.ends = keep(x, from.ends, "lists of a shard"), c.weights = keep(x, from.weights, "weights of a shard");
+      if (options().far_lists) find_windows(c);
       c.needs = bring(x, made.needs[k], "rows that a shard needs");
-      c.first = sources.size(), c.first_brought = to.brought;
-      if (k == shard_) {
-        to.own = sources.size();
-        for (std::uint64_t i = 0; i < rows_; ++i) sources.push_back(parts_.first(shard_) + i);
-      } else {
-        for (std::uint32_t const i : made.needs[k]) sources.push_back(parts_.first(k) + i);
-        to.brought += made.needs[k].size();
-      }
+      c.first_brought = arrive[k];
       made.chunks[k] = {};
       to.chunks.push_back(std::move(c));
     }
+    if (all) to.brought = parts_.vertices() - rows_;
+    if (!all && group_) to.demand = group_->ask(shard_, x, made.needs);
     to.long_lists = bring(x, made.long_lists, "long lists of a shard");
     to.slices = made.slices;
+    if (!group_) to.needed = std::move(made.needs);
   }
-  if (all) {
-    to.own = parts_.first(shard_);
-    sources.resize(parts_.vertices());
-    std::iota(sources.begin(), sources.end(), std::uint64_t{0});
-    if (options_.way == shard_way::collective) to.brought = parts_.vertices() - rows_;
+  if (group_) return;
+  std::vector<std::uint64_t> vertices;  // of the rows that the caller brings
+  for (std::uint32_t k = 0; k < to.needed.size(); ++k)
+    for (std::uint32_t const i : to.needed[k]) vertices.push_back(parts_.first(k) + i);
+  to.degrees = degrees_of(x, g, vertices);
+}
+
+template <class T>
+buffer<T> sharded_edges::keep(executor& x, std::vector<T> const& from, char const* what) const {
+  if (!options().far_lists) return bring(x, from, what);
+  buffer<T> to(tier::host, from.size(), x.device(), what);
+  std::copy(from.begin(), from.end(), to.data());
+  return to;
+}
+void sharded_edges::find_windows(near_chunk& c) const {
+  std::uint64_t const items = c.items.size(), *const offsets = c.offsets.data();
+  for (std::uint64_t from = 0, to; from < items; from = to) {
+    for (to = from + 1; to < items && to - from < options().list_window / 4 && offsets[to + 1] - offsets[from] <= options().list_window;)
+      ++to;
+    c.windows.push_back({from, to - from, offsets[from], offsets[to] - offsets[from]});
   }
-  to.sources = sources.size();
+}
+
+buffer<float> sharded_edges::degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const {
   whole_graph::lists const& pulled = g.pulled();
-  std::vector<float> degrees(sources.size());
-  for (std::size_t i = 0; how_ != aggregation::sum && i < sources.size(); ++i) {
-    std::uint64_t const begin = pulled.offsets[sources[i]], end = pulled.offsets[sources[i] + 1];
+  std::vector<float> degrees(vertices.size());
+  for (std::size_t i = 0; (how_ != aggregation::sum || !group_) && i < vertices.size(); ++i) {
+    std::uint64_t const begin = pulled.offsets[vertices[i]], end = pulled.offsets[vertices[i] + 1];
     double sum = pulled.weights ? 0 : static_cast<double>(end - begin);
     for (std::uint64_t k = begin; pulled.weights && k < end; ++k) sum += static_cast<double>(pulled.weights[k]);
     degrees[i] = static_cast<float>(sum);
   }
-  buffer<float> const near_degrees = bring(x, degrees, "degrees");
-  to.factors.normalise_whole(x, how_, near_degrees.data(), degrees.size());
-  x.wait();
+  return bring(x, degrees, "degrees");
 }
 
+void sharded_edges::normalise(executor& x) {
+  factors_.normalise_whole(x, how_, degrees_.data(), rows_);
+  for (direction* const d : {&forth_, &back_}) d->factors.normalise_whole(x, how_, d->degrees.data(), d->degrees.size());
+}
+void sharded_edges::aggregate_as(executor& x, aggregation how) {
+  if (how == how_) return;
+  how_ = how;
+  normalise(x);
+}
+
+namespace {
+float const* of_end(relation_edges<float> const& r, bool back) { return back ? r.all_factors().of_target : r.all_factors().of_source; }
+
+// Rows times their factors (null: as they are), in `to`.
+row_block<float const> times(executor& x, row_block<float const> rows, std::uint64_t count, std::uint64_t columns, float const* factors,
+                             buffer<float>& to) {
+  if (!factors) return rows;
+  row_block<float> const made{room(x, to, count * columns, "rows times their factors"), columns};
+  multiply_rows(x, rows, made, count, columns, factors);
+  return {made.data, made.stride};
+}
+}  // namespace
+
+sharded_edges::sums sharded_edges::sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out,
+                                           std::uint64_t columns, row_block<float const> self, bool add) {
+  auto const f = factors_.all_factors();
+  return {back && !same_ ? back_ : forth_,
+          back ? f.of_source : f.of_target,
+          f.of_self,
+          multiplied,
+          how_ == aggregation::gcn ? in : self,
+          out,
+          columns,
+          add};
+}
 void sharded_edges::forward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns,
                             row_block<float const> self) {
-  auto const f = forth_.factors.all_factors();
-  bool const gcn = how_ == aggregation::gcn;
-  run(x, {forth_, f.of_source, f.of_target ? f.of_target + forth_.own : nullptr, gcn ? f.of_self + forth_.own : nullptr, in,
-          gcn ? in : self, out, columns, false});
+  run(x, sums_of(false, in, times(x, in, rows_, columns, of_end(factors_, false), scaled_), out, columns, self, false));
 }
 void sharded_edges::backward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns,
                              row_block<float const> self, bool add) {
-  direction& d = same_ ? forth_ : back_;
-  auto const f = d.factors.all_factors();
-  bool const gcn = how_ == aggregation::gcn;
-  run(x, {d, f.of_target, gcn ? f.of_source + d.own : nullptr, gcn ? f.of_self + d.own : nullptr, in, gcn ? in : self, out, columns, add});
+  run(x, sums_of(true, in, times(x, in, rows_, columns, of_end(factors_, true), scaled_), out, columns, self, add));
+}
+void sharded_edges::begin(executor& x, bool back, row_block<float const> in, row_block<float> out, std::uint64_t columns) {
+  sums const s = sums_of(back, in, times(x, in, rows_, columns, of_end(factors_, back), scaled_), out, columns, {}, false);
+  room(x, partial_, s.d.slices * columns, "sums of a shard");
+  if (first_is_own(s.d)) add_chunk(x, s, s.d.chunks.front(), s.in);
+}
+void sharded_edges::finish(executor& x, bool back, row_block<float const> in, float const* brought, row_block<float> out,
+                           std::uint64_t columns) {
+  row_block<float const> const own = of_end(factors_, back) ? row_block<float const>{scaled_.data(), columns} : in;  // of begin()
+  sums const s = sums_of(back, in, own, out, columns, {}, false);
+  row_block<float const> const others = times(x, {brought, columns}, s.d.brought, columns, of_end(s.d.factors, back), brought_);
+  for (std::size_t k = first_is_own(s.d); k < s.d.chunks.size(); ++k) {
+    near_chunk const& c = s.d.chunks[k];
+    add_chunk(x, s, c, c.owner == shard_ ? s.in : row_block<float const>{others.row(c.first_brought), columns});
+  }
+  add_slices(x, s);
 }
 
 void sharded_edges::run(executor& x, sums const& s) {
-  switch (options_.way) {
+  switch (options().way) {
     case shard_way::bulk:
       return run_bulk(x, s);
     case shard_way::collective:
@@ -241,30 +308,57 @@ void sharded_edges::run(executor& x, sums const& s) {
   }
 }
 
-void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, float const* rows, std::uint64_t stride,
-                              float const* of_end) {
+void sharded_edges::add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
+                              std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end) {
+  bool const wide = is_wide(rows, s.columns);
   row_block<float> const slices{partial_.data(), s.columns}, running = s.add ? row_block<float>{slices.row(s.d.slices), s.columns} : s.out;
-  for_each_item<32>(x, c.items.size(),
-                    sum_item{c.items.data(),
-                             c.offsets.data(),
-                             c.ends.data(),
-                             c.weights.size() ? c.weights.data() : nullptr,
-                             of_end,
-                             rows,
-                             stride,
-                             running,
-                             slices,
-                             rows_,
-                             s.columns,
-                             is_wide(rows, stride, s.columns),
-                             {s.of_row, s.of_self, s.self, s.out, s.add}});
+  for_each_row<float>(x, count, s.columns, wide,
+                      sum_item{items,
+                               offsets,
+                               first_end,
+                               ends,
+                               weights,
+                               rows.data,
+                               rows.stride,
+                               running,
+                               slices,
+                               rows_,
+                               s.columns,
+                               wide,
+                               {s.of_row, s.of_self, s.self, s.out, s.add}});
+}
+void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows) {
+  bool const weighted = c.weights.size() > 0;
+  if (!options().far_lists)
+    return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
+  for (list_window const& w : c.windows) {  // the next comes while this one is added up
+    staged_lists& to = staged_[windows_come_++ % 2];
+    executor& by = *lists_come_;
+    to.used.before(by);
+    by.copy(to.items.data(), c.items.data() + w.item, w.items * sizeof(shard_item));
+    by.copy(to.offsets.data(), c.offsets.data() + w.item, (w.items + 1) * sizeof(std::uint64_t));
+    by.copy(to.ends.data(), c.ends.data() + w.end, w.ends * sizeof(std::uint32_t));
+    if (weighted) by.copy(to.weights.data(), c.weights.data() + w.end, w.ends * sizeof(float));
+    to.came.record(by), to.came.before(x);
+    add_items(x, s, rows, to.items.data(), w.items, to.offsets.data(), to.ends.data(), weighted ? to.weights.data() : nullptr, w.end);
+    to.used.record(x);
+  }
+}
+
+void sharded_edges::add_slices(executor& x, sums const& s) {
+  bool const wide = s.columns % 4 == 0;
+  for_each_row<float>(
+      x, s.d.long_lists.size(), s.columns, wide,
+      sum_slices{s.d.long_lists.data(), {partial_.data(), s.columns}, s.columns, wide, {s.of_row, s.of_self, s.self, s.out, s.add}});
 }
 
 sharded_edges::given_rows sharded_edges::give(executor& x, sums const& s) {
-  if (options_.wire == element::f32 || parts_.shards() == 1) return {s.in.data, s.in.stride * sizeof(float), element::f32};
+  if (options().wire == element::f32 || parts_.shards() == 1)
+    return {{s.in.data, rows_, s.in.stride * sizeof(float), s.columns * sizeof(float)}, element::f32};
   std::uint16_t* const packed = room(x, packed_, rows_ * s.columns, "rows of a shard, rounded");
-  pack_rows(x, s.in.data, s.in.stride, rows_, s.columns, options_.wire, packed);
-  return {packed, s.columns * sizeof(std::uint16_t), options_.wire};
+  pack_rows(x, s.in.data, s.in.stride, rows_, s.columns, options().wire, packed);
+  std::uint64_t const row = s.columns * sizeof(std::uint16_t);
+  return {{packed, rows_, row, row}, options().wire};
 }
 
 void sharded_edges::run_bulk(executor& x, sums const& s) {
@@ -275,12 +369,12 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   std::optional<shared_rows> rows;
   if (!there) {
     given_rows const given = give(x, s);
-    rows.emplace(group_, shard_, x, given.base, rows_, given.row_bytes);
+    rows.emplace(*group_, shard_, x, given, d.demand.get());
     used_.before(far_);
     for (near_chunk& c : d.chunks) {
       if (c.needs.size() == 0) continue;
       rows->before(c.owner, far_);
-      bring_rows(far_, rows->table(), c.owner, c.needs.data(), c.needs.size(), s.columns, given.wire,
+      bring_rows(far_, rows->table(), c.owner, rows->at(c.needs.data()), c.needs.size(), s.columns, given.wire,
                  brought + c.first_brought * s.columns);
       c.came.record(far_);
     }
@@ -289,13 +383,9 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   for (near_chunk& c : d.chunks) {
     bool const own = c.owner == shard_;
     if (!own) c.came.before(x);
-    add_chunk(x, s, c, own ? s.in.data : brought + c.first_brought * s.columns, own ? s.in.stride : s.columns,
-              s.of_end ? s.of_end + c.first : nullptr);
+    add_chunk(x, s, c, own ? s.in : row_block<float const>{brought + c.first_brought * s.columns, s.columns});
   }
-  for_each_item<32>(
-      x, d.long_lists.size(),
-      sum_slices{
-          d.long_lists.data(), {partial_.data(), s.columns}, s.columns, s.columns % 4 == 0, {s.of_row, s.of_self, s.self, s.out, s.add}});
+  add_slices(x, s);
   used_.record(x);
   if (!rows) return;
   rows->close();
@@ -307,20 +397,17 @@ void sharded_edges::run_collective(executor& x, sums const& s) {
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
   float* const all = room(x, brought_, parts_.vertices() * s.columns, "rows of all shards");
   given_rows const given = give(x, s);
-  shared_rows rows(group_, shard_, x, given.base, rows_, given.row_bytes);
+  shared_rows rows(*group_, shard_, x, given);
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
     peer_table::part const& of = rows.table().of[k];
     rows.before(k, x);
     float* const to = all + parts_.first(k) * s.columns;
-    if (k == shard_ && given.wire != element::f32) for_each_item<32>(x, rows_, copy_row{s.in, {to, s.columns}, s.columns});
+    if (k == shard_ && given.wire != element::f32) drop_rows(x, s.in, row_block<float>{to, s.columns}, rows_, s.columns, {});
     else if (of.row_bytes == s.columns * sizeof(float)) x.copy(to, of.base, of.rows * of.row_bytes);
     else bring_rows(x, rows.table(), k, nullptr, of.rows, s.columns, given.wire, to);
   }
-  for (near_chunk& c : d.chunks) add_chunk(x, s, c, all, s.columns, s.of_end);
-  for_each_item<32>(
-      x, d.long_lists.size(),
-      sum_slices{
-          d.long_lists.data(), {partial_.data(), s.columns}, s.columns, s.columns % 4 == 0, {s.of_row, s.of_self, s.self, s.out, s.add}});
+  for (near_chunk& c : d.chunks) add_chunk(x, s, c, {all, s.columns});
+  add_slices(x, s);
   rows.close();
 }
 
@@ -328,17 +415,15 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
   direction& d = s.d;
   float* const sums_of_rows = room(x, partial_, rows_ * s.columns, "sums of a shard");
   x.fill(sums_of_rows, 0, rows_ * s.columns * sizeof(float));
-  shared_rows rows(group_, shard_, x, s.in.data, rows_, s.in.stride * sizeof(float));
+  shared_rows rows(*group_, shard_, x, {s.in.data, rows_, s.in.stride * sizeof(float), s.columns * sizeof(float)});
   bool wide = true;
   sum_partitions body{d.local.data(),
                       d.remote.data(),
                       d.local.size(),
                       d.remote.size(),
-                      options_.mgg.dist,
+                      options().mgg.dist,
                       d.ends.data(),
                       d.weights.size() ? d.weights.data() : nullptr,
-                      s.of_end,
-                      {},
                       rows.table(),
                       {sums_of_rows, s.columns},
                       s.columns,
@@ -346,15 +431,25 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
     rows.before(k, x);
     peer_table::part const& of = rows.table().of[k];
-    body.first[k] = parts_.first(k);
-    wide &= is_wide(static_cast<float const*>(of.base), of.row_bytes / sizeof(float), s.columns);
+    wide &= is_wide(row_block<float const>{static_cast<float const*>(of.base), of.row_bytes / sizeof(float)}, s.columns);
   }
   body.wide = wide;
-  std::uint64_t const dist = options_.mgg.dist, warps = (std::max(body.locals, body.remotes) + dist - 1) / dist;
-  unsigned const blocks = x.share_blocks(), threads = x.threads_a_block();
-  x.limit_share(blocks, options_.mgg.wpb * 32);
-  for_each_item<32>(x, warps, body, access_mode::aligned, true);
-  x.limit_share(blocks, threads);
+  auto const add_up = [&](executor& on, sum_partitions const& of) {
+    std::uint64_t const teams = (std::max(of.locals, of.remotes) + of.dist - 1) / of.dist;
+    unsigned const blocks = on.share_blocks(), threads = on.threads_a_block();
+    on.limit_share(blocks, options().mgg.wpb * 32);
+    for_each_row<float>(on, teams, s.columns, wide, of);
+    on.limit_share(blocks, threads);
+  };
+  if (options().mgg.apart) {  // side by side, in warps of their own
+    sum_partitions local = body, remote = body;
+    local.remotes = remote.locals = 0;
+    used_.record(x), used_.before(far_);
+    add_up(far_, remote), add_up(x, local);
+    used_.record(far_), used_.before(x);
+  } else {
+    add_up(x, body);
+  }
   for_each_item<32>(x, rows_, finish_row{{sums_of_rows, s.columns}, s.columns, {s.of_row, s.of_self, s.self, s.out, s.add}});
   rows.close();
 }
@@ -362,10 +457,16 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + packed_.bytes();
+  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() + packed_.bytes() +
+                      factors_.bytes() + staged_[0].bytes() + staged_[1].bytes();
   for (direction const* d : {&forth_, &back_}) {
-    sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->factors.bytes();
-    for (near_chunk const& c : d->chunks) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.needs.bytes() + c.weights.bytes();
+    sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
+           d->factors.bytes();
+    bool const lists_near = !options().far_lists || far_.where().kind != place_kind::device;
+    for (near_chunk const& c : d->chunks) {
+      sum += c.needs.bytes();
+      if (lists_near) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.weights.bytes();
+    }
   }
   return sum;
 }

@@ -2,9 +2,9 @@
 // the transposed lists, which of an undirected graph are the same.
 //   bulk        brings each needed row once, owner by owner, on a stream of its own; what has come is added up while the next comes
 //   collective  brings all rows of all shards, then adds up
-//   mgg         a warp adds `dist` local partitions and `dist` remote ones in turn, reads remote rows where they lie, and adds its sums to
-//               the rows that come out by atomics (Wang et al., OSDI 2023, section 3; their reads are asynchronous through shared memory,
-//               these are plain loads of a peer's memory, several in flight)
+//   mgg         a team as wide as a row adds `dist` local partitions and `dist` remote ones in turn, reads remote rows where they lie, and
+//               adds its sums to the rows that come out by atomics (Wang et al., OSDI 2023, section 3; their reads are asynchronous
+//               through shared memory, these are plain loads of a peer's memory, several in flight)
 // Invariant: every shard makes the same calls. By bulk and collective with exact sums a vertex adds in the order of its list, so that each
 // number of shards gives the same bits; mgg keeps no order. Cost: see shard/lists.hpp; the rows that come, once more near.
 #pragma once
@@ -21,51 +21,81 @@ class sharded_edges final : public aggregation_over<float> {
  public:
   // All must outlive it but `g`, which is read here; without its transpose for forward() alone.
   sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how);
+  // Of a shard whose group is elsewhere: rows of others are brought by the caller, and begin() and finish() stand for a call.
+  sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
+                aggregation how);
 
   void forward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self) override;
   void backward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns, row_block<float const> self,
                 bool add) override;
   std::uint64_t bytes() const override;
+  // Adds up what needs none of others' rows yet, and then the rest. `brought`: the rows that needed() says, one after the other by owner.
+  void begin(executor& x, bool back, row_block<float const> in, row_block<float> out, std::uint64_t columns);
+  void finish(executor& x, bool back, row_block<float const> in, float const* brought, row_block<float> out, std::uint64_t columns);
+  std::vector<std::vector<std::uint32_t>> const& needed(bool back) const { return back && !same_ ? back_.needed : forth_.needed; }
+  bool same() const { return same_; }               // back and forth
+  void aggregate_as(executor& x, aggregation how);  // from here on
   // Rows at `rows` never change, on any shard: by bulk those of others come once, and are kept. On all shards alike.
   void never_changes(float const* rows) { constant_ = rows; }
   std::uint64_t numbers_brought() const { return numbers_brought_; }  // by bulk, so far
   std::uint64_t rows_brought(bool back = false) const;                // of other shards, an aggregation: as often as they cross
 
  private:
+  struct list_window {  // of a chunk whose lists are far
+    std::uint64_t item, items, end, ends;
+  };
   struct near_chunk {
     std::uint32_t owner;
+    std::vector<list_window> windows;
     buffer<shard_item> items;
     buffer<std::uint64_t> offsets;
     buffer<std::uint32_t> ends, needs;
     buffer<float> weights;
-    std::uint64_t first = 0;          // of its sources, among all that are near
     std::uint64_t first_brought = 0;  // of its rows, among those that come
     event came;
   };
   struct direction {
     std::vector<near_chunk> chunks;  // in their order
     buffer<shard_lists::long_list> long_lists;
-    std::uint64_t slices = 0, brought = 0, sources = 0, own = 0;  // own: where this shard's sources begin
-    buffer<neighbour_partition> local, remote;                    // of mgg
+    std::uint64_t slices = 0, brought = 0;
+    buffer<neighbour_partition> local, remote;  // of mgg
     buffer<std::uint32_t> ends;
     buffer<float> weights;
+    // Of what the caller brings: which rows, by owner, and what they are multiplied by here.
+    std::vector<std::vector<std::uint32_t>> needed;
+    buffer<float> degrees;
     relation_edges<float> factors;
+    std::shared_ptr<row_demand const> demand;  // of rows that others send; null: they are read where they lie
   };
   struct sums {  // what an aggregation is, forward or backward
     direction& d;
-    float const *of_end, *of_row, *of_self;
+    float const *of_row, *of_self;  // null: 1
     row_block<float const> in, self;
     row_block<float> out;
     std::uint64_t columns;
     bool add;
   };
+  sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
+                shard_parts const& parts, aggregation how);
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
+  buffer<float> degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const;
+  void normalise(executor& x);
+  shard_options const& options() const { return group_ ? group_->options() : own_options_; }
+  // `multiplied`: rows times what the other end of an edge multiplies them by.
+  sums sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out, std::uint64_t columns,
+               row_block<float const> self, bool add);
+  bool first_is_own(direction const& d) const { return !d.chunks.empty() && d.chunks.front().owner == shard_; }
   void run(executor& x, sums const& s);
-  void add_chunk(executor& x, sums const& s, near_chunk const& c, float const* rows, std::uint64_t stride, float const* of_end);
+  template <class T>
+  buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // near, or in host memory
+  void find_windows(near_chunk& c) const;
+  // Of one window's lists, near, from that end on.
+  void add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
+                 std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end);
+  void add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows);
+  void add_slices(executor& x, sums const& s);  // of long lists
   // What other shards read: the rows as they are, or rounded.
-  struct given_rows {
-    void const* base;
-    std::uint64_t row_bytes;
+  struct given_rows : shared_part {
     element wire;
   };
   given_rows give(executor& x, sums const& s);
@@ -73,16 +103,28 @@ class sharded_edges final : public aggregation_over<float> {
   void run_collective(executor& x, sums const& s);
   void run_mgg(executor& x, sums const& s);
 
-  shard_group& group_;
+  shard_group* group_;  // null: the caller brings rows
   std::uint32_t shard_;
   shard_parts parts_;
-  shard_options const& options_;
+  shard_options own_options_;  // without a group
   aggregation how_;
   std::uint64_t rows_;
   executor far_;
   bool same_;
   direction forth_, back_;
-  buffer<float> brought_, partial_, kept_;
+  struct staged_lists {
+    buffer<shard_item> items;
+    buffer<std::uint64_t> offsets;
+    buffer<std::uint32_t> ends;
+    buffer<float> weights;
+    event came, used;
+    std::uint64_t bytes() const { return items.bytes() + offsets.bytes() + ends.bytes() + weights.bytes(); }
+  };
+  std::optional<executor> lists_come_;  // where they are far
+  staged_lists staged_[2];
+  std::uint64_t windows_come_ = 0;
+  relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
+  buffer<float> degrees_, brought_, partial_, kept_, scaled_;
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;

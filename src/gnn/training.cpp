@@ -19,6 +19,7 @@
 #include "core/random.hpp"
 #include "core/recording.hpp"
 #include "gnn/checkpoint.hpp"
+#include "gnn/decide_shards.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/graph_shard.hpp"
 #include "gnn/infer.hpp"
@@ -229,6 +230,7 @@ struct training::impl {
   void require_same() const {
     std::string mine;
     for (auto const& [what, value] : made_for()) mine += fmt::format("{}: {}\n", what, value);
+    if (o.shards && o.shards->of_processes()) mine += fmt::format("lists: {:016x}\n", digest_of(*ground.one));
     mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience,
                         done_steps, checked_values());
     std::vector<std::string> const all = ranks->tell_all(o.rank, mine);
@@ -315,20 +317,23 @@ struct training::impl {
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     return a;
   }
+  void take_losses(row_block<float> scores, near_labels const& of, std::uint64_t rows, std::uint64_t counted, row_block<float> gradient) {
+    if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+    for (std::uint64_t b = 0; shard && b < blocks(); ++b) {
+      std::uint64_t const at = shard->block(b);
+      take_loss(loss, x, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
+                {gradient.row(at), gradient.stride}, totals.data() + b, at);
+    }
+  }
   // Forward, loss, backward, Adam.
   void give_step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted, adam_step const& a) {
     network<float>& net = m.net;
     std::uint64_t const classes = m.options.classes;
     row_block<float> const scores = net.forward(x, p);
     x.copy(totals.data() + blocks(), totals.data(), blocks() * sizeof(loss_totals));
-    row_block<float> const gradient{room(x, of_scores, std::max<std::uint64_t>(rows * classes, 1), "gradients of scores"), classes};
+    row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
     try {
-      if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
-      for (std::uint64_t b = 0; shard && b < blocks(); ++b) {
-        std::uint64_t const at = shard->block(b);
-        take_loss(loss, x, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
-                  {gradient.row(at), gradient.stride}, totals.data() + b, at);
-      }
+      take_losses(scores, of, rows, counted, gradient);
       net.backward(x, p, gradient);
     } catch (...) {  // memory that ran out: the step comes again, and counts once
       x.copy(totals.data(), totals.data() + blocks(), blocks() * sizeof(loss_totals));
@@ -419,12 +424,60 @@ struct training::impl {
       for (std::size_t k = 0; k < all.size(); ++k)
         if (!all[k].empty()) fail(errc::input, "rank {}: {}", k, all[k]);
     }
+    if (o.fanouts.empty()) search_rows(clean);
     for (parameter const& p : net.parameters())
       for (std::uint64_t r = 0; r < p.rows; ++r)
         if (first_bad(x, net.gradients() + p.offset + r * p.stride, p.columns) != ~std::uint64_t{0})
           fail(errc::input, "the gradient of {} in layer {} grew beyond what a float holds, in epoch {}; say a smaller rate than {}",
                p.name, p.layer + 1, done_epochs + 1, o.rate);
     fail(errc::input, "scores grew beyond what a float holds, in epoch {}; say a smaller rate than {}", done_epochs + 1, o.rate);
+  }
+
+  // The last step of the whole graph once more, watched: where rows, or their gradients, first are no finite numbers. errc::input names
+  // that.
+  void search_rows(loss_totals const& clean) {
+    struct {
+      std::uint64_t turn = ~std::uint64_t{0}, position = 0;  // which rows it was that were seen
+      float value = 0;
+      std::uint32_t layer = 0, type = 0;
+      bool forward = false;
+    } first;
+    std::uint64_t turn = 0;
+    network<float>::pass p = pass_of_step();
+    p.step = done_steps - 1;
+    if (shard) {
+      shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
+    } else {
+      network<float>::pass const all = pass_of_whole();
+      p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
+    }
+    p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, row_block<float const> rows, std::uint64_t count,
+                  std::uint64_t columns) {
+      ++turn;
+      if (first.turn != ~std::uint64_t{0} || count == 0) return;
+      std::uint64_t const bad = first_bad(x, rows.data, count * columns);
+      if (bad == ~std::uint64_t{0}) return;
+      first.turn = turn, first.layer = layer, first.type = type, first.forward = what == std::string_view("rows");
+      first.position = shard ? shard->position(bad / columns) : bad / columns;
+      first.value = x.read(rows.data + bad);
+    };
+    row_block<float> const scores = m.net.forward(x, p);
+    std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
+    row_block<float> const gradient{room(x, of_scores, rows * m.options.classes, "gradients of scores"), m.options.classes};
+    take_losses(scores, known, rows, seeds.size(), gradient);
+    m.net.backward(x, p, gradient);
+    set_totals(clean);
+    if (ranks)  // the first of all shards
+      for (std::string const& said : ranks->tell_all(o.rank, bytes_of(first)))
+        if (auto const other = from_bytes<decltype(first)>(said);
+            std::pair(other.turn, other.position) < std::pair(first.turn, first.position))
+          first = other;
+    if (first.turn == ~std::uint64_t{0}) return;
+    std::string const vertex = ground.one ? std::to_string(ground.one->ids()[first.position])
+                                          : fmt::format("{} of '{}'", first.position, ground.several->types()[first.type].name);
+    fail(errc::input,
+         "the {} layer {} grew beyond what a float holds, in epoch {}: first at vertex {}, where {} came out; say a smaller rate than {}",
+         first.forward ? "rows behind" : "gradient of the rows behind", first.layer + 1, done_epochs + 1, vertex, first.value, o.rate);
   }
 
   epoch_report next() {
@@ -559,13 +612,7 @@ struct training::impl {
             {"seed", std::to_string(o.seed)},
             {"optimiser", fmt::format("rate {}, decay {}", o.rate, *o.decay)},
             {"dropout", fmt::format("{}, of rows {}", o.dropout, *o.input_dropout)},
-            {"ranks", std::to_string(ranks ? ranks->ranks() : 1) + told_shards()}};
-  }
-  std::string told_shards() const {
-    if (!o.shards) return "";
-    shard_options const& s = o.shards->options();
-    return fmt::format(" of shards, way {}, {} sums, equal {}, rows of {}", to_string(s.way), to_string(s.sums), to_string(s.balance),
-                       to_string(s.wire));
+            {"ranks", o.shards ? split_words(o.shards->options()) : std::to_string(ranks ? ranks->ranks() : 1)}};
   }
   std::string told_graph() const {
     if (ground.one) {
@@ -650,6 +697,10 @@ struct training::impl {
     if (ranks) require_same();
   }
 
+  void judge_anew() {
+    if (judge) judge->begin();
+    else judge.emplace(x, m.options, parts);
+  }
   // Of all vertices by all shards; shard 0 weighs them, and tells.
   evaluation evaluate_shards() {
     auto const begun = steady::now();
@@ -658,12 +709,11 @@ struct training::impl {
     p.products = &products;
     shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
     row_block<float> const scores = m.net.forward(x, p);
-    std::optional<evaluator> e;
-    if (o.rank == 0) e.emplace(x, m.options, parts);
+    if (o.rank == 0) judge_anew();
     shard->scores_of_all({scores.data, scores.stride}, m.options.classes,
-                         [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) { e->take(from, count, found); });
+                         [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) { judge->take(from, count, found); });
     evaluation mine;
-    if (e) mine = e->result(), mine.ms = ms_since(begun);
+    if (o.rank == 0) mine = judge->result(), mine.ms = ms_since(begun);
     return from_bytes<evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
   }
   evaluation evaluate() {
@@ -674,8 +724,7 @@ struct training::impl {
     return found;
   }
   evaluation evaluate_whole() {
-    if (judge) judge->begin();
-    else judge.emplace(x, m.options, parts);
+    judge_anew();
     std::uint64_t const n = ground.vertices(ground.target);
     auto const give = [this, n, p = pass_of_whole()] {
       row_block<float> const scores = m.net.forward(x, p);

@@ -127,7 +127,8 @@ struct graph {
     v.weights.data = static_cast<std::uint32_t const*>(lists.weights.data());
     v.targets.packed = lists.packed_targets.view();
     v.weights.packed = lists.packed_weights.view();
-    v.vertices = info.vertices, v.edges = info.edges;
+    v.vertices = info.vertices,
+    v.edges = lists.offsets.empty() ? info.edges : lists.offsets[info.vertices];  // of a part each direction its own
     return v;
   }
 };

@@ -1,5 +1,7 @@
 // The contract's lists as arrays: as they lie, or copied into the order of the user's ids.
 // Cost: nothing, or a pass over the lists and as much host memory as they take plain; a graph in another order is sorted list by list.
+#include <xxhash.h>
+
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -122,6 +124,36 @@ graph_lists lists_inside(graph_handle const& handle, bool in) {
                        made->targets.bytes() > 0,
                        made->weights.bytes() > 0,
                        made};
+  });
+}
+
+std::uint64_t digest_of(graph_handle const& handle) {
+  return as_error([&] {
+    graph_info const& info = handle.info();
+    std::vector<std::uint64_t> sums{info.vertices, info.edges,    info.id_bytes, static_cast<std::uint64_t>(info.weights),
+                                    info.directed, info.in_lists, info.id_base,  static_cast<std::uint64_t>(info.order)};
+    auto const add = [&](void const* data, std::uint64_t bytes) {
+      constexpr std::uint64_t block = 1 << 20;
+      std::size_t const before = sums.size();
+      std::uint64_t const blocks = (bytes + block - 1) / block;
+      sums.resize(before + blocks);
+      shared_pool().run(blocks, 1, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t k = begin; k < end; ++k)
+          sums[before + k] = XXH3_64bits(static_cast<std::byte const*>(data) + k * block, std::min(block, bytes - k * block));
+      });
+    };
+    for (bool const in : {false, true}) {
+      if (in && !(info.directed && info.in_lists)) continue;
+      graph_lists const lists = lists_inside(handle, in);
+      add(lists.offsets, (info.vertices + 1) * 8);
+      add(lists.targets, info.edges * info.id_bytes);
+      if (lists.weights) add(lists.weights, info.edges * 4);
+    }
+    if (info.id_map) {
+      std::vector<std::uint64_t> const ids = handle.ids();
+      add(ids.data(), ids.size() * 8);
+    }
+    return XXH3_64bits(sums.data(), sums.size() * 8);
   });
 }
 

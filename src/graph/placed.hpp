@@ -44,7 +44,7 @@ class placed_lists {
   std::uint64_t cache_first_arcs(executor& x, std::uint64_t budget, bool weighted) {
     bool const weights = weighted && g_->info.weights != weight_kind::none;
     auto const bytes = [&](std::uint64_t n) { return bytes_of_targets(n) + (weights ? bytes_of_weights(n) : 0); };
-    std::uint64_t low = 0, high = g_->info.edges / 32;  // in blocks of 32; the whole list ends anywhere
+    std::uint64_t low = 0, high = lists_->offsets[g_->info.vertices] / 32;  // in blocks of 32; the whole list ends anywhere
     while (low < high) {
       std::uint64_t const middle = low + (high - low + 1) / 2;
       if (bytes(middle * 32) <= budget) low = middle;

@@ -1,10 +1,50 @@
 // The contract's facts: asked of the device room.
+#include <elf.h>
+#include <link.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
 #include "core/device.hpp"
 #include "garner/build.hpp"
 
 namespace garner {
 
 char const* version() noexcept { return GARNER_VERSION; }
+
+namespace {
+// The note of the linker's in the object that this function is in.
+int find_build_id(::dl_phdr_info* object, std::size_t, void* found) {
+  auto const here = reinterpret_cast<std::uintptr_t>(&find_build_id);
+  bool ours = false;
+  for (int k = 0; k < object->dlpi_phnum; ++k) {
+    auto const& part = object->dlpi_phdr[k];
+    ours |= part.p_type == PT_LOAD && here - object->dlpi_addr - part.p_vaddr < part.p_memsz;
+  }
+  for (int k = 0; ours && k < object->dlpi_phnum; ++k) {
+    auto const& part = object->dlpi_phdr[k];
+    if (part.p_type != PT_NOTE) continue;
+    auto const* at = reinterpret_cast<unsigned char const*>(object->dlpi_addr + part.p_vaddr);
+    for (auto const* const end = at + part.p_memsz; at + sizeof(ElfW(Nhdr)) <= end;) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      auto const whole = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
+      unsigned char const *const name = at + sizeof note, *const text = name + whole(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
+        for (std::size_t i = 0; i < note.n_descsz; ++i) *static_cast<std::string*>(found) += fmt::format("{:02x}", text[i]);
+      at = text + whole(note.n_descsz);
+    }
+  }
+  return ours;  // the others are not looked at
+}
+}  // namespace
+
+std::string build_id() {
+  std::string found;
+  ::dl_iterate_phdr(&find_build_id, &found);
+  return found.empty() ? version() : found;
+}
 
 build_info describe_build() {
   build_info all;

@@ -11,27 +11,29 @@ template <class From>
 struct bring_row {
   peer_table::part from;
   std::uint32_t const* which;
+  std::int64_t const* places;  // null: k
   std::uint64_t columns;
   float* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     using bits = typename From::bits;
     auto const* const row = reinterpret_cast<bits const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
-    float* const out = to + k * columns;
+    float* const out = to + (places ? static_cast<std::uint64_t>(places[k]) : k) * columns;
     t.each(span<bits>{row, 0, columns}, [&](bits v, std::uint64_t c) { out[c] = From::value(v, 1.0f); });
   }
 };
 
-struct put_row {
-  peer_table::part from;
-  std::int64_t const* places;
-  std::uint64_t columns;
-  float* to;
+template <class Word>
+struct pick_row {
+  char const* rows;
+  std::uint64_t row_bytes;
+  std::uint32_t const* which;
+  std::uint64_t words;
+  Word* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    auto const* const row = reinterpret_cast<float const*>(static_cast<char const*>(from.base) + k * from.row_bytes);
-    float* const out = to + static_cast<std::uint64_t>(places[k]) * columns;
-    t.each(span<float>{row, 0, columns}, [&](float v, std::uint64_t c) { out[c] = v; });
+    auto const* const row = reinterpret_cast<Word const*>(rows + which[k] * row_bytes);
+    t.each(indices{0, words}, [&](std::uint64_t w) { to[k * words + w] = row[w]; });
   }
 };
 
@@ -58,9 +60,6 @@ struct sum_number {
   }
 };
 
-}  // namespace
-
-namespace {
 template <class From>
 void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
   // In order of address, and short: they need not begin on lines.
@@ -72,13 +71,20 @@ void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
 void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::uint32_t const* which, std::uint64_t count,
                 std::uint64_t columns, element wire, float* to) {
   peer_table::part const& from = table.of[shard];
-  if (wire == element::bf16) bring(x, count, bring_row<from_brain>{from, which, columns, to});
-  else if (wire == element::f16) bring(x, count, bring_row<from_half>{from, which, columns, to});
-  else bring(x, count, bring_row<from_float>{from, which, columns, to});
+  if (wire == element::bf16) bring(x, count, bring_row<from_brain>{from, which, nullptr, columns, to});
+  else if (wire == element::f16) bring(x, count, bring_row<from_half>{from, which, nullptr, columns, to});
+  else bring(x, count, bring_row<from_float>{from, which, nullptr, columns, to});
 }
 void put_rows(executor& x, peer_table const& table, std::uint32_t shard, std::int64_t const* places, std::uint64_t count,
               std::uint64_t columns, float* to) {
-  for_each_item<8>(x, count, put_row{table.of[shard], places, columns, to}, access_mode::merged);
+  bring(x, count, bring_row<from_float>{table.of[shard], nullptr, places, columns, to});
+}
+void pick_rows(executor& x, void const* rows, std::uint64_t row_bytes, std::uint32_t const* which, std::uint64_t count, std::uint64_t bytes,
+               void* to) {
+  auto const* const from = static_cast<char const*>(rows);
+  if (bytes % 4 == 0)
+    for_each_item<32>(x, count, pick_row<std::uint32_t>{from, row_bytes, which, bytes / 4, static_cast<std::uint32_t*>(to)});
+  else for_each_item<32>(x, count, pick_row<std::uint16_t>{from, row_bytes, which, bytes / 2, static_cast<std::uint16_t*>(to)});
 }
 void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
                std::uint16_t* to) {

@@ -13,6 +13,9 @@ void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::
 // to[places[k]] = row k of that shard, `columns` floats each.
 void put_rows(executor& x, peer_table const& table, std::uint32_t shard, std::int64_t const* places, std::uint64_t count,
               std::uint64_t columns, float* to);
+// Row which[k], `bytes` of it (an even number), one after the other.
+void pick_rows(executor& x, void const* rows, std::uint64_t row_bytes, std::uint32_t const* which, std::uint64_t count, std::uint64_t bytes,
+               void* to);
 // Rows rounded to 16 bits, one after the other; `stride`: floats from one to the next before.
 void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
                std::uint16_t* to);

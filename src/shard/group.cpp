@@ -1,34 +1,241 @@
 #include "shard/group.hpp"
 
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+
 #include "core/device.hpp"
 #include "core/fail.hpp"
+#include "core/random.hpp"
+#include "garner/build.hpp"
+#include "shard/exchange.hpp"
+#include "shard/library_rows.hpp"
 #include "shard/parts.hpp"
+#include "shard/windows.hpp"
 
 namespace garner {
 
 namespace {
-std::shared_ptr<rank_group> threads_of(shard_options const& o, double wait_seconds) {
+shard_options const& checked(shard_options const& o) {
   check_shard_options(o);
-  return rank_group::of_threads(o.shards, wait_seconds);
+  return o;
+}
+std::string told(shard_options const& o) {
+  return fmt::format("shards of the build {}: way {}, {} sums, equal {}, rows of {}, over {}", build_id(), to_string(o.way),
+                     o.way == shard_way::mgg ? "no" : to_string(o.sums), to_string(o.balance), to_string(o.wire), to_string(o.provider));
+}
+std::vector<shard_provider> in_turn(shard_provider said) {
+  using enum shard_provider;
+  switch (said) {
+    case automatic:
+      return {peer, nccl, host};
+    case nccl:
+      return {nccl, peer, host};
+    case nvshmem:
+      return {nvshmem, peer, nccl, host};
+    default:
+      return {said};
+  }
+}
+int device_at(std::string const& bus) {  // -1: this process does not see it
+  for (int d = 0; d < device::count(); ++d)
+    if (device::describe(d).pci == bus) return d;
+  return -1;
 }
 }  // namespace
 
-shard_group::shard_group(shard_options const& o, double wait_seconds) : options_(o), threads_(threads_of(o, wait_seconds)) {}
+void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f) {
+  std::string why;
+  std::string const for_another = "?";
+  try {
+    f();
+  } catch (given_up const&) {
+    why = for_another;
+  } catch (error const& e) {
+    if (e.code() == errc::interrupted) throw;
+    why = e.what();
+  }
+  std::vector<std::string> const all = ranks.tell_all(shard, why);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (!all[k].empty() && all[k] != for_another) throw refusal{fmt::format("shard {}: {}", k, all[k])};
+}
+
+void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f) {
+  std::mutex mutex;
+  std::exception_ptr first;
+  auto const run = [&](std::uint32_t shard) {
+    std::string why = "it has ended";
+    try {
+      f(shard);
+    } catch (std::exception const& e) {
+      why = e.what();
+      std::lock_guard const hold(mutex);
+      if (!first) first = std::current_exception();
+    }
+    g.threads()->leave(shard, why);
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::uint32_t k = 1; k < g.options().shards; ++k) others.emplace_back(run, k);
+    run(0);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+// Shards of one process: rows are read where they lie, behind the events of who wrote them.
+class direct_rows final : public row_access {
+ public:
+  direct_rows(shard_group& g, std::uint32_t shard) : g_(g), shard_(shard) {}
+  peer_table share(executor& x, shared_part const& mine, row_demand const*) override {
+    auto& m = g_.members_[shard_];
+    m.part = mine;
+    m.ready.record(x);
+    g_.threads_->meet(shard_);
+    peer_table t;
+    t.shards = g_.options_.shards;
+    for (std::uint32_t k = 0; k < t.shards; ++k) {
+      shared_part const& of = g_.members_[k].part;
+      t.of[k] = {of.base, of.rows, of.row_bytes};
+    }
+    return t;
+  }
+  void before(std::uint32_t shard, executor& reader) override {
+    if (shard != shard_) g_.members_[shard].ready.before(reader);
+  }
+  void close(executor& x) override {
+    g_.members_[shard_].read.record(x);
+    g_.threads_->meet(shard_);
+    for (std::uint32_t k = 0; k < g_.options_.shards; ++k)
+      if (k != shard_) g_.members_[k].read.before(x);
+  }
+  void drop(executor& x) override {
+    g_.members_[shard_].read.record(x);
+    g_.threads_->meet(shard_);
+    x.wait();
+  }
+  bool waits() const override { return false; }
+  std::string about() const override { return "memory of one process"; }
+  std::uint64_t bytes() const override { return 0; }
+
+ private:
+  shard_group& g_;
+  std::uint32_t shard_;
+};
+
+shard_group::shard_group(shard_options const& o, double wait_seconds)
+    : options_(checked(o)), threads_(rank_group::of_threads(o.shards, wait_seconds, wait_seconds)) {}
+shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds)
+    : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, wait_seconds, wait_seconds, told(o))) {}
+
+// Why this shard's kernels do not read the memory of all other devices; empty: they do, and may from here on.
+std::string shard_group::unreached(std::uint32_t shard, executor const& x) const {
+  for (std::uint32_t k = 0; k < options_.shards && x.on_device(); ++k) {
+    if (devices_[k] == devices_[shard]) continue;
+    int const other = device_at(devices_[k]);
+    if (other < 0)
+      return fmt::format("the device of shard {} ({}) is none that this process sees; start all with the same CUDA_VISIBLE_DEVICES", k,
+                         devices_[k]);
+    if (!device::peer_of(x.device(), other).can) return fmt::format("device {} cannot read the memory of device {}", x.device(), other);
+    device::enable_peer(x.device(), other);
+  }
+  return "";
+}
+
+std::unique_ptr<row_access> shard_group::made(shard_provider p, std::uint32_t shard, executor& x) {
+  auto const windows = [&](std::unique_ptr<window_memory> memory) {
+    auto rows = std::make_unique<window_rows>(*threads_, shard, std::move(memory));
+    together(*threads_, shard, [&] { rows->begin(); });
+    return rows;
+  };
+  switch (p) {
+    case shard_provider::automatic:
+    case shard_provider::peer:
+      together(*threads_, shard, [&] {
+        if (std::string const why = unreached(shard, x); !why.empty()) fail(errc::device, "{}", why);
+      });
+      if (!of_processes() || options_.shards == 1) return std::make_unique<direct_rows>(*this, shard);
+      return windows(process_windows(*threads_, x.device(), true));
+    case shard_provider::nccl: {
+      std::shared_ptr<nccl> by = begin_nccl(*threads_, shard, x);
+      try {
+        auto rows = windows(windows_of(by, x.device()));
+        by->taken();
+        return rows;
+      } catch (refusal const& r) {
+        by.reset();
+        by = begin_nccl(*threads_, shard, x);  // some may have given it up while they waited for others
+        return std::make_unique<nccl_rows>(by, *threads_, shard, x, r.why);
+      }
+    }
+    case shard_provider::nvshmem: {
+      std::shared_ptr<nvshmem> const by = begin_nvshmem(*threads_, shard, x);
+      auto rows = windows(windows_of(by, x.device()));
+      by->taken();
+      return rows;
+    }
+    case shard_provider::host:
+      if (!of_processes() || options_.shards == 1) return windows(thread_windows(*threads_, shard, x.device()));
+      return windows(process_windows(*threads_, x.device(), false));
+  }
+  return nullptr;
+}
+
+// Whether what each wrote is what all others read: some machines say that they can, and cannot.
+void shard_group::try_out(row_access& a, std::uint32_t shard, executor& x) {
+  constexpr std::uint64_t some = 16;
+  auto const of = [](std::uint32_t k) {
+    std::vector<float> numbers;
+    for (std::uint64_t i = 0; i < some; ++i) numbers.push_back(unit_float(random_bits(0x5ba2d, k, i)));
+    return numbers;
+  };
+  buffer<float> mine(x.near(), some, x.device(), "a trial of shards"), found(x.near(), some, x.device(), "a trial of shards");
+  std::vector<float> const own = of(shard);
+  x.copy(mine.data(), own.data(), mine.bytes());
+  peer_table const t = a.share(x, {mine.data(), 1, mine.bytes(), mine.bytes()}, nullptr);
+  std::string wrong;
+  for (std::uint32_t k = 0; k < t.shards; ++k) {
+    a.before(k, x);
+    bring_rows(x, t, k, nullptr, 1, some, element::f32, found.data());
+    std::vector<float> here(some);
+    x.copy(here.data(), found.data(), found.bytes());
+    x.wait();
+    if (here != of(k)) wrong = fmt::format("what shard {} wrote is not what is read of it", k);
+  }
+  a.close(x);
+  together(*threads_, shard, [&] {
+    if (!wrong.empty()) fail(errc::device, "{}", wrong);
+  });
+}
 
 void shard_group::take(std::uint32_t shard, executor& x) {
   members_[shard].where = x.where();
+  bool const on_device = x.on_device();
+  std::string const mine = on_device ? device::describe(x.device()).pci : std::string(to_string(x.where()));
+  std::vector<std::string> const all = threads_->tell_all(shard, (on_device ? "d" : "h") + mine);
+  std::vector<std::string> places;
+  for (std::string const& said : all) places.push_back(said.substr(1));
+  for (std::uint32_t k = 0; k < options_.shards; ++k)
+    if (all[k][0] != all[shard][0] || (!on_device && places[k] != mine))
+      fail(errc::usage, "shard {} at {} and shard {} at {}: give all shards places of one kind", shard, mine, k, places[k]);
+  if (shard == 0 || of_processes()) devices_ = places;
   threads_->meet(shard);
-  for (std::uint32_t k = 0; k < options_.shards; ++k) {
-    place const other = members_[k].where;
-    if (other.kind != x.where().kind)
-      fail(errc::usage, "shard {} at {} and shard {} at {}: give all shards places of one kind", shard, to_string(x.where()), k,
-           to_string(other));
-    if (!x.on_device() || other.index == x.device()) continue;
-    if (!device::peer_of(x.device(), other.index).can)
-      fail(errc::device, "device {} cannot read the memory of device {}; say devices with peer access to each other, or one", x.device(),
-           other.index);
-    device::enable_peer(x.device(), other.index);
+
+  shard_link found;
+  for (shard_provider const p : in_turn(options_.provider)) {
+    try {
+      std::unique_ptr<row_access> a = made(p, shard, x);
+      if (options_.shards > 1 && (on_device || a->waits())) try_out(*a, shard, x);
+      found.provider = p, found.about = a->about();
+      members_[shard].access = std::move(a);
+      members_[shard].link = found;
+      return;
+    } catch (refusal const& r) {
+      found.passed_over.push_back(fmt::format("{} ({})", to_string(p), r.why));
+    }
   }
+  fail(errc::device, "shards cannot read rows of each other: {}; say another provider, or other devices",
+       fmt::join(found.passed_over, ", "));
 }
 
 std::shared_ptr<void const> shard_group::share(std::uint32_t shard, std::shared_ptr<void const> mine) {
@@ -40,36 +247,22 @@ std::shared_ptr<void const> shard_group::share(std::uint32_t shard, std::shared_
   return first;
 }
 
-shared_rows::shared_rows(shard_group& g, std::uint32_t shard, executor& x, void const* mine, std::uint64_t rows, std::uint64_t row_bytes)
-    : group_(g), shard_(shard), x_(x) {
-  auto& m = g.members_[shard];
-  m.part = {mine, rows, row_bytes};
-  m.ready.record(x);
-  g.threads_->meet(shard);
-  table_.shards = g.options_.shards;
-  for (std::uint32_t k = 0; k < table_.shards; ++k) table_.of[k] = g.members_[k].part;
-}
+shared_rows::shared_rows(shard_group& g, std::uint32_t shard, executor& x, shared_part const& mine, row_demand const* only)
+    : access_(*g.members_[shard].access), x_(x), table_(access_.share(x, mine, only)), picked_(only != nullptr) {}
 
 shared_rows::~shared_rows() {
   if (!open_) return;
   try {
-    group_.members_[shard_].read.record(x_);
-    group_.threads_->meet(shard_);
-    x_.wait();
+    access_.drop(x_);
   } catch (...) {  // who is gone reads no more
   }
 }
 
-void shared_rows::before(std::uint32_t shard, executor& reader) const {
-  if (shard != shard_) group_.members_[shard].ready.before(reader);
-}
+void shared_rows::before(std::uint32_t shard, executor& reader) const { access_.before(shard, reader); }
 
 void shared_rows::close() {
   open_ = false;
-  group_.members_[shard_].read.record(x_);
-  group_.threads_->meet(shard_);
-  for (std::uint32_t k = 0; k < table_.shards; ++k)
-    if (k != shard_) group_.members_[k].read.before(x_);
+  access_.close(x_);
 }
 
 }  // namespace garner

@@ -1,67 +1,102 @@
-// The first provider of peer tables: n shards of one process, a thread and an executor each; all of one place, or devices that have peer
-// access to each other. The threads meet in a rank_group, which tells of one that has gone.
-// Invariants: all shards make the same calls in the same order. Rows that are shared stay as they are until close() has returned, or what
-// is given to the executor after it; a shard that fails in between waits for the others to have read, so that nobody reads what is gone.
-// Cost: two meetings of threads; nobody waits for a device.
+// Shards that make the same calls: threads of one process with an executor each, or processes of one machine; all of one place, or on
+// devices. They meet in a rank_group, which tells of one that has gone. What rows come over (row_access) they choose together.
+// Invariants: all shards make the same calls in the same order, and all come to the same choice: one that any of them cannot have is
+// passed over by all. Rows that are shared stay as they are until close() has returned, or what is given to the executor after it; a shard
+// that fails in between waits for the others to have read, so that nobody reads what is gone.
+// Cost: of threads whose devices reach each other, two meetings, and nobody waits for a device; else see windows.hpp.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "comm/rank_group.hpp"
 #include "core/event.hpp"
 #include "core/executor.hpp"
-#include "shard/peer_table.hpp"
+#include "shard/row_access.hpp"
 
 namespace garner {
 
 class shard_group {
  public:
-  explicit shard_group(shard_options const& o, double wait_seconds = 60);
+  explicit shard_group(shard_options const& o, double wait_seconds = 300);
+  // This process is that shard. `wait_seconds`: for all to come, and for each at every meeting: who is later is named, and all end.
+  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds = 60);
   shard_options const& options() const { return options_; }
-  std::shared_ptr<rank_group> const& threads() const { return threads_; }
+  std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
+  bool of_processes() const { return threads_->only().has_value(); }
+  // Of mgg from the next aggregation on, said while no shard is in one; how lists were cut stays.
+  void take_shape(mgg_shape const& s) { options_.mgg = s; }
 
-  // After rank_group::take(). errc::device names two devices without peer access to each other.
+  // After rank_group::take(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
   void take(std::uint32_t shard, executor& x);
+  shard_link const& link(std::uint32_t shard) const { return members_[shard].link; }  // after it
+  std::shared_ptr<row_demand const> ask(std::uint32_t shard, executor& x, std::vector<std::vector<std::uint32_t>> const& needs) {
+    return members_[shard].access->ask(x, needs);
+  }
+  row_access const& access(std::uint32_t shard) const { return *members_[shard].access; }
 
-  // What shard 0 made, for all.
-  template <class T>
-  std::shared_ptr<T const> from_first(std::uint32_t shard, std::shared_ptr<T const> mine) {
-    return std::static_pointer_cast<T const>(share(shard, std::move(mine)));
+  // What make() gives on shard 0, for all; each process makes its own.
+  template <class Make>
+  auto from_first(std::uint32_t shard, Make const& make) {
+    using shared = decltype(make());
+    if (of_processes()) return make();
+    return std::static_pointer_cast<typename shared::element_type>(share(shard, shard == 0 ? make() : nullptr));
   }
 
  private:
   friend class shared_rows;
+  friend class direct_rows;
   std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
+  std::unique_ptr<row_access> made(shard_provider p, std::uint32_t shard, executor& x);
+  void try_out(row_access& a, std::uint32_t shard, executor& x);
+  std::string unreached(std::uint32_t shard, executor const& x) const;
   struct member {
     place where;
     std::shared_ptr<void const> given;
-    peer_table::part part;
+    shared_part part;
     event ready, read;
+    std::unique_ptr<row_access> access;
+    shard_link link;
   };
   shard_options options_;
   std::shared_ptr<rank_group> threads_;
   std::array<member, shard_parts::most> members_;
+  std::vector<std::string> devices_;  // of the shards, by bus address
 };
+
+// f(shard) on a thread each, shard 0's the caller's. The first failure is thrown when all have ended: the others do where they would meet
+// that shard, or one that has ended.
+void on_shards(shard_group& g, std::function<void(std::uint32_t)> const& f);
+
+// What f() throws on any shard is thrown on all of them, by all at the same place: `refusal`. errc::interrupted goes through.
+struct refusal {
+  std::string why;
+};
+void together(rank_group& ranks, std::uint32_t shard, std::function<void()> const& f);
 
 // All shards give rows and read those of each other. Made when all have given theirs.
 class shared_rows {
  public:
-  shared_rows(shard_group& g, std::uint32_t shard, executor& x, void const* mine, std::uint64_t rows, std::uint64_t row_bytes);
+  // `only`, of shard_group::ask(): of others just these.
+  shared_rows(shard_group& g, std::uint32_t shard, executor& x, shared_part const& mine, row_demand const* only = nullptr);
   ~shared_rows();  // not closed: something was thrown
   shared_rows(shared_rows const&) = delete;
   shared_rows& operator=(shared_rows const&) = delete;
 
   peer_table const& table() const { return table_; }
+  // Which rows of another shard are the `which` that were asked for; null: those from the first on.
+  std::uint32_t const* at(std::uint32_t const* which) const { return picked_ ? nullptr : which; }
   void before(std::uint32_t shard, executor& reader) const;  // what is given to the reader from here on finds that shard's rows
   void close();                                              // all have read, once what is given to x from here on happens
 
  private:
-  shard_group& group_;
-  std::uint32_t shard_;
+  row_access& access_;
   executor& x_;
   peer_table table_;
-  bool open_ = true;
+  bool open_ = true, picked_;
 };
 
 }  // namespace garner

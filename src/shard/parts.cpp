@@ -3,39 +3,49 @@
 #include <algorithm>
 
 #include "core/fail.hpp"
+#include "shard/mgg_model.hpp"
 
 namespace garner {
 
-void check_shard_options(shard_options const& o) {
+void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
   auto const range = [](char const* what, std::uint32_t value, std::uint32_t most) {
     if (value < 1 || value > most) fail(errc::usage, "{} {}: say 1 to {}", value, what, most);
   };
-  range("shards", o.shards, shard_parts::most);
-  range("neighbours of a partition (ps)", o.mgg.ps, 32);
-  range("pairs of partitions a warp (dist)", o.mgg.dist, 16);
-  range("warps a block (wpb)", o.mgg.wpb, 16);
+  range("shards", o.shards, most_shards);
+  if (o.sums == shard_sums::exact && o.shards > shard_parts::exact_blocks)
+    fail(errc::usage, "{} shards with exact sums: say 1 to {}, or sums quick", o.shards, shard_parts::exact_blocks);
+  range("neighbours of a partition (ps)", o.mgg.ps, mgg_limits::ps);
+  range("pairs of partitions a warp (dist)", o.mgg.dist, mgg_limits::dist);
+  range("warps a block (wpb)", o.mgg.wpb, mgg_limits::wpb);
   if (o.wire != element::f32 && o.wire != element::bf16 && o.wire != element::f16)
     fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
+  if (o.far_lists && o.way == shard_way::mgg)
+    fail(errc::usage, "lists in host memory and mgg, which has its partitions near; say another way, or lists on the device");
+  if (o.list_window < 512) fail(errc::usage, "windows of {} edges: say 512 or more", o.list_window);  // a slice
   if (o.wire != element::f32 && o.way == shard_way::mgg)
     fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; say another way, or f32", to_string(o.wire));
 }
 
-shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph) {
+shard_parts::shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph,
+                         std::uint64_t grain, std::uint32_t most_shards) {
   std::uint32_t const n = o.shards;
-  check_shard_options(o);
+  check_shard_options(o, most_shards);
   if (n > vertices) fail(errc::usage, "{} shards, and {} has {} vertices; say at most as many", n, graph, vertices);
   std::uint64_t const blocks = o.sums == shard_sums::exact ? exact_blocks : n, edges = offsets[vertices];
   bool const by_edges = o.balance == shard_balance::edges && edges > 0;
+  auto const begin = [&](std::uint64_t at) {
+    begins_.push_back(std::max(begins_.back(), std::min((at + grain / 2) / grain, vertices / grain) * grain));
+  };
   begins_.push_back(0);
   for (std::uint64_t k = 1; k < blocks; ++k) {
     std::uint64_t const share = (by_edges ? edges : vertices) / blocks * k + (by_edges ? edges : vertices) % blocks * k / blocks;
     if (!by_edges) {
-      begins_.push_back(share);
+      begin(share);
       continue;
     }
     std::uint64_t const *const from = offsets + begins_.back(), *at = std::lower_bound(from, offsets + vertices, share);
     if (at != from && *at > share && share - at[-1] < *at - share) --at;
-    begins_.push_back(static_cast<std::uint64_t>(at - offsets));
+    begin(static_cast<std::uint64_t>(at - offsets));
   }
   begins_.push_back(vertices);
   for (std::uint64_t s = 0; s <= n; ++s) first_block_.push_back(static_cast<std::uint32_t>(blocks * s / n));

@@ -11,17 +11,16 @@
 
 namespace garner {
 
-// errc::usage names the option that is out of range (of MGG: the paper's ranges).
-void check_shard_options(shard_options const& o);
-
 class shard_parts {
  public:
-  static constexpr std::uint32_t most = 16;
+  static constexpr std::uint32_t most = 16;              // of one machine
+  static constexpr std::uint32_t most_elsewhere = 4096;  // whose rows others bring
   // Of 1, 2, 3, 4, 6, 8 and 16 shards each has as many, of others nearly; few enough for a gradient each.
   static constexpr std::uint32_t exact_blocks = 48;
 
-  // errc::usage as split_report() says.
-  shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph);
+  // errc::usage as split_report() says. Parts and blocks begin at multiples of `grain` vertices.
+  shard_parts(std::uint64_t const* offsets, std::uint64_t vertices, shard_options const& o, std::string const& graph,
+              std::uint64_t grain = 1, std::uint32_t most_shards = most);
 
   std::uint32_t shards() const { return static_cast<std::uint32_t>(first_block_.size()) - 1; }
   std::uint64_t vertices() const { return begins_.back(); }
@@ -37,5 +36,8 @@ class shard_parts {
   std::vector<std::uint64_t> begins_;       // of each block; the last: all vertices
   std::vector<std::uint32_t> first_block_;  // of each shard; the last: all blocks
 };
+
+// errc::usage names the option that is out of range (of MGG: the paper's ranges).
+void check_shard_options(shard_options const& o, std::uint32_t most_shards = shard_parts::most);
 
 }  // namespace garner

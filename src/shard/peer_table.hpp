@@ -1,5 +1,4 @@
-// Where the rows of all shards lie: base pointers and sizes. Kernels know this and nothing of who filled it in (threads of one process with
-// peer access today; processes, NCCL's windows or NVSHMEM are other providers of the same table).
+// Where the rows of all shards lie: base pointers and sizes. Kernels know this and nothing of who filled it in (row_access.hpp).
 #pragma once
 #include <cstdint>
 

@@ -39,6 +39,28 @@ shard_way parse_shard_way(std::string_view text) {
   fail(errc::usage, "unknown way '{}': say bulk, collective or mgg", text);
 }
 
+std::string_view to_string(shard_provider p) {
+  switch (p) {
+    case shard_provider::automatic:
+      return "automatic";
+    case shard_provider::peer:
+      return "peer";
+    case shard_provider::nccl:
+      return "nccl";
+    case shard_provider::nvshmem:
+      return "nvshmem";
+    case shard_provider::host:
+      return "host";
+  }
+  return "?";
+}
+shard_provider parse_shard_provider(std::string_view text) {
+  for (shard_provider const p :
+       {shard_provider::automatic, shard_provider::peer, shard_provider::nccl, shard_provider::nvshmem, shard_provider::host})
+    if (to_string(p) == text) return p;
+  fail(errc::usage, "unknown provider '{}': say automatic, peer, nccl, nvshmem or host", text);
+}
+
 std::uint64_t shard_report::part::remote_rows() const { return std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}); }
 std::uint64_t shard_report::edges() const {
   std::uint64_t sum = 0;
@@ -90,5 +112,10 @@ shard_report split_report(graph_handle const& g, list_side side, shard_options c
 std::shared_ptr<shard_group> shards_of_threads(shard_options const& options, double wait_seconds) {
   return as_error([&] { return std::make_shared<shard_group>(options, wait_seconds); });
 }
+std::shared_ptr<shard_group> shards_of_processes(shard_options const& options, std::string const& name, std::uint32_t shard,
+                                                 double wait_seconds) {
+  return as_error([&] { return std::make_shared<shard_group>(options, name, shard, wait_seconds); });
+}
+shard_link link_of(shard_group const& shards) { return shards.link(shards.threads()->only().value_or(0)); }
 
 }  // namespace garner

@@ -6,6 +6,9 @@
 //   gathered (depth). parent[source] == source; ~0 where unreached.
 // Cost of top-down levels: every arc of the reached part once over the link, n/4 bytes of bitmap a level; four or five launches and one
 // wait a level. Levels of few vertices: one launch (small_levels.hpp).
+// Over several shards each has `known`, depths and frontier of its own vertices, and the bitmaps and room for parents of all. It marks what
+// it finds; after a level each looks at the others' marks of its own vertices, takes what it had not, with parents, and then all copy what
+// each knows of its own. So n/8 bytes of bitmap cross a level, twice where levels may be bottom-up, and a parent a vertex in all.
 #include "traverse/bfs.hpp"
 
 #include <algorithm>
@@ -25,6 +28,7 @@
 #include "traverse/job.hpp"
 #include "traverse/open_lists.hpp"
 #include "traverse/small_levels.hpp"
+#include "traverse/spread.hpp"
 #include "traverse/verify.hpp"
 
 namespace garner {
@@ -52,9 +56,49 @@ struct expand {
   std::uint64_t const* offsets;
   std::uint32_t* visited;
   Id* parent;
+  std::uint64_t first;  // of the vertices whose lists these are
   template <class Team>
   GARNER_HD void operator()(Team const& t, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
-    if (t.claim(visited, u)) parent[u] = static_cast<Id>(at.owner_of(offsets, arc));
+    if (t.claim(visited, u)) parent[u] = static_cast<Id>(first + at.owner_of(offsets, arc));
+  }
+};
+
+// What another shard found of this one's vertices, from the first of them on: which, a lane a word, and then their parents, a lane a
+// vertex, so that neighbouring lanes read neighbouring words of the other's memory.
+struct note_found {
+  std::uint32_t const* theirs;
+  std::uint32_t *visited, *found;
+  std::uint64_t words, *taken;
+  static constexpr std::uint64_t block = 1024;  // words a team
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
+      std::uint32_t const more = theirs[w] & ~visited[w];
+      found[w] = more;
+      if (more) visited[w] |= more;
+      return static_cast<std::uint64_t>(count_bits(more));
+    });
+    t.once([&] {
+      if (mine) atomic_add(taken, mine);
+    });
+  }
+};
+template <class Id>
+struct take_parents {
+  std::uint32_t const* found;
+  Id const* theirs;
+  Id* parent;
+  std::uint64_t words;
+  static constexpr std::uint64_t block = 8;  // words a team
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    for (std::uint64_t w = b * block; w < smaller(words, (b + 1) * block); ++w) {
+      std::uint32_t const bits = found[w];
+      if (!bits) continue;
+      t.each(indices{w * 32, w * 32 + 32}, [&](std::uint64_t v) {
+        if (bits >> v % 32 & 1) parent[v] = theirs[v];
+      });
+    }
   }
 };
 
@@ -396,12 +440,15 @@ struct bfs_job::impl {
   virtual std::vector<std::uint64_t> parents() = 0;
   template <class Id>
   struct over;
+  template <class Id>
+  struct spread;
 };
 
 template <class Id>
 struct bfs_job::impl::over : bfs_job::impl {
   bfs_options options;
   bool const turns = options.variant == bfs_variant::direction;
+  shard_seat at;
   job_setting job;
   executor& x = job.x;
   std::uint32_t const cached_per_vertex;
@@ -418,32 +465,48 @@ struct bfs_job::impl::over : bfs_job::impl {
   frontier<Id> front;
   small_levels<Id> few;
   open_lists<Id> open;  // of lists in a file
+  struct tables {
+    peer_table visited, parent, known, current;
+  } theirs;  // the first two of all vertices, the others of each shard's own
+  job_shard had;
 
-  over(graph const& g, bfs_options const& o)
+  over(shard_seat seat, bfs_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes, copies_of(o)),
+        at(std::move(seat)),
+        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, copies_of(o), false, at.alone() ? nullptr : &at),
         cached_per_vertex(!turns                ? 0
                           : job.windows         ? cached_in_file(job, o.cached_neighbours)
                           : o.cached_neighbours ? *o.cached_neighbours
                                                 : default_cached_neighbours(job)),
-        visited(x.near(), frontier<Id>::words_of(g.info.vertices), x.device(), "visited bitmap"),
-        known(x.near(), visited.size(), x.device(), "visited bitmap"),
-        depth(x.near(), g.info.vertices, x.device(), "depths"),
+        visited(x.near(), frontier<Id>::words_of(at.vertices()), x.device(), "visited bitmap"),
+        known(x.near(), words(), x.device(), "visited bitmap"),
+        depth(x.near(), job.g.info.vertices, x.device(), "depths"),
         current(x.near(), turns ? visited.size() : 0, x.device(), "frontier bitmap"),
         asks(x.near(), turns && job.windows ? visited.size() : 0, x.device(), "open bitmap"),
-        parent(x.near(), g.info.vertices, x.device(), "parents"),
+        parent(x.near(), at.vertices(), x.device(), "parents"),
         cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
         counts(x.near(), turns ? parts_asked : 1, x.device(), "counters"),
         slots(x.near(), asked_slots, x.device(), "counters"),
         searching(x, executor::urgent{}),
         rates(rates_here(x)),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
-        few(x, g.info, queues_small(o), job.costs(out)),
+        front(x, job.g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()),
+        few(x, job.g.info, queues_small(o) && at.alone(), job.costs(out)),
         open(x) {
-    front.read_by(job.windows.get(), g.out);
+    front.read_by(job.windows.get(), job.g.out);
     if (turns && !job.windows) names_hubs();  // found out before the clock starts
   }
+  void join(shard_group& group) {
+    at.join(group, x);
+    theirs = {at.table(x, visited.data(), visited.size()), at.table(x, parent.data(), parent.size()),
+              at.table(x, known.data(), known.size()), at.table(x, own_current(), turns ? words() : 0)};
+  }
+
+  // Of its own vertices, which begin with a word.
+  std::uint64_t words() const { return frontier<Id>::words_of(job.g.info.vertices); }
+  std::uint32_t* own_visited() const { return visited.data() + at.first() / 32; }
+  std::uint32_t* own_current() const { return current.empty() ? nullptr : current.data() + at.first() / 32; }
+  Id* own_parent() const { return parent.data() + at.first(); }
 
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -454,22 +517,24 @@ struct bfs_job::impl::over : bfs_job::impl {
 
   bfs_run run(std::uint64_t user_source) override {
     using clock = std::chrono::steady_clock;
-    graph const& g = job.g;
+    graph const& g = at.whole();
     std::uint64_t const source = g.internal_id(user_source);
     bfs_run r;
     r.source = user_source;
+    had = {x.where(), job.g.info.vertices, at.arcs(), 0, {}, 0};
     x.fill(visited.data(), 0, visited.bytes());
     x.fill(known.data(), 0, known.bytes());
     x.fill(depth.data(), 0xff, depth.bytes());
     x.fill(parent.data(), 0xff, parent.bytes());
     job.start_afresh();
     open.clear();
+    at.of_all(0);  // all begin together
 
     phase const timed{"bfs.levels"};
     clock::time_point const start = clock::now();
     clock::time_point before = start;
     for_each_item<32>(x, 1, start_at<Id>{static_cast<Id>(source), visited.data(), parent.data()});
-    gather(0);
+    frontier_size all_gathered = gather(0, false);
     std::uint64_t unexplored = g.info.edges;
     bool bottom_up = false;
     std::uint32_t level = 0;
@@ -481,7 +546,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       r.depth_sum += level * size.vertices;
       file_reads const read = job.take_file_reads();
       r.file += read;
-      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read, turned});
+      r.levels.push_back({size.vertices, size.edges, asked.bytes_link(), ms, read, turned, 0});
       unexplored -= size.edges;
       ++level;
     };
@@ -503,16 +568,17 @@ struct bfs_job::impl::over : bfs_job::impl {
         }
       } while (few.then() == small_levels<Id>::next::small);
     };
-    while (front.size().vertices) {
+    while (all_gathered.vertices) {
       check_interrupted();
-      frontier_size const size = front.size();
+      frontier_size const size = all_gathered, mine = front.size();  // of all shards, and of this one
+      clock::time_point const begun = clock::now();
       if (few.takes(size)) {
         std::uint32_t const from = level;
         walk_small();
         if (few.then() == small_levels<Id>::next::nothing) break;
         if (level != from) {
           bottom_up = false;
-          gather(level);
+          all_gathered = gather(level, false);
           continue;
         }
       }
@@ -523,47 +589,91 @@ struct bfs_job::impl::over : bfs_job::impl {
                                                                  : bfs_turns::turns(size.edges, unexplored - size.edges);
       std::uint32_t each = 1;
       bool is_long = false;
+      traffic foreseen_link;
       if (!current.empty() && job.edges == tier::host && x.where().kind != place_kind::host) {
-        double const top_down = top_down_ms(size);
+        double const top_down = at.most(top_down_ms(mine));
         is_long = top_down > long_ms;
         if (bottom_up || is_long) {
           double const p = static_cast<double>(size.edges) / static_cast<double>(std::max<std::uint64_t>(1, unexplored));
           each = bfs_turns::sectors_at_once(p, sizeof(Id), g.info.packed);
           if (is_long) {
-            auto const [asked, ms] = bottom_up_ms(each, unexplored - size.edges);
-            r.link += asked;
-            bottom_up = ms < top_down;
+            foreseen const up = bottom_up_ms(each, static_cast<double>(unexplored - size.edges) / static_cast<double>(g.info.edges));
+            foreseen_link = up.asked;
+            bottom_up = at.most(up.ms) < top_down;
           }
         }
       }
       if (job.windows && turns) bottom_up = walk_file(size, unexplored - size.edges);
       else if (bottom_up) search(size.vertices, g.info.vertices - r.reached - size.vertices, unexplored - size.edges, each, is_long);
-      else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()});
-      gather(level + 1);
-      traffic asked = x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take();
+      else front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data(), at.first()});
+      if (!at.alone()) x.wait();
+      double const own_ms = std::chrono::duration<double, std::milli>(clock::now() - begun).count();
+      std::uint64_t const had_before = had.bytes_exchanged;
+      all_gathered = gather(level + 1, !bottom_up);
+      traffic asked = x.on_device() ? frontier<Id>::in_closed_form(mine) : job.model.take();
       if (bottom_up && x.on_device() && job.edges == tier::host) asked = frontier<Id>::in_closed_form(in_slots());
-      passed(size, asked, since_before(), bottom_up);
+      had.ms += own_ms, had.link += asked, had.link += foreseen_link;
+      auto const level_of_all = at.sum(level_sums{asked, foreseen_link, had.bytes_exchanged - had_before});
+      r.link += level_of_all.foreseen;
+      passed(size, level_of_all.asked, since_before(), bottom_up);
+      r.levels.back().bytes_exchanged = level_of_all.exchanged;
     }
     open.clear();
     r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     r.gteps = r.ms > 0 ? static_cast<double>(r.edges) / (g.info.directed ? 1 : 2) / r.ms / 1e6 : 0;
     static counter searched{"bfs.arcs"};
-    searched.add(r.edges);
-    if (options.check_certificate) {
-      verify_bfs(x, bfs_tree<Id>{job.view<Id>(), source, depth.data(), parent.data()}, g, options.access, job.windows.get());
-      r.verified = true;
+    if (at.shard() == 0) searched.add(r.edges);
+    if (options.check_certificate && at.alone()) {
+      verify(r, job.view<Id>(), depth.data(), parent.data());
       job.model.take();
     }
     return r;
   }
+  void verify(bfs_run& r, csr_view<Id> const& view, std::uint32_t const* depths, Id const* parents) {
+    graph const& g = at.whole();
+    verify_bfs(x, bfs_tree<Id>{view, g.internal_id(r.source), depths, parents}, g, options.access, job.windows.get());
+    r.verified = true;
+  }
 
-  void gather(std::uint32_t level) {
-    if (!current.empty()) x.fill(current.data(), 0, current.bytes());
-    front.gather(newly_visited{visited.data(), known.data(), depth.data(), level, current.empty() ? nullptr : current.data()});
+  struct level_sums {
+    traffic asked, foreseen;
+    std::uint64_t exchanged;
+    level_sums operator+(level_sums const& b) const {
+      level_sums c = *this;
+      c.asked += b.asked, c.foreseen += b.foreseen, c.exchanged += b.exchanged;
+      return c;
+    }
+  };
+  // The next frontier, and how large that of all shards is. `found`: shards may have found others' vertices.
+  frontier_size gather(std::uint32_t level, bool found) {
+    shard_seat::turn others(at, x);
+    if (found && !at.alone()) take_from_others();
+    if (!current.empty()) x.fill(own_current(), 0, words() * sizeof(std::uint32_t));
+    front.gather(newly_visited{own_visited(), known.data(), depth.data(), level, own_current()});
+    if (at.alone()) return front.size();
+    others.close();
+    had.bytes_exchanged += at.copy_others(x, theirs.known, visited.data(), 32, sizeof(std::uint32_t));
+    if (turns) had.bytes_exchanged += at.copy_others(x, theirs.current, current.data(), 32, sizeof(std::uint32_t));
+    return at.sum(front.size());
+  }
+  void take_from_others() {
+    std::uint64_t const n = words();
+    std::uint64_t* const taken = &counts.data()->open;  // which only bottom-up levels use, and clear
+    x.fill(counts.data(), 0, sizeof(level_counts));
+    for (std::uint32_t k = 0; k < at.shards(); ++k) {
+      if (k == at.shard()) continue;
+      for_each_item<32>(
+          x, (n + note_found::block - 1) / note_found::block,
+          note_found{theirs.visited.template row<std::uint32_t>(k, at.first() / 32), own_visited(), front.spare_words(), n, taken});
+      for_each_item<32>(x, (n + take_parents<Id>::block - 1) / take_parents<Id>::block,
+                        take_parents<Id>{front.spare_words(), theirs.parent.template row<Id>(k, at.first()), own_parent(), n});
+      had.bytes_exchanged += n * sizeof(std::uint32_t);
+    }
+    had.bytes_exchanged += x.read(taken) * sizeof(Id);
   }
   // A level of lists that stay in a file, the way that reads less; whether it was bottom-up. `unexplored`: arcs of who is not reached.
   bool walk_file(frontier_size const& size, std::uint64_t unexplored) {
-    auto const top_down = [&] { front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data()}); };
+    auto const top_down = [&] { front.for_each_arc(out, expand<Id>{job.offsets(), visited.data(), parent.data(), 0}); };
     std::uint64_t const n = job.g.info.vertices;
     if (open.whole()) {
       if (size.edges * sizeof(Id) * memory_over_drive < open.arcs() * sizeof(Id) &&
@@ -631,14 +741,14 @@ struct bfs_job::impl::over : bfs_job::impl {
     double ms;
   };
   // Looking through what is near takes as long as there is much left; most of it while lists are searched.
-  foreseen bottom_up_ms(std::uint32_t each, std::uint64_t unexplored) {
+  foreseen bottom_up_ms(std::uint32_t each, double unexplored) {  // a share of all arcs
     graph_info const& info = job.g.info;
-    std::uint64_t const words = visited.size(), part = std::max<std::uint64_t>(1, words / words_to_try);
+    std::uint64_t const words = this->words(), part = std::max<std::uint64_t>(1, words / words_to_try);
     clear_counts();
     auto const look = [&](auto packed) {
       using body = foresee_search<Id, decltype(packed)::value>;
       for_each_item<8>(x, (words + part - 1) / part,
-                       body{{job.in_view<Id>(), current.data(), each}, visited.data(), words, part, cached(), counts.data(), slots.data()});
+                       body{{job.in_view<Id>(), current.data(), each}, own_visited(), words, part, cached(), counts.data(), slots.data()});
     };
     if (!info.packed) look(std::false_type{});
     else if constexpr (sizeof(Id) == 4) look(std::true_type{});
@@ -646,8 +756,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     traffic const asked = frontier<Id>::in_closed_form(in_slots());
     traffic all = asked;
     for (auto& requests : all.requests) requests *= part;
-    double const rest = static_cast<double>(unexplored) / std::max(1.0, static_cast<double>(info.edges));
-    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + rest) / (names_hubs() ? 4 : 1);
+    double const near = static_cast<double>(info.vertices) / (1u << 26) * (0.6 + unexplored) / (names_hubs() ? 4 : 1);
     return {x.on_device() ? asked : traffic{}, near + std::max(predicted_ms(all, rates), pages_ms(lists, list_bytes()))};
   }
   static constexpr std::uint64_t words_to_try = 4096;
@@ -667,11 +776,12 @@ struct bfs_job::impl::over : bfs_job::impl {
     clear_counts();
     if (job.g.info.packed) each = 1;
     if (is_long && names_hubs()) return search_in_parts(unreached, each);
-    std::uint64_t const words = visited.size();
+    std::uint64_t const words = this->words();
     ask_near(0, words, 0);
     // Who is still open has one neighbour more than cached neighbours.
     cached_neighbours_view const near = cached();
-    push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
+    if (at.alone())  // who is named may be of another shard
+      push_near(near, in_frontier, std::min(unreached, unexplored / (near.narrow ? 1 : cached_per_vertex + 1)));
     search_lists(x, 0, words, 0, unreached, each);
   }
   // Far lists keep the link busy and few multiprocessors, asking near memory the multiprocessors and no link. So the open of a part of the
@@ -679,7 +789,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   static constexpr std::uint64_t parts_asked = 8;
   static constexpr unsigned searching_blocks = 4;  // of 256 threads, a multiprocessor
   void search_in_parts(std::uint64_t unreached, std::uint32_t each) {
-    std::uint64_t const words = visited.size(), block = ask_cached_neighbours<Id>::block,
+    std::uint64_t const words = this->words(), block = ask_cached_neighbours<Id>::block,
                         part = (words / parts_asked + block) / block * block;
     std::uint64_t k = 0;
     for (std::uint64_t from = 0; from < words; from += part, ++k) {
@@ -700,9 +810,9 @@ struct bfs_job::impl::over : bfs_job::impl {
   void ask_near(std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint32_t* still_open = nullptr) {
     using ask = ask_cached_neighbours<Id>;
     for_each_item<32>(x, (to - from + ask::block - 1) / ask::block,
-                      ask{job.in_view<Id>(), current.data(), visited.data(), still_open ? still_open : front.spare_words(), parent.data(),
+                      ask{job.in_view<Id>(), current.data(), own_visited(), still_open ? still_open : front.spare_words(), own_parent(),
                           front.spare_ids() + from * 32, from, to, cached(), counts.data() + part},
-                      access_mode::aligned, to - from < visited.size());
+                      access_mode::aligned, to - from < words());
   }
   void push_near(cached_neighbours_view const& near, std::uint64_t in_frontier, std::uint64_t most_open) {
     // Cached neighbours are in-neighbours, so only in an undirected graph they are out-neighbours too.
@@ -718,7 +828,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   template <bool Packed>
   void by_words() {
     if constexpr (!Packed || sizeof(Id) == 4)
-      for_each_item<8>(x, visited.size(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, visited.data(), parent.data()});
+      for_each_item<8>(x, words(), search_words<Id, Packed>{{job.in_view<Id>(), current.data(), 1}, own_visited(), own_parent()});
   }
   // Those of words [from, to) who are open.
   void search_lists(executor& on, std::uint64_t from, std::uint64_t to, std::uint64_t part, std::uint64_t unreached, std::uint32_t each) {
@@ -735,7 +845,7 @@ struct bfs_job::impl::over : bfs_job::impl {
       std::uint64_t const most = std::min(unreached, (to - from) * 32), blocks = &on == &x ? 8 : searching_blocks,
                           teams = x.on_device() ? blocks * 256 / 8 * static_cast<unsigned>(x.multiprocessors()) : 256;
       search_parents<Id, Packed> const body{
-          {job.in_view<Id>(), current.data(), each}, front.spare_ids() + from * 32, visited.data(), parent.data(),
+          {job.in_view<Id>(), current.data(), each}, front.spare_ids() + from * 32, own_visited(), own_parent(),
           x.on_device() ? slots.data() : nullptr,    take ? open : nullptr};
       if (take) for_each_item<8>(on, std::min(most, teams), body);
       else for_each_item<8>(on, item_count{&open->open, most}, body);
@@ -750,8 +860,14 @@ struct bfs_job::impl::over : bfs_job::impl {
     return all;
   }
   std::vector<std::uint32_t> depths() override { return home(depth); }
-  std::vector<std::uint64_t> parents() override {
-    std::vector<Id> const raw = home(parent);
+  std::vector<Id> raw_parents() {  // of its own vertices
+    std::vector<Id> raw(job.g.info.vertices);
+    x.copy(raw.data(), own_parent(), raw.size() * sizeof(Id));
+    x.wait();
+    return raw;
+  }
+  std::vector<std::uint64_t> parents() override { return as_parents(raw_parents()); }
+  static std::vector<std::uint64_t> as_parents(std::vector<Id> const& raw) {
     std::vector<std::uint64_t> all(raw.begin(), raw.end());
     for (auto& p : all)
       if (p == static_cast<Id>(~Id{0})) p = ~std::uint64_t{0};
@@ -759,19 +875,70 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
 };
 
+// Over several shards. The certificate is of the whole result, at the first one's place.
+template <class Id>
+struct bfs_job::impl::spread : bfs_job::impl {
+  bfs_options options;
+  spread_job<over<Id>> all;
+
+  spread(graph const& g, bfs_options const& o) : options(o), all(g, o, shard_grain, false) {}
+  bfs_run run(std::uint64_t user_source) override {
+    graph const& g = all.first().at.whole();
+    g.internal_id(user_source);  // before any thread starts
+    bfs_run r;
+    all.on_each([&](over<Id>& one) {
+      bfs_run mine = one.run(user_source);
+      if (one.at.shard() == 0) r = std::move(mine);
+    });
+    for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
+    if (!options.check_certificate) return r;
+    over<Id>& one = all.first();
+    executor& x = one.x;
+    placed_lists const lists(x, g, g.out, "offsets of all vertices");
+    std::vector<std::uint32_t> const depth = depths();
+    std::vector<Id> const parent = all.gathered([](over<Id>& o) { return o.raw_parents(); });
+    buffer<std::uint32_t> near_depth(x.near(), depth.size(), x.device(), "depths");
+    buffer<Id> near_parent(x.near(), parent.size(), x.device(), "parents");
+    x.copy(near_depth.data(), depth.data(), near_depth.bytes());
+    x.copy(near_parent.data(), parent.data(), near_parent.bytes());
+    one.verify(r, lists.view<Id>(), near_depth.data(), near_parent.data());
+    one.job.model.take();
+    return r;
+  }
+  job_setting const& setting() const override { return all.first().job; }
+  std::uint32_t cached_a_vertex() const override { return all.first().cached_per_vertex; }
+  std::vector<std::uint32_t> depths() override {
+    return all.gathered([](over<Id>& o) { return o.depths(); });
+  }
+  std::vector<std::uint64_t> parents() override {
+    return over<Id>::as_parents(all.gathered([](over<Id>& o) { return o.raw_parents(); }));
+  }
+};
+
 bfs_job::bfs_job(graph const& g, bfs_options const& asked) {
   auto const start = std::chrono::steady_clock::now();
   bfs_options o = asked;
   if (g.in_file && !o.edges) o.edges = tier::file;
+  at_one_place(o);
   require_runnable(g.name, g.info, o);
   if (!o.variant) o.variant = default_variant(g.info, o);
-  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+  with_id_type(g.info, [&](auto id) {
+    using id_type = decltype(id);
+    if (o.shards.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
+    else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
+  });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void bfs_job::require_runnable(std::string const& name, graph_info const& info, bfs_options const& o) {
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
     fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);
+  require_spread(name, info, o.shards, o.edges, o.access);
+  if (o.shards.size() > 1 && o.variant == bfs_variant::emogi)
+    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say levels or direction", o.shards.size());
+  if (o.shards.size() > 1 && o.cached_neighbours.value_or(0) == most_cached_neighbours)
+    fail(errc::usage, "{} cached neighbours a vertex over {} shards: say 0 to {}", *o.cached_neighbours, o.shards.size(),
+         most_cached_neighbours - 1);
   if (o.cached_neighbours.value_or(0) > most_cached_neighbours)
     fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", *o.cached_neighbours, most_cached_neighbours);
   bool const turns = o.variant.value_or(default_variant(info, o)) == bfs_variant::direction;

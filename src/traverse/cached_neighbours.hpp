@@ -21,6 +21,7 @@
 #include "graph/large_graph.hpp"
 #include "memory/buffer.hpp"
 #include "traverse/job.hpp"
+#include "traverse/spread.hpp"
 
 namespace garner {
 
@@ -209,6 +210,7 @@ inline bool cached_lie_near(job_setting const& job) { return job.windows && !job
 inline std::uint32_t default_cached_neighbours(job_setting& job) {
   graph_info const& info = job.g.info;
   std::uint32_t const fit = cached_neighbours_within(info, job.g.cached_per_vertex, job.left());
+  if (job.at) return job.at->cached_neighbours(fit);
   bool const free_to_choose = fit != job.g.cached_per_vertex && cached_neighbours_view::is_narrow(info.vertices, fit);
   return free_to_choose && !detail::spreads(job) ? fit - 1 : fit;
 }
@@ -219,7 +221,7 @@ buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per
   graph_info const& info = job.g.info;
   if (per_vertex > most_cached_neighbours)
     fail(errc::usage, "{} cached neighbours a vertex: say 0 to {}", per_vertex, most_cached_neighbours);
-  if (per_vertex && info.vertices >= cached_neighbours_view::none)
+  if (per_vertex && (job.at ? job.at->vertices() : info.vertices) >= cached_neighbours_view::none)
     fail(errc::usage, "{}: {} vertices; cached neighbours are made of fewer than 2^32 - 1; say none", job.g.name, info.vertices);
   executor& x = job.x;
   if (per_vertex && job.g.cached_per_vertex == per_vertex) return kept_cached_neighbours(job);
@@ -230,11 +232,15 @@ buffer<std::uint32_t> make_cached_neighbours(job_setting& job, std::uint32_t per
   job.start_afresh();
   auto const start = std::chrono::steady_clock::now();
   bool const spread = detail::spreads(job);
+  // Of a shard's vertices; their neighbours, whose degrees are asked, are anybody's.
+  placed_lists all;
+  if (job.at) all = {x, job.at->whole(), job.at->whole().out, "offsets of all vertices"};
   auto const find = [&](auto narrow) {
-    for_each_item<32>(x, info.vertices,
-                      detail::find_cached_neighbours<Id, decltype(narrow)::value>{job.in_view<Id>(), job.offsets(), per_vertex, spread,
-                                                                                  cached_neighbours.data()},
-                      access_mode::aligned, true);
+    for_each_item<32>(
+        x, info.vertices,
+        detail::find_cached_neighbours<Id, decltype(narrow)::value>{job.in_view<Id>(), job.at ? all.offsets() : job.offsets(), per_vertex,
+                                                                    spread, cached_neighbours.data(), job.at ? job.at->first() : 0},
+        access_mode::aligned, true);
   };
   if (cached_neighbours_view::is_narrow(info.vertices, per_vertex)) find(std::true_type{});
   else find(std::false_type{});

@@ -5,6 +5,11 @@
 // next. A directed graph takes every vertex in every round, since an arc into an active vertex stands in the list of one that may sleep.
 // Invariants: label[v] <= v is a vertex of v's component and only ever falls; at the end it is the smallest one, so that the result is the
 //   same whatever the order. A vertex that hangs under another never becomes a root again.
+// Over several shards each has room for the trees of all vertices, and links its own vertices' arcs there. Of a root of another shard's
+// that it hung it tells that shard, by a bit, who hangs it too (in its own trees, where that may hang roots of others again, until nobody
+// hangs any). Then what each has of its own vertices, put together, are trees of all: a vertex hangs under a smaller one, and what any
+// shard united hangs together, since who is told of a root makes it no root. Whoever hung under one that is no root elsewhere climbs on at
+// last. What crosses: n/8 bits and a number a root that was hung elsewhere, and once a run the labels, each once for each other shard.
 // Cost: Afforest reads a sector or two of each list, then the lists outside the largest component; emogi reads the lists of active
 //   vertices in each round, in all some 4 to 6 times the edges. Two ids a vertex, and the frontier.
 #include "traverse/components.hpp"
@@ -22,6 +27,7 @@
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/spread.hpp"
 #include "traverse/verify.hpp"
 #include "traverse/verify_components.hpp"
 
@@ -31,26 +37,63 @@ namespace {
 
 constexpr std::uint64_t samples = 1024;
 
-// Makes one tree of the trees that a and b stand in: climbs from the larger of the two, and hangs it under the smaller where it is a root.
-// Begins one step up on both sides, which costs a look at the smaller one and keeps the trees flatter (a fifth faster on the host).
 template <class Id>
-GARNER_HD inline void unite(Id* label, Id a, Id b) {
-  a = atomic_load(label + a);
-  b = atomic_load(label + b);
-  while (a != b) {
-    if (a < b) {
-      Id const t = a;
-      a = b;
-      b = t;
+struct forest {
+  Id* label;
+  Id first, last;           // whose lists these are: vertices [first, last)
+  std::uint32_t* hung;      // of all vertices: bit v: v, not of these, was a root and was hung here; null: there are no others
+  std::uint32_t* hung_any;  // not 0: some bit of them is set
+
+  // Makes one tree of the trees that a and b stand in: climbs from the larger of the two, and hangs it under the smaller where it is a
+  // root. Begins one step up on both sides, which costs a look at the smaller one and keeps the trees flatter (a fifth faster on the host).
+  GARNER_HD void unite(Id a, Id b) const {
+    a = atomic_load(label + a);
+    b = atomic_load(label + b);
+    while (a != b) {
+      if (a < b) {
+        Id const t = a;
+        a = b;
+        b = t;
+      }
+      Id up = atomic_load(label + a);
+      if (up == a) {
+        up = atomic_cas(label + a, a, b);
+        if (up == a) {
+          if (hung && (a < first || a >= last)) {
+            atomic_or(hung + a / 32, 1u << a % 32);
+            atomic_store(hung_any, 1u);
+          }
+          return;
+        }
+      }
+      a = up;
     }
-    Id up = atomic_load(label + a);
-    if (up == a) {
-      up = atomic_cas(label + a, a, b);
-      if (up == a) return;
-    }
-    a = up;
   }
-}
+};
+
+// What another shard hung of this one's vertices, from the first of them on: hung here too.
+template <class Id>
+struct take_hung {
+  std::uint32_t const* theirs;
+  Id const* their_label;
+  forest<Id> trees;
+  std::uint64_t words, *taken;
+  static constexpr std::uint64_t block = 1024;  // words a team, a lane each
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t b) const {
+    std::uint64_t const mine = t.sum(indices{b * block, smaller(words, (b + 1) * block)}, [&](std::uint64_t w) {
+      std::uint32_t const bits = theirs[w];
+      for (std::uint32_t rest = bits; rest; rest &= rest - 1) {
+        std::uint64_t const i = w * 32 + static_cast<std::uint64_t>(lowest_bit(rest));
+        trees.unite(static_cast<Id>(trees.first + i), atomic_load(their_label + i));
+      }
+      return static_cast<std::uint64_t>(count_bits(bits));
+    });
+    t.once([&] {
+      if (mine) atomic_add(taken, mine);
+    });
+  }
+};
 
 template <class Id>
 struct name_each {
@@ -66,7 +109,7 @@ struct name_each {
 template <class Id, std::uint64_t Together>
 struct link_first {
   csr_view<Id> g;
-  Id* label;
+  forest<Id> trees;
   std::uint64_t most;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t item) const {
@@ -74,22 +117,22 @@ struct link_first {
       if (item >= g.vertices) return;
       span<Id> list = g.list(item);
       list.end = smaller(list.end, list.begin + most);
-      t.each(list, [&](Id u) { unite(label, static_cast<Id>(item), u); });
+      t.each(list, [&](Id u) { trees.unite(static_cast<Id>(trees.first + item), u); });
     } else {
       std::uint64_t const first = item * Together, count = smaller(g.vertices - first, Together);
       for (std::uint64_t step = 0; step < most; ++step) {
         Id neighbour[Together];
         for (std::uint64_t k = 0; k < count; ++k) {
           std::uint64_t const v = first + k, i = g.offsets[v] + step;
-          neighbour[k] = static_cast<Id>(v);
+          neighbour[k] = static_cast<Id>(trees.first + v);
           if (i >= g.offsets[v + 1]) continue;
           t.each(g.arcs({i, i + 1}), [&](Id u) {
             neighbour[k] = u;
-            ask_soon(label + u);
+            ask_soon(trees.label + u);
           });
         }
         for (std::uint64_t k = 0; k < count; ++k)
-          if (neighbour[k] != first + k) unite(label, static_cast<Id>(first + k), neighbour[k]);
+          if (auto const v = static_cast<Id>(trees.first + first + k); neighbour[k] != v) trees.unite(v, neighbour[k]);
       }
     }
   }
@@ -100,12 +143,12 @@ template <class Id>
 struct link_cached_neighbours {
   cached_neighbours_view cached_neighbours;
   std::uint32_t count;
-  Id* label;
+  forest<Id> trees;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t v) const {
     for (std::uint32_t k = 0; k < count; ++k)
       if (std::uint32_t const u = cached_neighbours.at(v, k); u != cached_neighbours_view::none)
-        unite(label, static_cast<Id>(v), static_cast<Id>(u));
+        trees.unite(static_cast<Id>(trees.first + v), static_cast<Id>(u));
   }
 };
 
@@ -113,10 +156,10 @@ template <class Id>
 struct link_arc {
   static constexpr bool weighted = false;
   std::uint64_t const* offsets;
-  Id* label;
+  forest<Id> trees;
   template <class Team>
   GARNER_HD void operator()(Team const&, frontier_item<Id> const& at, Id u, std::uint64_t arc) const {
-    unite(label, static_cast<Id>(at.owner_of(offsets, arc)), u);
+    trees.unite(static_cast<Id>(trees.first + at.owner_of(offsets, arc)), u);
   }
 };
 
@@ -124,23 +167,25 @@ struct link_arc {
 template <class Id>
 struct link_listed {
   csr_view<Id> g;
-  Id* label;
+  forest<Id> trees;
   indices only;
   std::uint64_t most;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t v) const {
     span<Id> list = clipped(g.list(v), only);
     list.end = smaller(list.end, list.begin + most);
-    t.each(list, [&](Id u) { unite(label, static_cast<Id>(v), u); });
+    t.each(list, [&](Id u) { trees.unite(static_cast<Id>(v), u); });
   }
 };
 
-// Every vertex right under its root.
+// Every vertex, from `first` on, right under its root.
 template <class Id>
 struct flatten {
   Id* label;
+  std::uint64_t first;
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t v) const {
+  GARNER_HD void operator()(Team, std::uint64_t item) const {
+    std::uint64_t const v = first + item;
     Id const was = atomic_load(label + v);
     Id at = was;
     for (Id up; (up = atomic_load(label + at)) != at;) at = up;
@@ -178,7 +223,7 @@ struct flag_others {
 
 // The smaller label goes over the arc, whichever way.
 template <class Id>
-struct spread {
+struct spread_labels {
   static constexpr bool weighted = false;
   Id* label;
   std::uint32_t* active;
@@ -306,17 +351,23 @@ struct components_job::impl {
   virtual job_setting const& setting() const = 0;
   template <class Id>
   struct over;
+  template <class Id>
+  struct spread;
 };
 
 template <class Id>
 struct components_job::impl::over : components_job::impl {
   using clock = std::chrono::steady_clock;
   components_options options;
+  shard_seat at;
   job_setting job;
   executor& x = job.x;
-  std::uint64_t const n;
-  buffer<Id> label, members, drawn;
+  std::uint64_t const n;      // of its own vertices
+  buffer<Id> label, members;  // of all vertices
+  buffer<Id> drawn;
   buffer<std::uint32_t> active;
+  buffer<std::uint32_t> hung[2];  // with other shards: of all vertices, and then a word that is not 0 where some bit is
+  buffer<std::uint64_t> taken;
   buffer<census> counted;
   std::uint32_t const cached_per_vertex;
   buffer<std::uint32_t> cached_neighbours;  // of afforest, instead of first neighbours
@@ -324,26 +375,50 @@ struct components_job::impl::over : components_job::impl {
   frontier<Id> front;
   first_reads first;  // what linking the first neighbours looks at; the same in every run
   clock::time_point before;
+  struct tables {
+    peer_table label, hung[2];  // of all vertices
+  } theirs;
+  int turn = 0;  // which of `hung` is written
+  job_shard had;
+  std::uint64_t had_before = 0;
 
-  over(graph const& g, components_options const& o)
+  over(shard_seat seat, components_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.device_budget),
-        n(g.info.vertices),
-        label(x.near(), n, x.device(), "labels"),
-        members(x.near(), n, x.device(), "sizes of components"),
+        at(std::move(seat)),
+        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, is_emogi(o) ? std::uint64_t{0} : o.device_budget, false,
+            at.alone() ? nullptr : &at),
+        n(job.g.info.vertices),
+        label(x.near(), at.vertices(), x.device(), "labels"),
+        members(x.near(), at.shard() == 0 ? at.vertices() : 0, x.device(), "sizes of components"),
         drawn(x.near(), samples, x.device(), "sample of labels"),
         active(x.near(), frontier<Id>::words_of(n), x.device(), "active bitmap"),
+        taken(x.near(), 1, x.device(), "counters"),
         counted(x.near(), 1, x.device(), "counters"),
-        cached_per_vertex(!may_sample() ? 0
-                          : job.windows ? cached_in_file(job, std::nullopt)
-                          : job.edges == tier::host  // in device memory the lists themselves are as quick: 12.9 against 19.2 ms
-                              ? cached_neighbours_within(g.info, g.cached_per_vertex, job.left(), options.first_neighbours)
-                              : 0),
+        cached_per_vertex(
+            !may_sample() ? 0
+            : job.windows ? cached_in_file(job, std::nullopt)
+            : job.edges == tier::host  // in device memory the lists themselves are as quick: 12.9 against 19.2 ms
+                ? at.cached_neighbours(cached_neighbours_within(job.g.info, job.g.cached_per_vertex, job.left(), options.first_neighbours))
+                : 0),
         cached_neighbours(cached_lie_near(job) ? buffer<std::uint32_t>{} : make_cached_neighbours<Id>(job, cached_per_vertex)),
         out(first_arcs_kept()),
-        front(x, g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
-    front.read_by(job.windows.get(), g.out);
-    if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, g.info, job.offsets(), options.first_neighbours);
+        front(x, job.g.info, job.offsets(), frontier_of(o), job.costs(out), job.home<Id>()) {
+    front.read_by(job.windows.get(), job.g.out);
+    if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, job.g.info, job.offsets(), options.first_neighbours);
+    for (buffer<std::uint32_t>& bits : hung)
+      bits =
+          buffer<std::uint32_t>(x.near(), at.alone() ? 0 : frontier<Id>::words_of(at.vertices()) + 1, x.device(), "bitmap of hung roots");
+  }
+  void join(shard_group& group) {
+    at.join(group, x);
+    theirs = {at.table(x, label.data(), label.size()),
+              {at.table(x, hung[0].data(), hung[0].size()), at.table(x, hung[1].data(), hung[1].size())}};
+  }
+  Id* own_label() const { return label.data() + at.first(); }
+  forest<Id> trees() const {
+    std::uint32_t* const bits = at.alone() ? nullptr : hung[turn].data();
+    return {label.data(), static_cast<Id>(at.first()), static_cast<Id>(at.first() + n), bits,
+            bits ? bits + hung[turn].size() - 1 : nullptr};
   }
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -358,11 +433,59 @@ struct components_job::impl::over : components_job::impl {
   // do.
   bool samples_first() const { return may_sample() && (!job.windows || cached_per_vertex); }
 
-  void flatten_all() { for_each_item<1>(x, n, flatten<Id>{label.data()}); }
+  void flatten_own() { for_each_item<1>(x, n, flatten<Id>{label.data(), at.first()}); }
+  // All vertices of all shards' trees united, where any shard has hung somebody else's root. Waits.
+  void take_from_others() {
+    if (at.alone()) return;
+    std::uint64_t const words = frontier<Id>::words_of(n);
+    while (true) {
+      shard_seat::turn others(at, x);
+      peer_table const& bits = theirs.hung[turn];
+      std::uint32_t const any = x.read(hung[turn].data() + hung[turn].size() - 1);
+      turn ^= 1;
+      x.fill(hung[turn].data(), 0, hung[turn].bytes());
+      x.fill(taken.data(), 0, taken.bytes());
+      bool const news = at.sum(any) != 0;
+      for (std::uint32_t k = 0; k < at.shards() && news; ++k) {
+        if (k == at.shard()) continue;
+        for_each_item<32>(x, (words + take_hung<Id>::block - 1) / take_hung<Id>::block,
+                          take_hung<Id>{bits.row<std::uint32_t>(k, at.first() / 32), theirs.label.template row<Id>(k, at.first()), trees(),
+                                        words, taken.data()});
+        had.bytes_exchanged += words * sizeof(std::uint32_t);
+      }
+      if (news) had.bytes_exchanged += x.read(taken.data()) * sizeof(Id);
+      others.close();
+      if (!news) return;
+    }
+  }
+  // The labels of other shards' vertices, as these have them.
+  void copy_labels() {
+    shard_seat::turn others(at, x);
+    for (std::uint32_t k = 0; k < at.shards() && !at.alone(); ++k) {
+      if (k == at.shard()) continue;
+      x.copy(label.data() + at.first(k), theirs.label.template row<Id>(k, at.first(k)), at.count(k) * sizeof(Id));
+      had.bytes_exchanged += at.count(k) * sizeof(Id);
+    }
+    others.close();
+  }
 
-  // The label that most of a sample bear. Waits.
-  Id most_common() {
-    for_each_item<1>(x, samples, draw_labels<Id>{label.data(), n, options.seed, drawn.data()});
+  struct common_label {
+    Id label;
+    double vertices;  // that bear it, about
+  };
+  // The label that most of a sample bear, over all shards; and what it is here. Waits.
+  Id most_common_of_all() {
+    common_label most = most_common(own_label(), n);
+    if (at.alone()) return most.label;
+    for (common_label const& c : at.of_all(most))
+      if (c.vertices > most.vertices || (c.vertices == most.vertices && c.label < most.label)) most = c;
+    for_each_item<1>(x, 1, flatten<Id>{label.data(), most.label});
+    return x.read(label.data() + most.label);
+  }
+  // Of `count` labels. Waits.
+  common_label most_common(Id const* from, std::uint64_t count) {
+    if (count == 0) return {};
+    for_each_item<1>(x, samples, draw_labels<Id>{from, count, options.seed, drawn.data()});
     std::vector<Id> seen(samples);
     x.copy(seen.data(), drawn.data(), drawn.bytes());
     x.wait();
@@ -373,19 +496,41 @@ struct components_job::impl::over : components_job::impl {
       for (end = i; end < samples && seen[end] == seen[i];) ++end;
       if (end - i > most) most = end - i, best = seen[i];
     }
-    return best;
+    return {best, static_cast<double>(most) * static_cast<double>(count)};
   }
 
   // Ends a phase: what was asked for has happened.
   void book(components_run& r, components_phase::kind what, first_reads const& size) {
     traffic const asked = x.on_device() ? size.link : job.model.take();
     file_reads const read = job.take_file_reads();
+    had.link += asked;
+    auto const all =
+        at.sum(phase_sums{{size.vertices, size.edges, asked}, had.bytes_exchanged - std::exchange(had_before, had.bytes_exchanged)});
     clock::time_point const now = clock::now();
-    r.link += asked;
+    r.link += all.size.link;
     r.file += read;
-    r.edges += size.edges;
-    r.phases.push_back({what, size.vertices, size.edges, asked, std::chrono::duration<double, std::milli>(now - before).count(), read});
+    r.edges += all.size.edges;
+    r.phases.push_back({what, all.size.vertices, all.size.edges, all.size.link,
+                        std::chrono::duration<double, std::milli>(now - before).count(), read, all.exchanged});
     before = now;
+  }
+  struct phase_sums {
+    first_reads size;
+    std::uint64_t exchanged = 0;
+    phase_sums operator+(phase_sums const& b) const {
+      phase_sums c = *this;
+      c.size.vertices += b.size.vertices, c.size.edges += b.size.edges, c.size.link += b.size.link, c.exchanged += b.exchanged;
+      return c;
+    }
+  };
+  // Work of this shard alone, until it has happened.
+  template <class F>
+  void own_work(F const& f) {
+    clock::time_point const begun = clock::now();
+    f();
+    if (at.alone()) return;
+    x.wait();
+    had.ms += std::chrono::duration<double, std::milli>(clock::now() - begun).count();
   }
 
   void book(components_run& r, components_phase::kind what, frontier_size const& size) {
@@ -397,7 +542,7 @@ struct components_job::impl::over : components_job::impl {
     while (front.size().vertices) {
       check_interrupted();
       frontier_size const size = front.size();
-      front.for_each_arc(out, spread<Id>{label.data(), active.data()});
+      front.for_each_arc(out, spread_labels<Id>{label.data(), active.data()});
       front.gather(flagged{active.data()});
       if (job.g.info.directed && front.size().vertices) front.gather(every_vertex{n});
       book(r, components_phase::kind::round, size);
@@ -412,22 +557,24 @@ struct components_job::impl::over : components_job::impl {
       std::uint32_t const linked = !cached_per_vertex           ? options.first_neighbours
                                    : near.narrow || job.windows ? cached_per_vertex
                                                                 : std::min(options.first_neighbours, cached_per_vertex);
-      if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, label.data()});
-      else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, label.data(), linked});
-      else  // Whole warps, since the model of a simulated run takes fewer than 32 teams for wide ones.
-        for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, label.data(), linked}, access_mode::strided);
-      flatten_all();
-      Id const largest = most_common();
+      own_work([&] {
+        if (cached_per_vertex) for_each_item<1>(x, n, link_cached_neighbours<Id>{near, linked, trees()});
+        else if (x.where().kind == place_kind::host) for_each_item<1>(x, (n + 31) / 32, link_first<Id, 32>{out, trees(), linked});
+        else  // Whole warps, since the model of a simulated run takes fewer than 32 teams for wide ones.
+          for_each_item<1>(x, (n + 31) / 32 * 32, link_first<Id, 1>{out, trees(), linked}, access_mode::strided);
+      });
+      take_from_others();
+      flatten_own();
+      Id const largest = most_common_of_all();
       book(r, components_phase::kind::first_neighbours, first);
       check_interrupted();
-      for_each_item<32>(x, active.size(),
-                        flag_others<Id>{label.data(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
+      for_each_item<32>(x, active.size(), flag_others<Id>{own_label(), largest, job.offsets(), n, near.narrow ? 0 : linked, active.data()});
       front.gather(flagged{active.data()});
     } else if (samples_file()) {
       std::uint64_t const arcs = job.g.info.edges / part_of_file;
       link_windows(arcs);
-      flatten_all();
-      Id const largest = most_common();
+      flatten_own();
+      Id const largest = most_common_of_all();
       std::uint64_t const* const offsets = job.g.out.offsets.data();
       frontier_size size{};
       size.vertices = static_cast<std::uint64_t>(std::upper_bound(offsets, offsets + n + 1, arcs) - offsets) - 1;
@@ -440,8 +587,13 @@ struct components_job::impl::over : components_job::impl {
       front.gather(every_vertex{n});
     }
     if (job.windows && !samples_file() && !samples_first()) link_windows(job.g.info.edges);
-    else front.for_each_arc(out, link_arc<Id>{job.offsets(), label.data()});
-    flatten_all();
+    else own_work([&] { front.for_each_arc(out, link_arc<Id>{job.offsets(), trees()}); });
+    take_from_others();
+    flatten_own();
+    if (!at.alone()) {
+      copy_labels();
+      flatten_own();
+    }
     x.wait();
     book(r, samples_first() || samples_file() ? components_phase::kind::remaining : components_phase::kind::all, front.size());
   }
@@ -464,16 +616,15 @@ struct components_job::impl::over : components_job::impl {
           indices const only{w.first * piece, std::min(arcs, w.last * piece)};
           std::uint64_t const from = owner(only.begin), to = owner(only.end - 1) + 1;
           auto const link = [&](std::uint64_t most) {
-            for_each_item<32>(x, to - from, beginning_at<link_listed<Id>>{{w.over(out), label.data(), only, most}, from}, options.access,
-                              true);
+            for_each_item<32>(x, to - from, beginning_at<link_listed<Id>>{{w.over(out), trees(), only, most}, from}, options.access, true);
           };
           bool const flattens = std::has_single_bit(++window);
           if (flattens) {
             link(std::max(1u, options.first_neighbours));
-            flatten_all();
+            flatten_own();
           }
           link(arcs);
-          if (flattens) flatten_all();
+          if (flattens) flatten_own();
         });
   }
   // Of an undirected graph in a file an eighth of the arcs takes the place of the first neighbours, which lie everywhere: they make the
@@ -483,7 +634,8 @@ struct components_job::impl::over : components_job::impl {
 
   void count(components_run& r) {
     phase const timed{"components.count"};
-    Id const sampled = most_common();
+    std::uint64_t const n = at.vertices();
+    Id const sampled = most_common(label.data(), n).label;
     x.fill(members.data(), 0, members.bytes());
     x.fill(counted.data(), 0, counted.bytes());
     std::uint64_t const blocks = (n + block - 1) / block;
@@ -496,13 +648,16 @@ struct components_job::impl::over : components_job::impl {
 
   components_run run() override {
     components_run r;
-    if (n == 0) {
+    if (at.vertices() == 0) {
       r.verified = options.check_certificate;
       return r;
     }
-    for_each_item<1>(x, n, name_each<Id>{label.data()});
+    for_each_item<1>(x, at.vertices(), name_each<Id>{label.data()});
     x.fill(active.data(), 0, active.bytes());
+    for (buffer<std::uint32_t>& bits : hung) x.fill(bits.data(), 0, bits.bytes());
+    turn = 0, had = {x.where(), n, at.arcs(), 0, {}, 0}, had_before = 0;
     job.start_afresh();
+    at.of_all(0);  // all begin together
     {
       phase const timed{"components.phases"};
       clock::time_point const start = before = clock::now();
@@ -510,23 +665,52 @@ struct components_job::impl::over : components_job::impl {
       else run_afforest(r);
       r.ms = std::chrono::duration<double, std::milli>(before - start).count();
     }
+    std::uint64_t const exchanged = had.bytes_exchanged;
+    if (!at.alone()) copy_labels();  // the first has all of them from here on
+    had.bytes_exchanged = exchanged;
+    if (at.shard() != 0) return r;
     count(r);
     static counter searched{"components.arcs"};
     searched.add(r.edges);
-    if (options.check_certificate) {
-      verify_components(x, job.view<Id>(), label.data(), r.components, r.largest, job.g, options.access, job.windows.get());
-      r.verified = true;
-      job.model.take();
-    }
+    if (options.check_certificate && at.alone()) verify(r, job.view<Id>());
     return r;
+  }
+  void verify(components_run& r, csr_view<Id> const& view) {
+    verify_components(x, view, label.data(), r.components, r.largest, at.whole(), options.access, job.windows.get());
+    r.verified = true;
+    job.model.take();
   }
 
   std::vector<std::uint64_t> labels() override {
-    std::vector<Id> raw(n);
+    std::vector<Id> raw(at.vertices());
     x.copy(raw.data(), label.data(), label.bytes());
     x.wait();
     return {raw.begin(), raw.end()};
   }
+};
+
+// Over several shards. The certificate is of the whole result, at the first one's place.
+template <class Id>
+struct components_job::impl::spread : components_job::impl {
+  spread_job<over<Id>> all;
+
+  spread(graph const& g, components_options const& o) : all(g, o, shard_grain, false) {}
+  components_run run() override {
+    components_run r;
+    all.on_each([&](over<Id>& one) {
+      components_run mine = one.run();
+      if (one.at.shard() == 0) r = std::move(mine);
+    });
+    for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
+    over<Id>& one = all.first();
+    if (!one.options.check_certificate) return r;
+    graph const& g = one.at.whole();
+    placed_lists const lists(one.x, g, g.out, "offsets of all vertices");
+    one.verify(r, lists.view<Id>());
+    return r;
+  }
+  std::vector<std::uint64_t> labels() override { return all.first().labels(); }
+  job_setting const& setting() const override { return all.first().job; }
 };
 
 first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64_t const* offsets, std::uint64_t most) {
@@ -537,13 +721,22 @@ first_reads measure_first_reads(executor& x, graph_info const& info, std::uint64
   return {all.vertices, all.edges, frontier<std::uint32_t>::in_closed_form(all)};
 }
 
-components_job::components_job(graph const& g, components_options const& o) {
+components_job::components_job(graph const& g, components_options const& asked) {
   auto const start = std::chrono::steady_clock::now();
+  components_options o = asked;
+  at_one_place(o);
   require_runnable(g.name, g.info, o);
-  with_id_type(g.info, [&](auto id) { impl_ = std::make_unique<impl::over<decltype(id)>>(g, o); });
+  with_id_type(g.info, [&](auto id) {
+    using id_type = decltype(id);
+    if (o.shards.empty()) impl_ = std::make_unique<impl::over<id_type>>(shard_seat(g), o);
+    else impl_ = std::make_unique<impl::spread<id_type>>(g, o);
+  });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
-void components_job::require_runnable(std::string const&, graph_info const& info, components_options const& o) {
+void components_job::require_runnable(std::string const& name, graph_info const& info, components_options const& o) {
+  require_spread(name, info, o.shards, o.edges, o.access);
+  if (o.shards.size() > 1 && is_emogi(o))
+    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say afforest", o.shards.size());
   if (o.slice < 64 || o.slice % 32) fail(errc::usage, "slice {}: say a multiple of 32, 64 or more", o.slice);
   if (o.paper.vertices_per_team == 0 || o.paper.vertices_per_team > 1024)
     fail(errc::usage, "{} vertices a team: say 1 to 1024", o.paper.vertices_per_team);

@@ -31,8 +31,11 @@ struct cached_part {
 // What the device cache may take where nobody said: a tenth of the plain edge list.
 inline std::uint64_t default_device_budget(graph_info const& info) { return info.edges * info.id_bytes / 10; }
 
+class shard_seat;  // traverse/spread.hpp
+
 struct job_setting {
   graph const& g;
+  shard_seat const* at;  // of a shard, whose part g is; else null
   access_mode access;
   tier edges;
   traffic_model model;  // hears a simulated run
@@ -43,8 +46,9 @@ struct job_setting {
 
   // errc::usage where access, tier and place do not go together. `weighted`: the job reads weights; else those that are loaded stay far.
   job_setting(graph const& graph_, place where, access_mode how, std::optional<tier> edges_in, std::uint64_t l2_bytes,
-              std::optional<std::uint64_t> device_budget, bool weighted = false)
+              std::optional<std::uint64_t> device_budget, bool weighted = false, shard_seat const* seat = nullptr)
       : g(graph_),
+        at(seat),
         access(how),
         edges(edges_in.value_or(graph_.in_file ? tier::file : default_tier(where, how))),
         model(how, l2_bytes),

@@ -11,6 +11,7 @@
 #include "traverse/bfs.hpp"
 #include "traverse/components.hpp"
 #include "traverse/pagerank.hpp"
+#include "traverse/spread.hpp"
 #include "traverse/sssp.hpp"
 
 namespace garner {
@@ -41,6 +42,10 @@ std::vector<std::uint64_t> users(graph const& g, std::vector<std::uint64_t> vert
 template <class Options>
 Options resolved(graph const& g, Options o) {
   if (g.in_file && !o.edges) o.edges = tier::file;
+  if constexpr (requires { o.shards; }) {
+    at_one_place(o);
+    if (!o.shards.empty()) return o;  // which say themselves where lists are to lie
+  }
   memory_block const& targets = g.out.targets;
   require_readable_at(g.name, targets, o.where);
   if (o.where.kind != place_kind::device || targets.bytes() == 0) return o;

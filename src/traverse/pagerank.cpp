@@ -6,6 +6,8 @@
 // damping / degree of them to the out-neighbours (float atomics). Invariant between rounds:
 //   value[v] + residual[v] == (1 - damping) + damping (sum over u -> v of value[u] / degree[u]).
 // Cost: pull: every arc once an iteration, 4 random bytes near each, three launches and one wait. Emogi: a round the arcs of the active.
+// Over several shards each pulls along the lists of its own vertices, and copies what the others' give and their blocks' sums once an
+// iteration. Parts begin with a block, so that items, sums and their order are those of one place, and so are the bits.
 #include "traverse/pagerank.hpp"
 
 #include <algorithm>
@@ -23,14 +25,15 @@
 #include "traverse/cached_neighbours.hpp"
 #include "traverse/frontier.hpp"
 #include "traverse/job.hpp"
+#include "traverse/spread.hpp"
 #include "traverse/verify_pagerank.hpp"
 
 namespace garner {
 
 namespace {
 
-constexpr std::uint64_t block = 2048;  // vertices that a team reduces
-constexpr std::uint32_t slice = 4096;  // elements of a slice
+constexpr std::uint64_t block = pagerank_job::shard_grain;  // vertices that a team reduces
+constexpr std::uint32_t slice = 4096;                       // elements of a slice
 constexpr std::uint64_t most_iterations = 1000, most_rounds = 5000;
 
 // Sums over vertices.
@@ -243,30 +246,51 @@ double ms_between(clock::time_point a, clock::time_point b) { return std::chrono
 }  // namespace
 
 struct pagerank_job::impl {
+  virtual ~impl() = default;
+  virtual pagerank_run run() = 0;
+  virtual std::vector<float> ranks() = 0;
+  virtual job_setting const& setting() const = 0;
+
+  struct over;
+  template <class Id>
+  struct pull;
+  template <class Id>
+  struct push;
+  template <class Id>
+  struct spread;
+};
+
+struct pagerank_job::impl::over : pagerank_job::impl {
   pagerank_options options;
+  shard_seat at;
   job_setting job;
   executor& x = job.x;
-  std::uint64_t const n, blocks;
+  std::uint64_t const n, blocks;  // of its own vertices
   buffer<float> rank;
-  buffer<totals> of_block, all;
+  buffer<totals> of_block, all;  // of all blocks
+  job_shard had;
 
-  impl(graph const& g, pagerank_options const& o)
+  over(shard_seat seat, pagerank_options const& o)
       : options(o),
-        job(g, o.where, o.access, o.edges, o.l2_bytes, o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.device_budget),
-        n(g.info.vertices),
+        at(std::move(seat)),
+        job(at.lists(), o.where, o.access, o.edges, o.l2_bytes, o.variant == pagerank_variant::emogi ? std::uint64_t{0} : o.device_budget,
+            false, at.alone() ? nullptr : &at),
+        n(job.g.info.vertices),
         blocks(blocks_of(n)),
         rank(x.near(), n, x.device(), "ranks"),
-        of_block(x.near(), blocks, x.device(), "sums"),
+        of_block(x.near(), blocks_of(at.vertices()), x.device(), "sums"),
         all(x.near(), 1, x.device(), "sums") {}
-  virtual ~impl() = default;
 
-  pagerank_run run() {
+  job_setting const& setting() const override { return job; }
+  pagerank_run run() override {
     pagerank_run r;
-    if (n == 0) {
+    if (at.vertices() == 0) {
       r.converged = true;
       return r;
     }
     job.start_afresh();
+    had = {x.where(), n, 0, 0, {}, 0};
+    at.of_all(0);  // all begin together
     {
       phase const timed{"pagerank.iterations"};
       iterate(r, clock::now());
@@ -274,15 +298,15 @@ struct pagerank_job::impl {
     for (pagerank_round const& round : r.rounds) r.edges += round.edges;
     r.iterations = r.rounds.size();
     static counter seen{"pagerank.arcs"};
-    seen.add(r.edges);
-    if (options.check_certificate) {
+    if (at.shard() == 0) seen.add(r.edges);
+    if (options.check_certificate && at.alone()) {
       check(r);
       r.verified = true;
       job.model.take();
     }
     return r;
   }
-  std::vector<float> ranks() {
+  std::vector<float> ranks() override {
     std::vector<float> home(n);
     x.copy(home.data(), rank.data(), rank.bytes());
     x.wait();
@@ -306,18 +330,13 @@ struct pagerank_job::impl {
     before = now;
   }
   totals fold_blocks() {
-    for_each_item<32>(x, 1, fold{of_block.data(), blocks, all.data()});
+    for_each_item<32>(x, 1, fold{of_block.data(), of_block.size(), all.data()});
     return x.read(all.data());
   }
-
-  template <class Id>
-  struct pull;
-  template <class Id>
-  struct push;
 };
 
 template <class Id>
-struct pagerank_job::impl::pull : pagerank_job::impl {
+struct pagerank_job::impl::pull : pagerank_job::impl::over {
   cutter cut;
   buffer<std::uint64_t> first_item;
   buffer<frontier_item<Id>> items;
@@ -327,9 +346,16 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   traffic a_sweep;                            // in closed form
   std::vector<frontier_item<Id>> items_home;  // of lists in a file
   csr_view<Id> in;
+  struct tables {
+    peer_table given, of_block;
+  } theirs;  // of each shard's own
 
-  pull(graph const& g, pagerank_options const& o)
-      : impl(g, o), cut(cut_options(o), g.info.id_bytes), given(x.near(), n, x.device(), "ranks"), sum(x.near(), n, x.device(), "ranks") {
+  pull(shard_seat seat, pagerank_options const& o)
+      : over(std::move(seat), o),
+        cut(cut_options(o), job.g.info.id_bytes),
+        given(x.near(), at.vertices(), x.device(), "ranks"),
+        sum(x.near(), n, x.device(), "ranks") {
+    graph const& g = job.g;
     job.keep_first_arcs(true, false);
     in = job.template in_view<Id>();
     std::uint64_t const* const offsets = lists().offsets.data();
@@ -363,7 +389,16 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
       if (g.info.edges && copies_by_degree()) copy_by_degree();
     x.wait();
   }
+  void join(shard_group& group) {
+    at.join(group, x);
+    theirs = {at.table(x, own_given(), n), at.table(x, own_blocks(), blocks)};
+  }
+  // Of its own vertices, which begin with a block.
+  float* own_given() const { return given.data() + at.first(); }
+  totals* own_blocks() const { return of_block.data() + at.first() / block; }
+
   bool copies_by_degree() {
+    if (!at.alone()) return false;
     graph_info const& info = job.g.info;
     if (options.by_degree.value_or(false) && (job.windows || (x.on_device() && !job.all_near())))
       fail(errc::usage, "{}: by_degree copies lists in the device's memory, and these lie in tier {}; leave it out, or say tier device",
@@ -410,17 +445,24 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
     return to;
   }
   void set_jump() {
-    std::vector<double> weight(n);
+    std::vector<float> const share = shares();
+    jump = near(std::vector<float>(share.begin() + static_cast<std::ptrdiff_t>(at.first()),
+                                   share.begin() + static_cast<std::ptrdiff_t>(at.first() + n)),
+                "personal start");
+  }
+  std::vector<float> shares() {  // of all vertices
+    graph const& g = at.whole();
+    std::vector<double> weight(at.vertices());
     double total = 0;
     for (auto const& [user, w] : options.personal) {
       if (!(w > 0) || !std::isfinite(w)) fail(errc::input, "personal weight {} of vertex {}: say a positive number", w, user);
-      weight[job.g.internal_id(user)] += w;
+      weight[g.internal_id(user)] += w;
       total += w;
     }
     if (!std::isfinite(total)) fail(errc::input, "personal weights sum to {}: say smaller ones", total);
-    std::vector<float> share(n);
+    std::vector<float> share(weight.size());
     std::transform(weight.begin(), weight.end(), share.begin(), [&](double w) { return static_cast<float>(w / total); });
-    jump = near(share, "personal start");
+    return share;
   }
 
   template <bool Packed>
@@ -446,68 +488,114 @@ struct pagerank_job::impl::pull : pagerank_job::impl {
   }
 
   void iterate(pagerank_run& r, clock::time_point before) override {
-    settle body{in_offsets(),
-                job.offsets(),
-                n,
-                cut,
-                first_item.data(),
-                sum.data(),
-                head.data(),
-                tail.data(),
-                jump.data(),
-                1.0 / static_cast<double>(n),
-                options.damping,
-                options.dangling == dangling_mass::redistribute,
-                true,
-                rank.data(),
-                given.data(),
-                place.data(),
-                all.data(),
-                of_block.data()};
+    settle body{in_offsets(), job.offsets(), n,           cut,          first_item.data(), sum.data(),
+                head.data(),  tail.data(),   jump.data(), jump_all(),   options.damping,   options.dangling == dangling_mass::redistribute,
+                true,         rank.data(),   own_given(), place.data(), all.data(),        own_blocks()};
     for_each_item<32>(x, blocks, body);
+    share();
     fold_blocks();
     body.start = false;
+    had.edges = lists().offsets[n] - lists().offsets[0];
     double const tolerance = options.tolerance.value_or(1e-4);
     std::uint64_t const most = options.iterations.value_or(most_iterations);
     while (r.rounds.size() < most && (options.iterations || !r.converged)) {
       check_interrupted();
+      clock::time_point const begun = clock::now();
       if (!job.g.info.packed || !in.targets.packed.at.blocks) pull_all<false>();
       else if constexpr (sizeof(Id) == 4) pull_all<true>();
       for_each_item<32>(x, blocks, body);
+      if (!at.alone()) x.wait();
+      had.ms += ms_between(begun, clock::now());
+      std::uint64_t const had_before = had.bytes_exchanged;
+      share();
       totals const now = fold_blocks();
-      round_done(r, {n, job.g.info.edges, now.change, 0, 0, {}}, x.on_device() ? a_sweep : job.model.take(), before);
+      traffic const asked = x.on_device() ? a_sweep : job.model.take();
+      had.link += asked;
+      auto const of_all = at.sum(round_sums{asked, had.bytes_exchanged - had_before});
+      round_done(r, {at.vertices(), at.whole().info.edges, now.change, 0, 0, {}, of_all.exchanged}, of_all.asked, before);
       r.l1_change = now.change;
       r.rank_sum = now.ranks;
       r.converged = now.change <= tolerance;
     }
   }
 
+  struct round_sums {
+    traffic asked;
+    std::uint64_t exchanged;
+    round_sums operator+(round_sums const& b) const {
+      round_sums c = *this;
+      c.asked += b.asked, c.exchanged += b.exchanged;
+      return c;
+    }
+  };
+  double jump_all() const { return 1.0 / static_cast<double>(at.vertices()); }
+  // What vertices give and blocks come to, of all shards. Who has more to settle waits until all have read it.
+  void share() {
+    if (at.alone()) return;
+    shard_seat::turn others(at, x);
+    had.bytes_exchanged += at.copy_others(x, theirs.given, given.data(), 1, sizeof(float)) +
+                           at.copy_others(x, theirs.of_block, of_block.data(), block, sizeof(totals));
+    others.close();
+  }
+
   // The step maps ranks x < y to differences not larger than damping |x - y|, so one more of them moves the ranks by no more than damping
   // times the last change, and what rounding to f32 does.
-  void check(pagerank_run const& r) override {
+  void check(pagerank_run const& r) override { check(r, job.view<Id>(), rank.data(), jump.data()); }
+  void check(pagerank_run const& r, csr_view<Id> const& view, float const* ranks, float const* jumps) {
     bool const to_tolerance = r.converged && !options.iterations;
     double const allowed = options.damping * (to_tolerance ? options.tolerance.value_or(1e-4) : r.l1_change) + 2e-6;
     verify_pagerank(x,
-                    pagerank_claim<Id>{job.view<Id>(), rank.data(), jump.data(), 1.0 / static_cast<double>(n), options.damping,
-                                       options.dangling == dangling_mass::redistribute, allowed, allowed, 0, 0, allowed},
-                    job.g, options.access, job.windows.get());
+                    pagerank_claim<Id>{view, ranks, jumps, jump_all(), options.damping, options.dangling == dangling_mass::redistribute,
+                                       allowed, allowed, 0, 0, allowed},
+                    at.whole(), options.access, job.windows.get());
+  }
+};
+
+// Over several shards. The certificate is of the whole result, at the first one's place.
+template <class Id>
+struct pagerank_job::impl::spread : pagerank_job::impl {
+  pagerank_options options;
+  spread_job<pull<Id>> all;
+
+  spread(graph const& g, pagerank_options const& o) : options(o), all(g, o, block, true) {}
+  job_setting const& setting() const override { return all.first().job; }
+  std::vector<float> ranks() override {
+    return all.gathered([](pull<Id>& one) { return one.ranks(); });
+  }
+  pagerank_run run() override {
+    pagerank_run r;
+    all.on_each([&](pull<Id>& one) {
+      pagerank_run mine = one.run();
+      if (one.at.shard() == 0) r = std::move(mine);
+    });
+    for (std::size_t k = 0; k < all.size(); ++k) r.shards.push_back(all[k].had);
+    if (!options.check_certificate) return r;
+    pull<Id>& one = all.first();
+    graph const& g = one.at.whole();
+    placed_lists const lists(one.x, g, g.out, "offsets of all vertices");
+    buffer<float> const rank = one.near(ranks(), "ranks"),
+                        jump = one.near(options.personal.empty() ? std::vector<float>{} : one.shares(), "personal start");
+    one.check(r, lists.view<Id>(), rank.data(), jump.data());
+    r.verified = true;
+    one.job.model.take();
+    return r;
   }
 };
 
 template <class Id>
-struct pagerank_job::impl::push : pagerank_job::impl {
+struct pagerank_job::impl::push : pagerank_job::impl::over {
   buffer<float> residual, delta;
   csr_view<Id> out;
   frontier<Id> front;
   double residual_most = 0;
 
-  push(graph const& g, pagerank_options const& o)
-      : impl(g, o),
+  push(shard_seat seat, pagerank_options const& o)
+      : over(std::move(seat), o),
         residual(x.near(), n, x.device(), "residuals"),
         delta(x.near(), n, x.device(), "residuals"),
         out(job.template view<Id>()),
-        front(x, g.info, job.offsets(), cut_options(o), job.costs(out), job.template home<Id>()) {
-    front.read_by(job.windows.get(), g.out);
+        front(x, job.g.info, job.offsets(), cut_options(o), job.costs(out), job.template home<Id>()) {
+    front.read_by(job.windows.get(), job.g.out);
   }
 
   float tolerance() const { return static_cast<float>(options.tolerance.value_or(0.001)); }
@@ -527,7 +615,7 @@ struct pagerank_job::impl::push : pagerank_job::impl {
       // After the last round nothing is taken that would not be pushed.
       if (r.rounds.size() + 1 == most) take.threshold = std::numeric_limits<float>::infinity();
       front.gather(take);
-      round_done(r, {size.vertices, size.edges, 0, 0, 0, {}}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(),
+      round_done(r, {size.vertices, size.edges, 0, 0, 0, {}, 0}, x.on_device() ? frontier<Id>::in_closed_form(size) : job.model.take(),
                  before);
     }
     for_each_item<32>(x, blocks, sum_values{n, rank.data(), residual.data(), of_block.data()});
@@ -548,18 +636,26 @@ struct pagerank_job::impl::push : pagerank_job::impl {
   }
 };
 
-pagerank_job::pagerank_job(graph const& g, pagerank_options const& o) {
+pagerank_job::pagerank_job(graph const& g, pagerank_options const& asked) {
   auto const start = std::chrono::steady_clock::now();
+  pagerank_options o = asked;
+  at_one_place(o);
   require_runnable(g.name, g.info, o);
   with_id_type(g.info, [&](auto id) {
     using id_type = decltype(id);
-    if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(g, o);
-    else impl_ = std::make_unique<impl::push<id_type>>(g, o);
+    if (!o.shards.empty()) impl_ = std::make_unique<impl::spread<id_type>>(g, o);
+    else if (o.variant == pagerank_variant::pull) impl_ = std::make_unique<impl::pull<id_type>>(shard_seat(g), o);
+    else impl_ = std::make_unique<impl::push<id_type>>(shard_seat(g), o);
   });
   prepare_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 void pagerank_job::require_runnable(std::string const& name, graph_info const& info, pagerank_options const& o) {
   bool const pulls = o.variant == pagerank_variant::pull;
+  require_spread(name, info, o.shards, o.edges, o.access);
+  if (o.shards.size() > 1 && !pulls)
+    fail(errc::usage, "variant emogi is the paper's program, of one place; over {} shards say pull", o.shards.size());
+  if (o.shards.size() > 1 && o.by_degree.value_or(false))
+    fail(errc::usage, "by_degree over {} shards is not there; leave it out", o.shards.size());
   if (!(o.damping >= 0 && o.damping < 1)) fail(errc::usage, "damping {}: say a number from 0 to less than 1", o.damping);
   if (o.tolerance && !(*o.tolerance > 0 && *o.tolerance < 1e9)) fail(errc::usage, "tolerance {}: say a positive number", *o.tolerance);
   if (o.iterations && *o.iterations == 0) fail(errc::usage, "0 iterations: say 1 or more");
@@ -578,7 +674,7 @@ void pagerank_job::require_runnable(std::string const& name, graph_info const& i
 pagerank_job::~pagerank_job() = default;
 pagerank_job::pagerank_job(pagerank_job&&) noexcept = default;
 
-job_setting const& pagerank_job::setting() const { return impl_->job; }
+job_setting const& pagerank_job::setting() const { return impl_->setting(); }
 pagerank_run pagerank_job::run() {
   pagerank_run r = impl_->run();
   r.prepare_ms = std::exchange(prepare_ms_, 0);

@@ -19,6 +19,8 @@ struct job_setting;
 // the options say.
 class pagerank_job {
  public:
+  static constexpr std::uint64_t shard_grain = 2048;  // parts begin with a block of vertices whose sums are added up
+
   pagerank_job(graph const& g, pagerank_options const& options);
   ~pagerank_job();
   pagerank_job(pagerank_job&&) noexcept;

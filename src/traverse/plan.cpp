@@ -1,6 +1,7 @@
 #include "traverse/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 #include "access/matrix.hpp"
@@ -16,6 +17,7 @@
 #include "traverse/job.hpp"
 #include "traverse/pagerank.hpp"
 #include "traverse/search_model.hpp"
+#include "traverse/spread.hpp"
 #include "traverse/sssp.hpp"
 
 namespace garner {
@@ -541,6 +543,62 @@ bool room_by_degree(graph_info const& info, pagerank_options const& o, stored co
   return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16;
 }
 
+std::vector<place> shards_of(job_options const& o) {
+  return std::visit(
+      [](auto const& job) -> std::vector<place> {
+        if constexpr (requires { job.shards; }) return job.shards;
+        else return {};
+      },
+      o);
+}
+
+std::vector<job_part> plan_parts(graph_info const& info, job_options const& asked, stored const& s, std::string const& name,
+                                 std::uint64_t const* offsets) {
+  std::vector<place> const places = shards_of(asked);
+  if (places.size() < 2) return {};
+  bool const ranks = kind_of(asked) == job_kind::pagerank, in = reads_in_lists(info, asked);
+  std::uint64_t const n = info.vertices, grain = ranks ? pagerank_job::shard_grain : shard_grain;
+  shard_options how;
+  how.shards = static_cast<std::uint32_t>(places.size()), how.sums = shard_sums::quick;
+  if (!offsets) how.balance = shard_balance::vertices;
+  std::optional<shard_parts> parts;
+  if (offsets) parts.emplace(offsets, n, how, name, grain);
+  std::vector<job_part> all;
+  for (std::uint32_t k = 0; k < places.size(); ++k) {
+    job_part p;
+    p.where = places[k];
+    p.first = parts ? parts->first(k) : n * k / places.size();
+    p.vertices = (parts ? parts->first(k + 1) : n * (k + 1) / places.size()) - p.first;
+    p.edges = parts ? offsets[p.first + p.vertices] - offsets[p.first] : info.edges / places.size();
+    double const share = info.edges ? static_cast<double>(p.edges) / static_cast<double>(info.edges) : 0;
+    // A search has out-lists, and in-lists for bottom-up levels; PageRank of a directed graph pulls along its in-lists, and has both.
+    p.list_bytes = static_cast<std::uint64_t>(share * static_cast<double>(target_bytes(info, s) + (in ? target_bytes(info, s, true) : 0)));
+    graph_info part = info;
+    part.vertices = p.vertices, part.edges = p.edges, part.order = vertex_order::natural;
+    job_options o = asked;
+    std::visit([&](auto& job) { job.where = p.where; }, o);
+    p.state_bytes = state_bytes(part, o) + (info.vertices - p.vertices) * (ranks ? 4 : info.id_bytes);
+    std::uint64_t const bitmap = (n + 31) / 32 * 4;
+    if (kind_of(o) == job_kind::bfs) p.state_bytes += pulls_in_lists(o) ? 2 * bitmap : bitmap;
+    if (kind_of(o) == job_kind::components) p.state_bytes += 2 * bitmap + (k == 0 ? (n - p.vertices) * info.id_bytes : 0);
+    if (ranks) p.state_bytes += n / grain * 32;
+    stored kept = s;
+    if (kept.cached_neighbours == cached_neighbours_view::most) kept.cached_neighbours = 0;
+    for (planned_part const& c : planned_device_cache(part, o, kept)) {
+      p.cache_bytes += c.bytes;
+      if (c.to_make && p.where.kind == place_kind::device) p.cache_bytes += (n + 1) * 8;  // degrees of all, meanwhile
+    }
+    all.push_back(p);
+  }
+  return all;
+}
+std::uint64_t near_bytes(std::vector<job_part> const& parts, tier edges) {
+  std::map<int, std::uint64_t> of_device;
+  std::uint64_t most = 0;
+  for (job_part const& p : parts) most = std::max(most, of_device[p.where.index] += p.near_bytes(edges));
+  return most;
+}
+
 tier automatic_tier(graph_info const& info, job_options const& asked, stored const& s, std::uint64_t device_bytes) {
   job_options o = asked;
   place where;
@@ -551,6 +609,8 @@ tier automatic_tier(graph_info const& info, job_options const& asked, stored con
   tier const otherwise = default_tier(where, access);
   if (where.kind != place_kind::device || access != access_mode::aligned || variant_of(asked) == "emogi") return otherwise;
   if (device_bytes == budget::unlimited) return otherwise;  // nothing is known of it
+  if (auto const parts = plan_parts(info, o, s, "the graph"); !parts.empty())
+    return near_bytes(parts, tier::device) <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
   // A part is spared for what others take meanwhile, and for the device cache.
   return make_plan(info, o, s).device_bytes() <= device_bytes - device_bytes / 16 ? tier::device : otherwise;
 }

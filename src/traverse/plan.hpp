@@ -116,6 +116,21 @@ job_plan make_plan(graph_info const& info, job_options const& o, stored const& s
                    std::uint64_t const* in_offsets = nullptr);
 std::uint64_t state_bytes(graph_info const& info, job_options const& o);  // of the job: near memory, at the most
 bool pulls_in_lists(job_options const& o);  // asks for the in-lists of a directed graph, whether it has them or not
+// A shard of a job over several places.
+struct job_part {
+  place where;
+  std::uint64_t first = 0, vertices = 0, edges = 0;  // edges: entries of the lists that it reads
+  std::uint64_t list_bytes = 0;                      // of these lists, in host memory, or near where it has them there
+  std::uint64_t state_bytes = 0, cache_bytes = 0;    // near: what it knows of its vertices and of all; copies of far data
+  std::uint64_t near_bytes(tier edges) const { return state_bytes + cache_bytes + (edges == tier::device ? list_bytes : 0); }
+};
+// None for a job of one place. `offsets`: of the lists by whose entries the parts are as large (PageRank's of in-lists, where it reads
+// them); null: as if all were alike. errc::usage where there are more shards than vertices.
+std::vector<job_part> plan_parts(graph_info const& info, job_options const& o, stored const& s, std::string const& name,
+                                 std::uint64_t const* offsets = nullptr);
+// The most that one device has of them; elsewhere than on devices all of it.
+std::uint64_t near_bytes(std::vector<job_part> const& parts, tier edges);
+std::vector<place> shards_of(job_options const& o);
 // Where the edges belong where nobody said, with `device_bytes` free: in the device's memory if they fit there beside the job's state;
 // else, and where the job repeats the paper (its variant, or an access other than aligned), where default_tier says.
 tier automatic_tier(graph_info const& info, job_options const& o, stored const& s, std::uint64_t device_bytes);

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <set>
 
 #include "bench/page.hpp"
 
+#include "core/device.hpp"
 #include "support.hpp"
 
 namespace garner::testing {
@@ -36,8 +38,25 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_EQ(f.graphs[1].vertices, 132'534u / 2000);
     for (split_graph const& g : f.graphs) {
       std::set<std::string> ways;
+      std::map<std::string, std::size_t> studies;
       for (shard_row const& r : f.rows) {
         if (r.graph != g.name) continue;
+        ++studies[r.study];
+        // What crosses each link is what crosses in all, and its bytes need some time.
+        std::uint64_t crossed = 0;
+        for (auto const& of : r.links)
+          for (std::uint64_t const bytes : of) crossed += bytes;
+        EXPECT_EQ(crossed, r.bytes) << r.way() << r.study;
+        EXPECT_EQ(r.links.size(), r.how.shards == 1 ? 0u : 3u);
+        ASSERT_TRUE(r.floor_ms);
+        EXPECT_GT(*r.floor_ms, 0);
+        EXPECT_GT(r.memory_bytes, static_cast<double>(g.edges * 4));
+        EXPECT_EQ(r.layers, r.study == "gcn" ? 2u : r.study == "gin" ? 5u : 1u);
+        if (r.study != "ways") {
+          EXPECT_TRUE(r.how.shards == 1 || r.how.way != shard_way::collective);
+          EXPECT_GT(r.ms, 0);
+          continue;
+        }
         ways.insert(fmt::format("{} {} {} {} {}", r.how.shards, to_string(r.how.way), to_string(r.how.sums), to_string(r.how.wire),
                                 !r.steps.empty()));
         EXPECT_GT(r.ms, 0);
@@ -56,13 +75,20 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
       EXPECT_EQ(ways, (std::set<std::string>{"1 bulk exact f32 false", "3 bulk exact f32 false", "3 bulk quick f32 false",
                                              "3 bulk quick bf16 false", "3 bulk quick f16 false", "3 collective exact f32 false",
                                              "3 mgg quick f32 false", "3 mgg quick f32 true"}));
+      // As it is, whole lists, warps apart; the sweep of the first graph: 6 ps and 4 wpb, 5 dist each.
+      std::map<std::string, std::size_t> all{{"ways", 8}, {"gcn", 3}, {"gin", 3}, {"ablation", 3}};
+      if (g.name == "PROD") all["sweep"] = 50;
+      EXPECT_EQ(studies, all);
     }
     std::string const text = to_json(f);
     EXPECT_TRUE(is_shards(text));
     EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
     std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
-    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
-                             "mgg, searched", "one place"})
+    EXPECT_THAT(f.no_uvm, HasSubstr("managed memory is a device's"));
+    EXPECT_EQ(f.rates.measured, kind == place_kind::host);
+    for (char const* what :
+         {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective", "mgg, searched", "one place",
+          "(table 4)", "134,350", "Figure 8", "UVM is left out: managed memory", "Figure 9", "whole lists", "warps apart", "dist 16"})
       EXPECT_THAT(page, HasSubstr(what));
     auto const all = nlohmann::json::parse(text);
     EXPECT_EQ(all["rows"].size(), f.rows.size());
@@ -71,12 +97,39 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
   }
 }
 
+// Two shards on one GPU: rows in managed memory too, whose sums are compared like all others.
+TEST(shards_bench, rows_in_managed_memory_on_a_device) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  shards_bench_options o = small({place_kind::device, 0}, 2);
+  o.figures = {"ways", "models"};
+  shards_file const f = measure_shards(o);
+  EXPECT_TRUE(f.rates.measured);
+  std::set<std::string> studies;
+  for (shard_row const& r : f.rows) {
+    if (!r.managed) continue;
+    studies.insert(r.study);
+    EXPECT_FALSE(r.floor_ms);
+    EXPECT_TRUE(r.links.empty());
+  }
+  if (device::describe(0).managed_memory) {
+    EXPECT_EQ(studies, (std::set<std::string>{"ways", "gcn", "gin"}));
+  } else {
+    EXPECT_THAT(f.no_uvm, HasSubstr("no managed memory"));
+  }
+}
+
 TEST(shards_bench, a_file_that_is_damaged_is_told) {
   shards_file f;
   f.shards = 2;
   f.graphs.push_back({});
-  f.rows.push_back({"g", {}, 1.5, 1.0, 3, 2, {{{2, 1, 1}, 4.5}}});
-  f.rows[0].how.way = shard_way::mgg;
+  shard_row r;
+  r.graph = "g", r.ms = 1.5, r.against_one = 1, r.bytes = 3, r.most_bytes = 2, r.steps = {{{2, 1, 1}, 4.5}};
+  r.how.way = shard_way::mgg, r.links = {{0, 7}, {8, 0}};
+  f.rows.push_back(r);
+  r.managed = true, r.links = {}, r.study = "gin";
+  f.rows.push_back(r);
+  EXPECT_EQ(to_json(parse_shards(to_json(f), "x.json")), to_json(f));
+  EXPECT_EQ(parse_shards(to_json(f), "x.json").rows[1].way(), "uvm");
   auto const says = [&](char const* from, char const* to) {
     std::string text = to_json(f);
     std::size_t const at = text.find(from);
@@ -86,8 +139,9 @@ TEST(shards_bench, a_file_that_is_damaged_is_told) {
   };
   EXPECT_THAT(says("\"mgg\"", "\"x\""), HasSubstr("x.json: 'rows[0].way' is \"x\" and not a word of garner bench shards"));
   EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
+  EXPECT_THAT(says("\"gin\"", "\"x\""), HasSubstr("'rows[1].study' is \"x\""));
   EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));
-  EXPECT_THAT(says("\"version\": 1", "\"version\": 2"), HasSubstr("version"));
+  EXPECT_THAT(says("\"version\": 2", "\"version\": 3"), HasSubstr("version"));
   EXPECT_THAT(says("1.5", "-1.5"), HasSubstr("'rows[0].ms'"));
 }
 
@@ -111,6 +165,8 @@ TEST(shards_bench, refuses) {
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("17 shards: say 1 to 16"));
   o = small({}, 2), o.width = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--width 0"));
+  o = small({}, 2), o.figures = {"x"};
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--figures x: of shards, say some of ways,models,ablation,sweep"));
   o = small({}, 2), o.shrink = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--shrink 0"));
 }

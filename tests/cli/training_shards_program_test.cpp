@@ -1,5 +1,8 @@
 // `garner train --full --shards`: the same model file with any number, what is told of the split, what is refused; and its plan.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/training_files.hpp"
@@ -38,13 +41,56 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-wire bf16 -o rounded");
   EXPECT_EQ(rounded["shards"]["wire"], "bf16");
   EXPECT_NE(read_text(at / "rounded"), first);
-  outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3");
+  outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-way bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
   // A checkpoint goes on.
   ran(at, "garner train " + files + "--full --model gcn --epochs 2 --shards 3 --checkpoint c.ckpt");
   ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --resume c.ckpt -o again");
   EXPECT_EQ(read_text(at / "again"), first);
+}
+
+TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_come_over) {
+  folder const at;
+  write_communities(at);
+  json const threads = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-way bulk -o threads");
+  EXPECT_EQ(threads["shards"]["provider"], "peer");
+  EXPECT_EQ(threads["shards"]["over"], "memory of one process");
+  EXPECT_EQ(threads["shards"]["passed_over"], json::array());
+  for (std::string const provider : {"peer", "host"}) {
+    std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shard-provider " + provider +
+                              " --group garner-cli-" + std::to_string(::getpid()) + provider;
+    outcome const all = at.shell("export WORLD_SIZE=3; RANK=1 " + train + " > one.txt & first=$!; RANK=2 " + train +
+                                 " > two.txt & second=$!; RANK=0 " + train + " -o processes --json && wait $first && wait $second");
+    ASSERT_EQ(all.code, 0) << all.err;
+    json const told = json::parse(all.out);
+    EXPECT_EQ(told["shards"]["count"], 3);
+    EXPECT_EQ(told["shards"]["provider"], provider);
+    EXPECT_EQ(told["ranks"], 1);
+    EXPECT_EQ(read_text(at / "one.txt") + read_text(at / "two.txt"), "");
+    EXPECT_EQ(read_text(at / "processes"), read_text(at / "threads"));
+  }
+  // A checkpoint of processes goes on by threads.
+  std::string const train =
+      "garner train " + files + "--full --model gcn --checkpoint c.ck --group garner-cli-" + std::to_string(::getpid());
+  outcome const two =
+      at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --epochs 2 > one.txt & first=$!; RANK=0 " + train + " --epochs 2 && wait $first");
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("shards  2 processes at host"));
+  EXPECT_THAT(two.out, HasSubstr("over    peer: shared memory"));
+  ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-way bulk --resume c.ck -o again");
+  EXPECT_EQ(read_text(at / "again"), read_text(at / "threads"));
+}
+
+TEST(training_shards_program, a_process_that_is_killed_ends_the_others) {
+  folder const at;
+  write_communities(at);
+  std::string const train =
+      " train " + files + "--full --model gcn --epochs 1000000 --evaluate-every 0 --group garner-cli-k-" + std::to_string(::getpid());
+  outcome const killed = at.shell("export WORLD_SIZE=2; RANK=0 garner" + train + " > zero.txt & first=$!; RANK=1 \"" + program() + "\"" +
+                                  train + " & second=$!; sleep 1; kill -9 $second; wait $first");
+  EXPECT_EQ(killed.code, 1);
+  EXPECT_THAT(killed.err, HasSubstr("rank 1 of 2 has stopped: its process ended"));
 }
 
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
@@ -63,7 +109,25 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   EXPECT_EQ(vertices, p["vertices"]);
   EXPECT_EQ(edges, p["edges"]);
   EXPECT_EQ(near, bytes);  // all at one place
+  // Each way with what it would take, the fastest first; of two devices one alone too.
+  auto const ways_of = [](json const& plan) {
+    std::vector<std::string> all;
+    double last = 0;
+    for (json const& w : plan["ways"]) {
+      all.push_back(fmt::format("{} {}", w["way"].get<std::string>(), w["shards"].get<int>()));
+      EXPECT_GE(w["predicted_ms"], last);
+      EXPECT_GE(w["predicted_ms"], w["floor_ms"]);
+      EXPECT_GT(w["floor_ms"], 0);
+      last = w["predicted_ms"];
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  EXPECT_EQ(ways_of(p), (std::vector<std::string>{"bulk 3", "collective 3", "mgg 3"}));
+  EXPECT_THAT(at.shell(what + "--shards 3").out, HasSubstr("ms of sums an epoch"));
   json const devices = ran(at, what + "--devices 0,1 --device-memory 1GiB");
+  EXPECT_EQ(ways_of(devices), (std::vector<std::string>{"bulk 1", "bulk 2", "collective 2", "mgg 2"}));
+  EXPECT_EQ(devices["ways"][0]["shards"], 1);  // so small a graph
   std::uint64_t largest = 0;
   for (json const& s : devices["shards"]) largest = std::max(largest, s["bytes"].get<std::uint64_t>());
   EXPECT_EQ(devices["device_bytes"], largest);
@@ -71,6 +135,64 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
   EXPECT_THAT(no.err, HasSubstr("needs about"));
+}
+
+// A way is chosen by measuring, told with its reason, and by exact sums gives the bits of any other; a checkpoint keeps its own.
+TEST(training_shards_program, decides_the_way_and_tells_why) {
+  folder const at;
+  write_communities(at);
+  std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shards 3 ";
+  std::string first;
+  for (char const* const way : {"", "--shard-way auto ", "--shard-way bulk ", "--shard-way collective "}) {
+    json const all = ran(at, train + way + "-o m");
+    if (first.empty()) first = read_text(at / "m");
+    EXPECT_EQ(read_text(at / "m"), first) << way;
+    json const& decided = all["shards"]["decided"];
+    bool const decides = *way == 0 || std::string(way).find("auto") != std::string::npos;
+    ASSERT_EQ(decided.is_null(), !decides) << way;
+    if (!decides) continue;
+    EXPECT_EQ(decided["rates_measured"], true);
+    EXPECT_EQ(decided["ways"].size(), 2u);
+    EXPECT_EQ(decided["why"].get<std::string>().find(all["shards"]["way"].get<std::string>() + ": "), 0u);
+    EXPECT_THAT(at.shell(train + way).out, HasSubstr("\nway     "));
+  }
+  json const quick = ran(at, train + "--shard-sums quick");
+  EXPECT_EQ(quick["shards"]["decided"]["ways"].size(), 3u);
+  EXPECT_EQ(ran(at, train + "--place simulated")["shards"]["decided"]["rates_measured"], false);
+  // What goes on keeps the way that it began with.
+  for (char const* const way : {"bulk", "collective", "mgg"}) {
+    ran(at, train + "--checkpoint c --shard-way " + way + (std::string(way) == "mgg" ? "" : " --shard-sums exact"));
+    std::string const sums = std::string(way) == "mgg" ? "--shard-sums quick " : "";
+    json const on = ran(at, "garner train " + files + "--full --model gcn --epochs 5 --shards 3 --resume c " + sums);
+    EXPECT_EQ(on["shards"]["way"], way);
+    EXPECT_EQ(on["shards"]["decided"], nullptr);
+    EXPECT_EQ(on["epochs"].size(), 2u);
+  }
+}
+
+// What cannot fit is refused with the bytes before lists are read; what is short of room for timing is trained all the same.
+TEST(training_shards_program, refuses_what_does_not_fit_before_loading) {
+  folder const at;
+  write_communities(at, communities(20'000, 3, 8));
+  for (char const* const more : {"--shards 3 ", ""}) {
+    outcome const o = at.shell("garner train " + files + "--full --hidden 512 --stats --epochs 1 --host-budget 40MiB " + more);
+    EXPECT_EQ(o.code, 1) << more;
+    EXPECT_THAT(o.err, HasSubstr("garner: g.gnr: needs about ")) << more;
+    EXPECT_THAT(o.err, HasSubstr("and 40.0 MiB (41943040 bytes) are allowed")) << more;
+    expect_one_line(o.err);
+  }
+  json const few = ran(at, "garner train " + files + "--full --hidden 8 --epochs 1 --shards 3 --host-budget 40MiB");
+  EXPECT_EQ(few["shards"]["decided"]["rates_measured"], false);
+}
+
+// Shard 0 writes to who reads late: the others end, and it says why.
+TEST(training_shards_program, a_shard_that_is_late_ends_all) {
+  folder const at;
+  write_communities(at, communities(60, 3, 8));
+  outcome const o = at.shell("(head -c 65536 /dev/zero; garner train " + files +  // the pipe is full
+                             "--full --epochs 2 --shards 3 --shard-wait 0.5) | (sleep 4; cat > /dev/null)");
+  EXPECT_THAT(o.err, HasSubstr("rank 0 of 3 has stopped: it was late: the others waited 0.5 seconds for it"));
+  expect_one_line(o.err);
 }
 
 TEST(training_shards_program, refuses_what_contradicts_itself) {
@@ -89,8 +211,15 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--shard-way bulk", 2, "--shard-way is of the whole graph");
   says("--full --shards 2 --ranks 2", 2, "--ranks");
   says("--full --shards 2 --devices 0,1", 2, "--devices");
-  says("--full --shards 2 --group x", 2, "--shards and --group");
-  says("--full --shards 2 --shard-way x", 2, "bulk, collective or mgg");
+  says("--full --shards 2 --group x", 2, "WORLD_SIZE is not set");
+  says("--full --shards 2 --shard-provider x", 2, "say automatic, peer, nccl, nvshmem or host");
+  says("--shard-provider peer", 2, "--shard-provider is of the whole graph");
+  outcome const other = at.shell("RANK=0 WORLD_SIZE=3 garner train " + files + "--full --shards 2 --group x");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--shards 2 and --group: each shard is a process, and WORLD_SIZE is 3; say --shards 3"));
+  says("--full --shards 2 --shard-way x", 2, "--shard-way x: say auto, bulk, collective or mgg");
+  says("--full --shards 2 --shard-wait 0", 2, "--shard-wait 0: say seconds, more than 0");
+  says("--shard-wait 5", 2, "--shard-wait is of the whole graph");
   says("--full --shards 2 --shard-sums x", 2, "exact or quick");
   says("--full --shards 2 --shard-wire x", 2, "'x'");
   says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");

@@ -104,6 +104,7 @@ void check_width(place where, access_mode how) {
 TEST_P(exec, every_width_and_access_gives_the_same) {
   for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned}) {
     check_width<1>(where(), how);
+    check_width<4>(where(), how);
     check_width<8>(where(), how);
     check_width<32>(where(), how);
   }

@@ -52,6 +52,8 @@ case_of const cases[] = {
     {"gin_weighted", model_kind::gin, 2, false, false, false, 0, 0, true},
     {"gin_norm", model_kind::gin, 2, true},
     {"gin_deep", model_kind::gin, 3, true, true, false, 0.1, 0.3},
+    {"gin_wide", model_kind::gin, 2, true, false, false, 0.2, 0.3, true,
+     true},  // without the norm some rows are 0, where ReLU has no slope
 };
 
 constexpr std::uint64_t vertices = 60, narrow = 5, hidden = 6, classes = 4;

@@ -191,6 +191,24 @@ TEST_P(pointwise, rows_are_scaled_by_their_sum_or_length) {
   }
 }
 
+TEST_P(pointwise, rows_of_any_width_are_multiplied_by_their_factors) {
+  executor x(where());
+  constexpr std::uint64_t rows = 70, stride = 72;
+  numbers const in = some(rows * stride, 20), factors = some(rows, 21);
+  auto const near = near_copy(x, in), by = near_copy(x, factors);
+  for (std::uint64_t const columns : {1, 4, 16, 17, 32, 64, 71}) {
+    for (std::uint64_t const first : {0, 1}) {  // begins at 16 bytes, and not
+      if (first + columns > stride) continue;
+      auto const to = near_copy(x, numbers(rows * columns, 7));
+      multiply_rows<float>(x, {near.data() + first, stride}, {to.data(), columns}, rows, columns, by.data());
+      numbers wanted;
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) wanted.push_back(factors[r] * in[r * stride + first + c]);
+      EXPECT_EQ(host_copy(x, to.data(), rows * columns), wanted) << columns << " " << first;
+    }
+  }
+}
+
 TEST_P(pointwise, layer_norm_is_the_formula) {
   executor x(where());
   constexpr std::uint64_t rows = 30, columns = 37;

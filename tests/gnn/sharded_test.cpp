@@ -2,6 +2,8 @@
 // shards where sums are exact.
 #include "gnn/sharded.hpp"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "comm/rank_group.hpp"
@@ -126,6 +128,7 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
           shard_options o;
           o.shards = shards, o.way = way;
           o.sums = shards == 3 ? shard_sums::quick : shard_sums::exact;
+          if (shards == 4) o.provider = shard_provider::host;
           o.mgg = {shards == 2 ? 3u : 16u, shards == 4 ? 4u : 1u, 2};
           std::uint64_t const columns = std::array<std::uint64_t, 4>{1, 16, 17, 64}[turn++ % 4];
           bool const weighted = shards % 2 == 0;
@@ -141,6 +144,46 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
                       what + " backward");
         }
   }
+}
+
+// What the paper leaves out to show its worth gives the same sums: lists that are not cut, local and remote work apart.
+TEST_P(sharded_at, mgg_without_partitions_or_interleaving_gives_the_same_sums) {
+  constexpr std::uint64_t n = 1300, columns = 16;
+  graph_handle const g = graph_with_hub(n, false, false);
+  std::vector<float> const rows = some_rows(n, columns, 1);
+  std::vector<double> const plain = twin{g, aggregation::mean, false}.times(rows, columns, false, nullptr);
+  for (bool const whole_lists : {false, true})
+    for (bool const apart : {false, true}) {
+      shard_options o;
+      o.shards = 3, o.way = shard_way::mgg, o.sums = shard_sums::quick;
+      o.mgg = {4, 2, 2, whole_lists, apart};
+      shards_of of{g, o, where()};
+      expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
+                  fmt::format("{}{}", whole_lists ? "whole lists " : "", apart ? "apart" : ""));
+    }
+}
+
+TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
+  constexpr std::uint64_t n = 1300, columns = 16;
+  for (bool const undirected : {true, false}) {
+    graph_handle const g = graph_with_hub(n, undirected, true);
+    std::vector<float> const rows = some_rows(n, columns, 1);
+    for (std::uint32_t const shards : {1u, 3u})
+      for (shard_way const way : {shard_way::bulk, shard_way::collective})
+        for (bool const back : {false, true}) {
+          shard_options o;
+          o.shards = shards, o.way = way;
+          std::vector<float> const near = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr);
+          o.far_lists = true, o.list_window = 512;  // many windows
+          EXPECT_EQ((shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr)), near)
+              << undirected << shards << to_string(way) << back;
+        }
+  }
+  shard_options o;
+  o.shards = 2, o.far_lists = true, o.way = shard_way::mgg;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("lists in host memory and mgg"));
+  o.way = shard_way::bulk, o.list_window = 511;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: say 512 or more"));
 }
 
 TEST_P(sharded_at, backward_adds_to_what_is_there) {
@@ -194,7 +237,7 @@ TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {
       for (shard_way const way : {shard_way::bulk, shard_way::collective})
         for (std::uint32_t const shards : {1u, 2u, 3u, 4u, 8u, 16u}) {
           shard_options o;
-          o.shards = shards, o.way = way;
+          o.shards = shards, o.way = way, o.provider = shards == 3 ? shard_provider::host : shard_provider::automatic;
           std::vector<float> const found = shards_of{g, o, where(), true}.run(aggregation::gcn, rows, columns, back, nullptr, nullptr, 1);
           if (one.empty()) one = found;
           EXPECT_EQ(found, one) << shards << " " << to_string(way);

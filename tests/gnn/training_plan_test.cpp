@@ -96,6 +96,7 @@ TEST(training_plan, says_what_shards_then_take) {
       shard_options o;
       o.shards = 3, o.way = way;
       if (way != shard_way::mgg && model == model_kind::gcn) o.wire = element::bf16;
+      o.far_lists = way != shard_way::mgg && model == model_kind::sage, o.list_window = 4096;
       model_options m;
       m.kind = model, m.inputs = width, m.classes = 5, m.hidden = 24;
       shard_report const r = split_report(g, list_side::in, o);

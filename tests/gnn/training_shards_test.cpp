@@ -2,8 +2,10 @@
 // of training in one piece within rounding; checkpoints, interrupts, faults and refusals.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/progress.hpp"
 #include "gnn/communities.hpp"
@@ -274,6 +276,84 @@ TEST(training_over_shards, a_number_that_is_none_is_named_and_changes_nothing) {
   sharded_training r{c, other, c.model(model_kind::sage), {}, whole_graph_steps(0)};
   r.by(of(3), &threw);
   EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 3 of row 200"));
+}
+
+// Rows behind a layer, or gradients of these, that are none: layer and vertex are those of training in one piece.
+TEST(training_over_shards, where_a_number_is_none_first_is_named) {
+  communities const c(240, 3, 8);
+  for (bool const other_order : {false, true}) {
+    graph_handle const g = other_order ? reorder_graph(c.graph(), {vertex_order::random, 5, {}}) : c.graph();
+    for (bool const forward : {true, false}) {
+      sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps(0)};
+      s.m.layers = 3;
+      // Rows of 1e-30 behind layer 1, then products of 1e30: forward all is well, back it is not. Forward: twice as much.
+      auto const begin = [&](sharded_training::shard& mine, std::uint32_t k) -> training& {
+        training& run = s.begin(mine, k);
+        auto& [x, o, net] = mine.model->inside();
+        for (parameter const& p : net.parameters()) {
+          float const by = p.name.find("weight") == std::string::npos ? 1 : p.layer == 0 ? (forward ? 1e20f : 1e-30f) : 1e30f;
+          for (std::uint64_t r = 0; r < p.rows; ++r) {
+            float* const row = net.values() + p.offset + r * p.stride;
+            std::vector<float> values = host_copy(x, row, p.columns);
+            for (float& v : values) v *= by;
+            x.copy(row, values.data(), values.size() * sizeof(float));
+          }
+        }
+        x.wait();
+        return run;
+      };
+      s.group = {};
+      sharded_training::shard alone;
+      training& run = begin(alone, 0);
+      std::string const one = error_of([&] { run.next(); });
+      EXPECT_THAT(one, HasSubstr(forward ? "the rows behind layer 2 grew beyond" : "the gradient of the rows behind layer 1 grew beyond"));
+      EXPECT_THAT(one, HasSubstr("first at vertex "));
+      std::string const vertex = one.substr(one.find("first at vertex"), one.find(", where") - one.find("first at vertex"));
+      for (std::uint32_t const n : {1u, 3u}) {
+        s.group = shards_of_threads(of(n));
+        auto const threw = on_shards(
+            n,
+            [&](std::uint32_t k) {
+              sharded_training::shard mine;
+              begin(mine, k).next();
+            },
+            [&](std::uint32_t k, std::string const& why) { leave_shards(*s.group, k, why); });
+        for (std::string const& said : threw) {
+          EXPECT_THAT(said, HasSubstr(one.substr(0, one.find(": first")))) << n;
+          if (!other_order) {  // else the first is the first of the order inside
+            EXPECT_THAT(said, HasSubstr(vertex)) << n;
+          }
+        }
+        EXPECT_EQ(std::set<std::string>(threw.begin(), threw.end()).size(), 1u);
+      }
+    }
+  }
+}
+
+TEST(training_over_shards, a_shard_that_is_late_is_named_by_all) {
+  communities const c(60, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::sage), {}, whole_graph_steps()};
+  s.group = shards_of_threads(of(3), 0.3);
+  std::atomic<int> ended = 0;
+  auto const threw = on_shards(
+      3,
+      [&](std::uint32_t k) {
+        sharded_training::shard mine;
+        training& run = s.begin(mine, k);
+        run.next();
+        while (k == 1 && ended < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        run.next();
+      },
+      [&](std::uint32_t k, std::string const& why) {
+        leave_shards(*s.group, k, why);
+        ++ended;
+      });
+  // Who waited longest says so; the other may hear it from there.
+  for (std::uint32_t const k : {0u, 2u})
+    EXPECT_THAT(threw[k], ::testing::AnyOf(HasSubstr("rank 1 of 3 is late: it has not come in 0.3 seconds"),
+                                           HasSubstr("rank 1 of 3 has stopped: it was late: the others waited 0.3 seconds for it")));
+  EXPECT_THAT(threw[1], HasSubstr("rank 1 of 3 has stopped: it was late: the others waited 0.3 seconds for it"));
 }
 
 TEST(training_over_shards, what_does_not_go_together_is_refused) {

@@ -81,14 +81,14 @@ int resident_blocks(unsigned threads) {
 }  // namespace detail
 #endif
 
-// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 8 or 32; a thread each at the host). Neighbouring items go to
-// neighbouring teams and start in order. Asynchronous on the device.
-// `as_free`: every item has a team of its own, which starts when another ends. For items that differ much in length: with a share each,
-// who has a long one falls behind, and the teams' far reads drift apart.
+// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8 or 32; a thread each at the host). Neighbouring items go
+// to neighbouring teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when
+// another ends. For items that differ much in length: with a share each, who has a long one falls behind, and the teams' far reads drift
+// apart.
 template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {
-  static_assert(Width == 1 || Width == 8 || Width == 32);
+  static_assert(Width == 1 || Width == 4 || Width == 8 || Width == 32);
   std::uint64_t const n = x.on_device() ? items.most : items.now();
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;

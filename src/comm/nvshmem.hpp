@@ -1,0 +1,48 @@
+// NVSHMEM, opened at run time through the entry points of its host library that are declared here: memory of each rank that all others
+// read. Ranks are processes, and a process has it once. Its calls block until all ranks have come: they run on a thread of their own, which
+// is left where it is when a rank is gone. Multicast is never used. It is not ended: to do so all ranks would have to come.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace garner {
+
+class nvshmem {
+ public:
+  static constexpr char const* variable = "GARNER_NVSHMEM";
+  static constexpr int oldest = 3;  // major: its structs are versioned from there on
+
+  // errc::device where there is none, too old a one, or where this process has begun it.
+  nvshmem();
+  ~nvshmem();
+  std::string about() const;  // "NVSHMEM 3.4.5 (FILE)"
+
+  std::string make_id() const;  // bytes, made by one rank
+  // All ranks, at one time, as nccl.
+  void begin(rank_group& ranks, std::uint32_t rank, std::string const& id, int device);
+  void taken() { taken_ = true; }
+
+  struct window {
+    void* mine = nullptr;
+    std::vector<void const*> at;
+  };
+  window make_window(std::uint64_t bytes);  // as nccl's
+
+ private:
+  struct entries;
+  template <class F>
+  auto watched(char const* call, F const& f) -> decltype(f());
+  std::unique_ptr<entries> calls_;
+  rank_group* ranks_ = nullptr;
+  std::uint32_t rank_ = 0;
+  int device_ = -1;
+  bool taken_ = false;
+  void* memory_ = nullptr;
+};
+
+}  // namespace garner

@@ -1,0 +1,30 @@
+// What a training over shards aggregates, and how long that takes by a way: decide_shards() of the contract stands on it.
+// Invariant: all ways of a decision are measured with the same aggregations, forward and backward, of rows of the model's widths; a time is
+// the longest of the shards, the median of three rounds, or of one that takes long. Cost: a way's lists once more, and its rows.
+#pragma once
+#include <vector>
+
+#include "garner/gnn.hpp"
+#include "gnn/network.hpp"
+#include "shard/decide.hpp"
+
+namespace garner {
+
+struct model_pass {
+  std::uint64_t columns = 0;
+  bool forward = false, backward = false;
+  bool constant = false;  // forward: rows of the table as they are
+};
+// A layer each.
+std::vector<model_pass> passes_of(model_options const& m, double input_dropout);
+
+// Milliseconds of these. errc::memory where it does not fit, and what sharded_edges says.
+double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
+                   shard_options const& options, std::vector<place> const& places);
+
+// How a checkpoint says what its training was split into, and the way and shards of it that a training goes on with: taken over into
+// `asked` where it was by one shard or by as many as asked for (else the training itself refuses it).
+std::string split_words(shard_options const& o);
+void resume_split(std::filesystem::path const& checkpoint, shard_options& asked);
+
+}  // namespace garner

@@ -1,0 +1,50 @@
+// What ranks tell each other besides texts: numbers at a meeting, who is ahead, who is gone or late. (Means:
+// tests/gnn/training_ranks_test.)
+#include "comm/rank_group.hpp"
+
+#include <gmock/gmock.h>
+
+#include "shard_support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+TEST(rank_group, numbers_of_all_come_at_one_meeting) {
+  auto const ranks = rank_group::of_threads(4);
+  EXPECT_EQ(on_shards(4,
+                      [&](std::uint32_t k) {
+                        executor x({});
+                        ranks->take(k, x, 1);
+                        for (std::uint64_t turn = 0; turn < 2000; ++turn) {
+                          auto const all = ranks->meet_with(k, {turn * 10 + k, ~turn});
+                          for (std::uint64_t r = 0; r < 4; ++r) ASSERT_EQ(all[r], (rank_group::pair{turn * 10 + r, ~turn}));
+                          if (turn % 3 == k % 3) ranks->meet_with(k, {7, 7});
+                          else ranks->meet(k);
+                        }
+                      }),
+            none_of(4));
+}
+
+TEST(rank_group, who_waits_for_something_else_sees_who_is_ahead_and_who_is_gone) {
+  auto const ranks = rank_group::of_threads(2);
+  auto const threw = on_shards(2, [&](std::uint32_t k) {
+    executor x({});
+    ranks->take(k, x, 1);
+    ranks->look(k);
+    if (k == 1) {
+      ranks->tell_all(k, "it cannot");
+      ranks->leave(k, "it went");
+      return;
+    }
+    while (!ranks->ahead(k)) std::this_thread::yield();
+    ranks->tell_all(k, "");
+    while (true) ranks->look(k);
+  });
+  EXPECT_EQ(threw[1], "");
+  EXPECT_THAT(threw[0], HasSubstr("rank 1 of 2 has stopped: it went"));
+}
+
+}  // namespace
+}  // namespace garner

@@ -1,0 +1,136 @@
+// What a training over shards is decided to do: which sums a model takes, which ways are measured, the same bits whatever is chosen.
+#include "gnn/decide_shards.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/device.hpp"
+#include "gnn/communities.hpp"
+#include "gnn/sharded.hpp"
+#include "memory/budget.hpp"
+#include "shard_support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::HasSubstr;
+
+model_options model_of(model_kind kind, std::uint64_t inputs, bool residual = false, std::uint32_t layers = 3) {
+  model_options m;
+  m.kind = kind, m.inputs = inputs, m.classes = 5, m.hidden = 16, m.layers = layers, m.residual = residual;
+  return m;
+}
+
+TEST(decide_shards, knows_what_models_aggregate) {
+  auto const says = [](model_options const& m, double dropout) {
+    std::string all;
+    for (model_pass const& p : passes_of(m, dropout))
+      all += fmt::format("{}{}{} ", p.columns, p.backward ? "+" : "", p.constant ? "c" : "");
+    return all;
+  };
+  EXPECT_EQ(says(model_of(model_kind::gcn, 100), 0.5), "16+ 16+ 5+ ");  // each product first where rows get narrower
+  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0), "8c 16+ 5+ ");       // rows of the table as they are
+  EXPECT_EQ(says(model_of(model_kind::gcn, 8), 0.5), "8 16+ 5+ ");      // with other dropout each time
+  EXPECT_EQ(says(model_of(model_kind::gin, 100), 0), "16+ 16+ 5+ ");
+  EXPECT_EQ(says(model_of(model_kind::gin, 8), 0), "8c 16+ 5+ ");
+  EXPECT_EQ(says(model_of(model_kind::sage, 100, true), 0), "16+ 16+ 16+ ");
+}
+
+shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
+  shard_options o;
+  o.shards = n, o.sums = sums;
+  return o;
+}
+
+TEST(decide_shards, measures_on_the_graph_and_tells_why) {
+  communities const c(300, 3, 20);
+  graph_handle const g = c.graph();
+  for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {
+    shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3, sums), std::vector<place>(3));
+    EXPECT_EQ(d.options.shards, 3u);
+    EXPECT_EQ(d.options.sums, sums);
+    EXPECT_TRUE(d.rates_measured);
+    ASSERT_EQ(d.ways.size(), sums == shard_sums::exact ? 2u : 3u);
+    std::optional<double> least;
+    for (auto const& w : d.ways) {
+      EXPECT_EQ(w.shards, 3u);
+      EXPECT_GE(w.predicted_ms, w.floor_ms);
+      if (w.measured_ms) least = std::min(least.value_or(1e9), *w.measured_ms);
+    }
+    EXPECT_EQ(d.chosen().measured_ms, least);
+    EXPECT_EQ(d.chosen().way, d.options.way);
+    EXPECT_THAT(d.why(), HasSubstr("ms of sums an epoch predicted, bound by"));
+    EXPECT_THAT(d.why(), ::testing::StartsWith(std::string(to_string(d.options.way)) + ": "));
+    EXPECT_EQ(d.why().find('\n'), std::string::npos);
+  }
+  // Simulated, nothing is measured: the rates are those of an H200.
+  shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(2), std::vector<place>(2, {place_kind::simulated, 0}));
+  EXPECT_FALSE(d.rates_measured);
+  for (auto const& w : d.ways) EXPECT_FALSE(w.measured_ms);
+  EXPECT_EQ(d.options.way, d.ways.front().way);
+  // Alone there is nothing to choose.
+  shard_decision const one = decide_shards(c.model(model_kind::gcn), g, {}, asked(1), std::vector<place>(1));
+  EXPECT_EQ(one.ways.size(), 1u);
+  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<place>(2)); }),
+              HasSubstr("3 shards and 2 places"));
+  EXPECT_THAT(error_of([&] { decide_shards(c.model(model_kind::gcn), g, {}, asked(1000), std::vector<place>(1000)); }),
+              HasSubstr("say 1 to 16"));
+}
+
+TEST(decide_shards, a_way_is_measured_forward_and_backward) {
+  graph_handle const g = graph_with_hub(1300, false, true);
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
+    shard_options o = asked(3, shard_sums::quick);
+    o.way = way;
+    double const ms =
+        measure_way(g, list_side::in, true, aggregation::gcn, passes_of(model_of(model_kind::gcn, 8), 0), o, std::vector<place>(3));
+    EXPECT_GT(ms, 0);
+    EXPECT_LT(ms, 60'000);
+  }
+}
+
+// A way for which there is no room is left out; where none has room, what was predicted is taken.
+TEST(decide_shards, a_way_that_does_not_fit_is_left_out) {
+  communities const c(300, 3, 20);
+  graph_handle const g = c.graph();
+  std::uint64_t const before = host_budget().limit();
+  host_budget().set_limit(host_budget().used() + 1000);
+  shard_decision const d = decide_shards(c.model(model_kind::gcn), g, {}, asked(3), std::vector<place>(3));
+  host_budget().set_limit(before);
+  EXPECT_FALSE(d.rates_measured);
+  EXPECT_EQ(d.options.way, d.ways.front().way);
+  for (auto const& w : d.ways) {
+    EXPECT_FALSE(w.measured_ms);
+    EXPECT_EQ(w.refused.empty(), w.predicted_ms > 2 * d.ways.front().predicted_ms);
+  }
+  EXPECT_THAT(d.ways.front().refused, HasSubstr("over the budget"));
+}
+
+TEST(decide_shards, what_fails_on_one_shard_is_what_is_told) {
+  graph_handle const g = graph_with_hub(1300, true, false);
+  shard_options o = asked(3);
+  EXPECT_THAT(error_of([&] {
+                measure_way(g, list_side::in, false, aggregation::sum, passes_of(model_of(model_kind::gcn, 8), 0), o,
+                            {place{}, place{}, place{place_kind::simulated, 0}});
+              }),
+              HasSubstr("give all shards places of one kind"));
+}
+
+// Two shards on one GPU: nothing to choose between devices, all ways are there.
+TEST(decide_shards, on_a_device) {
+  if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
+  graph_handle const g = graph_with_hub(1300, true, false);
+  model_options m = model_of(model_kind::gcn, 8);
+  shard_decision const d = decide_shards(m, g, {}, asked(2, shard_sums::quick), std::vector<place>(2, {place_kind::device, 0}));
+  EXPECT_TRUE(d.rates_measured);
+  EXPECT_EQ(d.ways.size(), 3u);
+  EXPECT_TRUE(d.chosen().measured_ms);
+}
+
+TEST(split_words, a_checkpoint_says_which_way_it_was_made) {
+  shard_options o = asked(3);
+  o.way = shard_way::collective;
+  EXPECT_EQ(split_words(o), "3 of shards, way collective, exact sums, equal edges, rows of f32");
+}
+
+}  // namespace
+}  // namespace garner

@@ -1,0 +1,91 @@
+// What the tests of shards as threads and as processes share: one small training, told as a line of text.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <sstream>
+
+#include "gnn/communities.hpp"
+#include "gnn/model.hpp"
+#include "shard/group.hpp"
+#include "shard_support.hpp"
+
+namespace garner::testing {
+
+// What one shard of a training is told, as text in the environment of its process.
+struct orders {
+  std::uint32_t shard = 0, shards = 2, moved = 0;  // moved: an edge leads elsewhere
+  double wait = 60;
+  std::string way = "bulk", provider = "automatic", place = "host", wire = "f32", name;
+  int epochs = 3;
+
+  std::string text() const {
+    return fmt::format("{} {} {} {} {} {} {} {} {} {}", shard, shards, moved, wait, way, provider, place, wire, name, epochs);
+  }
+  static orders read(std::string const& from) {
+    orders o;
+    std::istringstream(from) >> o.shard >> o.shards >> o.moved >> o.wait >> o.way >> o.provider >> o.place >> o.wire >> o.name >> o.epochs;
+    return o;
+  }
+  shard_options options() const {
+    shard_options s;
+    s.shards = shards, s.way = parse_shard_way(way), s.provider = parse_shard_provider(provider), s.wire = parse_element(wire);
+    if (s.way == shard_way::mgg) s.sums = shard_sums::quick;
+    return s;
+  }
+};
+struct learned {
+  std::vector<float> values;
+  std::vector<double> losses;
+  shard_link link;
+};
+inline std::uint64_t hash_of(std::vector<float> const& values) {
+  std::uint64_t sum = 1;
+  for (float const v : values) sum = mix(sum ^ std::bit_cast<std::uint32_t>(v));
+  return sum;
+}
+inline learned learn(orders const& o, std::shared_ptr<shard_group> const& group, std::function<void()> const& each_epoch = {}) {
+  communities c(300, 3, 20);
+  if (o.moved) c.edges.front() = {0, o.moved};
+  place const where = parse_place(o.place);
+  graph_handle const g = c.graph();
+  model_options m = c.model(model_kind::gcn);
+  tiered_options tiers;
+  tiers.where = where;
+  tiered_tensor rows(c.table(), tiers);
+  gnn_model model(where, m);
+  training_options t;
+  t.math = dense_math::f32, t.rate = 0.02, t.dropout = 0.4, t.rank = o.shard, t.shards = group;
+  training run(model, g, rows, c.known(), t);
+  learned found;
+  for (int e = 0; e < o.epochs; ++e) {
+    found.losses.push_back(run.next().loss);
+    if (each_epoch) each_epoch();
+  }
+  run.evaluate();
+  auto& [x, options, net] = model.inside();
+  found.values = host_copy(x, net.values(), net.count());
+  found.link = link_of(*group);
+  return found;
+}
+inline learned by_process(orders const& o, std::function<void()> const& each_epoch = {}) {
+  return learn(o, shards_of_processes(o.options(), o.name, o.shard, o.wait), each_epoch);
+}
+// `threw`: what each threw, where that is expected.
+inline learned by_threads(orders const& o, std::vector<std::string>* threw = nullptr) {
+  auto const group = shards_of_threads(o.options(), o.wait);
+  std::vector<learned> all(o.shards);
+  auto const said = on_shards(
+      o.shards,
+      [&](std::uint32_t k) {
+        orders mine = o;
+        mine.shard = k;
+        all[k] = learn(mine, group);
+      },
+      [&](std::uint32_t k, std::string const& why) { leave_shards(*group, k, why); });
+  if (threw) *threw = said;
+  else EXPECT_EQ(said, none_of(o.shards));
+  return all[0];
+}
+
+}  // namespace garner::testing

@@ -1,0 +1,417 @@
+// BFS, components and PageRank over 1 to 8 shards, at every place, of plain and packed lists, directed and undirected: the results of one
+// place (PageRank bit for bit), which the serial twins hold in their own tests; and what shards refuse, and how they end.
+#include "traverse/spread.hpp"
+
+#include <numeric>
+
+#include "core/random.hpp"
+#include "graph/handle.hpp"
+#include "graph/pack.hpp"
+#include "memory/budget.hpp"
+#include "support.hpp"
+#include "traverse/bfs.hpp"
+#include "traverse/components.hpp"
+#include "traverse/pagerank.hpp"
+#include "traverse/plan.hpp"
+#include "traverse_support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+
+class spread : public at_place {};
+constexpr std::uint32_t counts[] = {1, 2, 3, 5, 8};
+
+std::vector<place> shards_at(place where, std::uint32_t n) { return std::vector<place>(n, where); }
+
+// Some arcs lead far, others near, so that parts have much and little to do with each other; a hub in the middle; many small components at
+// the end, which lead over boundaries too.
+graph sample_graph(std::uint64_t seed, bool undirected, bool packs, std::uint32_t id_bytes = 4, std::uint64_t n = 20'000) {
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < n * 2; ++i) {
+    std::uint64_t u = random_bits(seed, 0, i) % (n / 2), v = random_bits(seed, 1, i) % (n / 2);
+    if (i % 5 == 0) u = n / 4 + 3;
+    if (i % 3 == 0) v = (u + 1 + v % 40) % (n / 2);
+    arcs.push_back({u, v});
+  }
+  for (std::uint64_t v = n / 2; v + 1 < n; ++v)  // paths, and chains that jump between distant parts
+    if (random_bits(seed, 2, v) % 4) arcs.push_back(v % 2 ? arc{v, n / 2 + (v * 7919) % (n / 2)} : arc{v + 1, v});
+  build_options o;
+  o.id_bytes = id_bytes, o.in_lists = !undirected;
+  graph g = make_graph(arcs, undirected, n, o);
+  if (packs) pack(g);
+  g.name = "sample";
+  return g;
+}
+// Readable at the place, in host memory.
+graph readable(graph g, place where) {
+  if (where.kind != place_kind::device) return g;
+  auto const map = [&](memory_block& of) {
+    if (!of.bytes()) return;
+    memory_block mapped(tier::host, of.bytes(), where.index, "edges");
+    std::memcpy(mapped.data(), of.data(), of.bytes());
+    of = std::move(mapped);
+  };
+  for (edge_lists* lists : {&g.out, &g.in}) map(lists->targets), map(lists->packed_targets.words);
+  return g;
+}
+std::vector<tier> tiers_at(place where) {
+  return where.kind == place_kind::device ? std::vector{tier::host, tier::device} : std::vector{tier::host};
+}
+
+template <class F>
+void each_case(place where, F const& f) {
+  for (bool undirected : {true, false})
+    for (bool packs : {false, true})
+      for (std::uint32_t id_bytes : {4u, 8u}) {
+        if (packs && id_bytes == 8) continue;
+        graph const g = readable(sample_graph(3 + packs, undirected, packs, id_bytes), where);
+        for (tier const t : tiers_at(where))
+          for (std::uint32_t const n : counts) {
+            SCOPED_TRACE(fmt::format("{} packed {} ids {} tier {} shards {}", undirected ? "undirected" : "directed", packs, id_bytes,
+                                     to_string(t), n));
+            f(g, t, n);
+          }
+      }
+}
+
+TEST_P(spread, searches_are_those_of_one_place) {
+  each_case(where(), [&](graph const& g, tier t, std::uint32_t n) {
+    for (bfs_variant const variant : {bfs_variant::levels, bfs_variant::direction})
+      for (access_mode const how : {access_mode::aligned, access_mode::merged, access_mode::strided}) {
+        if (how != access_mode::aligned && n != 3) continue;
+        bfs_options o;
+        o.variant = variant, o.access = how, o.check_certificate = true, o.edges = t;
+        o.shards = shards_at(where(), n);
+        bfs_job job(g, o);
+        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        bfs_job one(g, o);
+        for (std::uint64_t const source : {std::uint64_t{5003}, g.info.vertices - 1}) {
+          bfs_run const r = job.run(source), want = one.run(source);
+          ASSERT_EQ(job.depths(), one.depths());
+          EXPECT_TRUE(r.verified);
+          EXPECT_EQ(r.reached, want.reached);
+          EXPECT_EQ(r.edges, want.edges);
+          EXPECT_EQ(r.depth_max, want.depth_max);
+          EXPECT_EQ(r.depth_sum, want.depth_sum);
+          ASSERT_EQ(r.levels.size(), want.levels.size());
+          for (std::size_t k = 0; k < r.levels.size(); ++k) EXPECT_EQ(r.levels[k].frontier, want.levels[k].frontier);
+          ASSERT_EQ(r.shards.size(), n > 1 ? n : 0);
+          std::uint64_t vertices = 0, edges = 0, exchanged = 0;
+          for (job_shard const& s : r.shards) vertices += s.vertices, edges += s.edges, exchanged += s.bytes_exchanged;
+          if (n > 1) {
+            EXPECT_EQ(vertices, g.info.vertices);
+            EXPECT_EQ(edges, g.info.edges);
+            EXPECT_GT(exchanged, 0u);
+          }
+        }
+      }
+  });
+}
+
+TEST_P(spread, parents_are_those_of_shortest_paths_and_nothing_is_stale_after_another_search) {
+  graph const g = readable(sample_graph(7, true, false), where());
+  bfs_options o;
+  o.shards = shards_at(where(), 4), o.check_certificate = true;
+  bfs_job job(g, o);
+  for (std::uint64_t const source : {std::uint64_t{1}, std::uint64_t{15'000}, std::uint64_t{1}}) {
+    job.run(source);
+    auto const depth = job.depths();
+    auto const parent = job.parents();
+    ASSERT_EQ(parent[source], source);
+    for (std::uint64_t v = 0; v < depth.size(); ++v) {
+      if (depth[v] == unreached) {
+        ASSERT_EQ(parent[v], ~std::uint64_t{0});
+      } else if (v != source) {
+        ASSERT_EQ(depth[parent[v]] + 1, depth[v]);
+      }
+    }
+  }
+}
+
+TEST_P(spread, components_are_those_of_one_place) {
+  each_case(where(), [&](graph const& g, tier t, std::uint32_t n) {
+    for (std::uint32_t const first : {2u, 0u})
+      for (auto const budget : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{0}, std::optional<std::uint64_t>{1u << 20}}) {
+        if ((first == 0 || budget != std::uint64_t{1u << 20}) && n != 3) continue;
+        components_options o;
+        o.first_neighbours = first, o.check_certificate = true, o.edges = t, o.device_budget = budget;
+        o.shards = shards_at(where(), n);
+        components_job job(g, o);
+        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        components_job one(g, o);
+        components_run const want = one.run();
+        for (int again = 0; again < (n == 3 ? 2 : 1); ++again) {
+          components_run const r = job.run();
+          ASSERT_EQ(job.labels(), one.labels());
+          EXPECT_TRUE(r.verified);
+          EXPECT_EQ(r.components, want.components);
+          EXPECT_EQ(r.largest, want.largest);
+          EXPECT_EQ(r.shards.size(), n > 1 ? n : 0);
+        }
+      }
+  });
+}
+
+// Every arc between two parts: chains of hooks that lead back and forth are told from shard to shard.
+TEST_P(spread, components_that_no_part_sees_alone) {
+  std::uint64_t const n = 4096;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::vector<arc> arcs;
+    for (std::uint64_t i = 0; i < n / 2 + seed * 40; ++i) {
+      std::uint64_t const u = random_bits(seed, 0, i) % (n / 2), v = random_bits(seed, 1, i) % (n / 2);
+      arcs.push_back(i % 2 ? arc{u, n / 2 + v} : arc{n / 2 + v, u});
+    }
+    for (bool undirected : {true, false}) {
+      graph const g = readable(make_graph(arcs, undirected, n), where());
+      components_options o;
+      o.check_certificate = true;
+      o.where = where();
+      components_job one(g, o);
+      components_run const want = one.run();
+      o.shards = shards_at(where(), 2 + static_cast<std::uint32_t>(seed % 7));
+      components_job job(g, o);
+      EXPECT_EQ(job.run().components, want.components);
+      ASSERT_EQ(job.labels(), one.labels()) << seed;
+    }
+  }
+}
+
+TEST_P(spread, ranks_are_the_bits_of_one_place) {
+  each_case(where(), [&](graph const& g, tier t, std::uint32_t n) {
+    for (bool personal : {false, true})
+      for (access_mode const how : {access_mode::aligned, access_mode::strided}) {
+        if (how != access_mode::aligned && n != 3) continue;
+        pagerank_options o;
+        o.check_certificate = true, o.edges = t, o.access = how;
+        if (personal) o.personal = {{3, 1.0}, {19'999, 2.5}}, o.dangling = dangling_mass::drop, o.iterations = 6;
+        o.shards = shards_at(where(), n);
+        pagerank_job job(g, o);
+        o.shards.clear(), o.where = where(), o.edges = tier::host;
+        pagerank_job one(g, o);
+        pagerank_run const want = one.run(), r = job.run();
+        EXPECT_TRUE(r.verified);
+        ASSERT_EQ(job.ranks(), one.ranks());
+        EXPECT_EQ(r.iterations, want.iterations);
+        EXPECT_EQ(r.rank_sum, want.rank_sum);
+        EXPECT_EQ(r.l1_change, want.l1_change);
+        EXPECT_EQ(r.edges, want.edges);
+        job.run();
+        ASSERT_EQ(job.ranks(), one.ranks());
+      }
+  });
+}
+GARNER_AT_EVERY_PLACE(spread);
+
+// Two devices, each with its own copy of what all know.
+TEST(spread_devices, two_give_what_one_gives) {
+  if (device::count() < 2) GTEST_SKIP() << "needs two GPUs";
+  if (!device::peer_of(0, 1).can || !device::peer_of(1, 0).can) GTEST_SKIP() << "needs peer access between them";
+  std::vector<place> const both = {{place_kind::device, 0}, {place_kind::device, 1}};
+  for (bool packs : {false, true}) {
+    graph const g = readable(sample_graph(9, true, packs, 4, 300'000), both[0]);
+    for (tier const t : {tier::host, tier::device}) {
+      bfs_options b;
+      b.shards = both, b.edges = t, b.check_certificate = true;
+      bfs_job search(g, b);
+      for (std::uint64_t const source : {1u, 75'003u, 200'000u}) EXPECT_TRUE(search.run(source).verified);
+      components_options c;
+      c.shards = both, c.edges = t, c.check_certificate = true;
+      EXPECT_TRUE(components_job(g, c).run().verified);
+      pagerank_options p;
+      p.where = both[0], p.iterations = 5;
+      pagerank_job one(g, p);
+      one.run();
+      p.shards = both, p.edges = t, p.check_certificate = true;
+      pagerank_job two(g, p);
+      EXPECT_TRUE(two.run().verified);
+      EXPECT_EQ(two.ranks(), one.ranks());
+    }
+  }
+}
+
+// What crosses the link of a simulated device is each list once, whoever reads it.
+TEST(spread_traffic, shards_read_their_own_lists_and_no_more) {
+  graph const g = sample_graph(5, true, false);
+  place const where{place_kind::simulated, 0};
+  pagerank_options o;
+  o.where = where, o.iterations = 3, o.device_budget = 0;
+  traffic const one = pagerank_job(g, o).run().link;
+  o.shards = shards_at(where, 3);
+  pagerank_run const r = pagerank_job(g, o).run();
+  EXPECT_EQ(r.link.bytes_useful, one.bytes_useful);
+  // But for a sector where the warps of two parts would have been one.
+  auto const near = [](traffic const& a, traffic const& b, double sectors) {
+    EXPECT_NEAR(static_cast<double>(a.bytes_link()), static_cast<double>(b.bytes_link()), 32 * sectors);
+  };
+  near(r.link, one, 2 * 3);
+  traffic sum;
+  for (job_shard const& s : r.shards) sum += s.link;
+  EXPECT_EQ(sum.bytes_link(), r.link.bytes_link());
+  // Each reads what the two others give, and their blocks' sums of 32 bytes.
+  EXPECT_EQ(r.rounds[0].bytes_exchanged, 2 * (g.info.vertices * 4 + (g.info.vertices + 2047) / 2048 * 32));
+
+  bfs_options b;
+  b.where = where, b.variant = bfs_variant::levels, b.device_budget = 0, b.paper.queue_small = false;
+  traffic const search = bfs_job(g, b).run(1).link;
+  b.shards = shards_at(where, 4);
+  bfs_run const s = bfs_job(g, b).run(1);
+  EXPECT_EQ(s.link.bytes_useful, search.bytes_useful);
+  near(s.link, search, 3.0 * static_cast<double>(s.levels.size()));
+}
+
+TEST(spread_errors, what_does_not_go_together_is_said) {
+  graph const g = sample_graph(5, true, false);
+  auto const of_bfs = [&](auto change) {
+    bfs_options o;
+    o.shards = shards_at({}, 2);
+    change(o);
+    return error_of([&] { bfs_job(g, o).run(0); });
+  };
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards.resize(17); }), "17 shards: say 1 to 16");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.shards[1].kind = place_kind::simulated; }),
+            "a shard at host and one at simulated: give all shards places of one kind");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.variant = bfs_variant::emogi; }),
+            "variant emogi is the paper's program, of one place; over 2 shards say levels or direction");
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.access = access_mode::copied, o.variant = bfs_variant::levels; }),
+            "access copied over 2 shards: say strided, merged or aligned");
+  EXPECT_NE(
+      of_bfs([](bfs_options& o) { o.edges = tier::managed, o.access = access_mode::paged; }).find("edges in tier managed over 2 shards"),
+      std::string::npos);
+  EXPECT_NE(of_bfs([](bfs_options& o) { o.edges = tier::file; }).find("edges in tier file over 2 shards"), std::string::npos);
+  EXPECT_EQ(of_bfs([](bfs_options& o) { o.cached_neighbours = 4; }), "4 cached neighbours a vertex over 2 shards: say 0 to 3");
+  components_options c;
+  c.shards = shards_at({}, 2), c.variant = components_variant::emogi;
+  EXPECT_EQ(error_of([&] { components_job job(g, c); }), "variant emogi is the paper's program, of one place; over 2 shards say afforest");
+  pagerank_options p;
+  p.shards = shards_at({}, 2), p.variant = pagerank_variant::emogi;
+  EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "variant emogi is the paper's program, of one place; over 2 shards say pull");
+  p.variant = pagerank_variant::pull, p.by_degree = true;
+  EXPECT_EQ(error_of([&] { pagerank_job job(g, p); }), "by_degree over 2 shards is not there; leave it out");
+  graph const small = make_graph({{0, 1}, {1, 2}}, true, 3);
+  bfs_options b;
+  b.shards = shards_at({}, 4);
+  EXPECT_NE(error_of([&] { bfs_job job(small, b); }).find("4 shards, and "), std::string::npos);
+}
+
+TEST(spread_errors, shards_without_edges_or_vertices_work) {
+  graph const few = make_graph({{0, 1}, {1, 2}, {5, 6}}, true, 40);  // two words of 32 vertices for eight shards
+  bfs_options b;
+  b.shards = shards_at({}, 8), b.check_certificate = true;
+  bfs_job search(few, b);
+  EXPECT_EQ(search.run(0).reached, 3u);
+  EXPECT_EQ(search.depths(), serial_depths(few, 0));
+  EXPECT_EQ(search.run(39).reached, 1u);
+  components_options c;
+  c.shards = b.shards, c.check_certificate = true;
+  EXPECT_EQ(components_job(few, c).run().components, 37u);
+  pagerank_options p;
+  p.shards = b.shards, p.check_certificate = true;
+  EXPECT_TRUE(pagerank_job(few, p).run().converged);
+  graph const none = make_graph({}, true, 10);
+  EXPECT_EQ(components_job(none, c).run().components, 10u);
+  EXPECT_EQ(bfs_job(none, b).run(9).reached, 1u);
+}
+
+TEST(spread_errors, a_shard_that_fails_ends_the_others_with_its_reason) {
+  std::vector<place> const places(5);
+  errc code{};
+  std::string const said = error_of(
+      [&] {
+        on_each_shard(places, [&](std::uint32_t k, shard_group& group) {
+          executor x({});
+          group.take(k, x);
+          for (int again = 0; again < 3; ++again) group.threads()->meet(k);
+          if (k == 3) fail(errc::memory, "no room");
+          while (true) group.threads()->meet(k);
+        });
+      },
+      &code);
+  EXPECT_EQ(said, "shard 3 of 5 at host: no room");
+  EXPECT_EQ(code, errc::memory);
+  // Before they have met for the first time, too.
+  EXPECT_EQ(error_of([&] {
+              on_each_shard(places, [&](std::uint32_t k, shard_group& group) {
+                if (k == 0) fail(errc::memory, "no room");
+                executor x({});
+                group.take(k, x);
+              });
+            }),
+            "shard 0 of 5 at host: no room");
+}
+
+TEST(spread_errors, nobody_waits_for_a_shard_that_has_ended) {
+  std::string const said = error_of([&] {
+    on_each_shard(std::vector<place>(3), [&](std::uint32_t k, shard_group& group) {
+      executor x({});
+      group.take(k, x);
+      if (k != 1) group.threads()->meet(k);
+    });
+  });
+  EXPECT_NE(said.find("rank 1 of 3 has stopped: it has ended"), std::string::npos) << said;
+}
+
+TEST(spread_errors, a_job_goes_on_after_a_run_that_was_refused) {
+  graph const g = sample_graph(5, true, false);
+  bfs_options o;
+  o.shards = shards_at({}, 3);
+  bfs_job job(g, o);
+  EXPECT_NE(error_of([&] { job.run(1'000'000); }).find("1000000"), std::string::npos);
+  job.run(1);
+  EXPECT_EQ(job.depths(), serial_depths(g, 1));
+}
+
+// What a plan says of each shard is what it takes, and no less.
+TEST(spread_plan, bytes_are_those_that_the_budget_counts) {
+  graph const g = sample_graph(5, true, false, 4, 400'000);
+  auto const holds = [&](auto const& o, auto make) {
+    auto const parts = plan_parts(g.info, o, {}, g.name, g.out.offsets.data());
+    std::uint64_t planned = (g.info.vertices + parts.size()) * 8;  // the parts' offsets
+    for (job_part const& p : parts) planned += p.near_bytes(tier::host);
+    std::uint64_t const before = host_budget().used();
+    auto const job = make(o);
+    std::uint64_t const taken = host_budget().used() - before;
+    EXPECT_LE(taken, planned + 100'000);
+    EXPECT_GE(taken, planned / 10 * 8);
+  };
+  bfs_options b;
+  b.shards = shards_at({place_kind::simulated, 0}, 4), b.variant = bfs_variant::levels;
+  holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
+  b.variant = bfs_variant::direction;
+  holds(b, [&](bfs_options const& o) { return std::make_unique<bfs_job>(g, o); });
+  components_options c;
+  c.shards = b.shards;
+  holds(c, [&](components_options const& o) { return std::make_unique<components_job>(g, o); });
+  pagerank_options p;
+  p.shards = b.shards;
+  holds(p, [&](pagerank_options const& o) { return std::make_unique<pagerank_job>(g, o); });
+}
+
+// Far parts of the packed directory and of lists begin at groups of blocks: a graph that has several.
+TEST(spread_parts, lists_that_begin_in_a_later_group_of_blocks) {
+  std::uint64_t const n = 30'000;
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < 400'000; ++i) arcs.push_back({random_bits(1, 0, i) % n, random_bits(1, 1, i) % n});
+  for (bool packs : {false, true}) {
+    graph g = make_graph(arcs, true, n);
+    if (packs) pack(g);
+    for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
+      bfs_options o;
+      o.shards = shards_at({kind, 0}, 5), o.check_certificate = true;
+      bfs_job search(g, o);
+      EXPECT_EQ(search.run(7).reached, n);
+      pagerank_options p;
+      p.iterations = 2;
+      p.where = {kind, 0};
+      pagerank_job one(g, p);
+      one.run();
+      p.shards = o.shards, p.check_certificate = true;
+      pagerank_job all(g, p);
+      all.run();
+      EXPECT_EQ(all.ranks(), one.ranks());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace garner
