@@ -154,6 +154,12 @@ class Graph:
         In place, and returns it; edges lie in host memory afterwards. Errors: as of to().
         """
 
+    def digest(self) -> int:
+        """
+        A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie: as processes
+        compare what they opened. A pass over the lists.
+        """
+
     def pick_sources(self, count: int, seed: int = 1) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
         """
         Vertices with edges that leave them, a pure function of graph, count and seed; may repeat. Shape: (count,), int64; empty where
@@ -1309,6 +1315,38 @@ class Aggregation64:
     def forward(self, rows: int, out: int, columns: int, stream: int = 0) -> None: ...
 
     def backward(self, gradients: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+class ShardAggregation:
+    """
+    A part of a graph and its sums, by addresses; garner.torch.shard is its face.
+    """
+
+    def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, sums: str, device: object) -> None: ...
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def symmetric(self) -> bool:
+        """backward needs the rows that forward needs"""
+
+    @property
+    def bytes(self) -> int: ...
+
+    def positions(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]:
+        """Of its vertices, among Graph.ids()."""
+
+    def needs(self, back: bool) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')]]:
+        """
+        How many rows of each shard, and which, by that shard's own numbers, one shard's after the other.
+        """
+
+    def begin(self, how: str, back: bool, rows: int, out: int, columns: int, stream: int = 0) -> None: ...
+
+    def finish(self, how: str, back: bool, rows: int, brought: int, out: int, columns: int, stream: int = 0) -> None: ...
 
 class Model:
     """

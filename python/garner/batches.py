@@ -13,6 +13,7 @@ import torch.utils.dlpack
 from . import _garner, tables
 from ._garner import BlockSampler, Graph, info
 from .errors import IdError, UsageError
+from .remote import RemoteRows
 
 
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -112,6 +113,7 @@ class Loader:
                  seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None) -> None:
         self._make_sampler = make_sampler
         self.sampler, self.seeds, self.x, self.y = make_sampler(), seeds, x, y
+        self._near_x = None if isinstance(x, RemoteRows) else x
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
@@ -129,6 +131,12 @@ class Loader:
         return self._epoch(seed)
 
     def _epoch(self, seed: int) -> Iterator[MiniBatch]:
+        if isinstance(self.x, RemoteRows):
+            yield from self.x.ahead(self._drawn(seed), self.loading.get("window") or 8)
+        else:
+            yield from self._drawn(seed)
+
+    def _drawn(self, seed: int) -> Iterator[MiniBatch]:
         count = self.seeds.numel()
         order = torch.randperm(count, generator=torch.Generator().manual_seed(seed)) if self.shuffle else torch.arange(count)
         order = order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
@@ -151,8 +159,8 @@ class Loader:
     def _made_ahead(self) -> _garner.Loader | None:
         """What samples and gathers ahead; None where rows lie where it cannot gather them."""
         place = self.sampler.place
-        x, y = (None if rows is None else loadable(rows, place) for rows in (self.x, self.y))
-        if (x is None) != (self.x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
+        x, y = (None if rows is None else loadable(rows, place) for rows in (self._near_x, self.y))
+        if (x is None) != (self._near_x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
             return None
         sampler = self._make_sampler() if self.sampler.lent else self.sampler
         return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
@@ -171,15 +179,19 @@ class Loader:
         n_id, x, y = tensor_of(vertices.ids), None, None
         e_id = None if edges.edge is None else tensor_of(edges.edge)
         if ahead is None:
-            x = None if self.x is None else rows_of(self.x, n_id)
+            x = None if self._near_x is None else rows_of(self._near_x, n_id)
             y = None if self.y is None else rows_of(self.y, self.seeds[input_id])
         else:
             n_id, e_id = n_id.clone(), None if e_id is None else e_id.clone()
-            x = None if self.x is None else own_rows(ahead, 0)
-            y = None if self.y is None else own_rows(ahead, int(self.x is not None))
+            x = None if self._near_x is None else own_rows(ahead, 0)
+            y = None if self.y is None else own_rows(ahead, int(self._near_x is not None))
+        edge_index: Any = tensor_of(edges.edge_index)
+        tree = None if vertices.tree is None else tensor_of(vertices.tree).long()
+        if isinstance(self.x, RemoteRows):  # windows of them wait, and shall not keep the sampler's buffers
+            held: list[Any] = [None if one is None else one.clone() for one in (n_id, edge_index, tree, e_id, y)]
+            n_id, edge_index, tree, e_id, y = held
         return MiniBatch(
-            x, y, tensor_of(edges.edge_index), n_id, input_id.numel(), list(vertices.by_hop), list(edges.by_hop), input_id, e_id,
-            None if vertices.tree is None else tensor_of(vertices.tree).long())
+            x, y, edge_index, n_id, input_id.numel(), list(vertices.by_hop), list(edges.by_hop), input_id, e_id, tree)
 
 
 def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
@@ -191,7 +203,7 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
             loss = f(model(batch.x, batch.edge_index)[:batch.batch_size], batch.y)
 
     seeds: positions of vertices among graph.ids() (of a graph without gaps its ids), or a bool each vertex; None: all.
-    x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered. x comes of all vertices of a mini-batch, y of the seeds.
+    x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all vertices of a mini-batch, y of the seeds.
     seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
     with several ranks: 0, since all of them must shuffle alike.
     rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in

@@ -32,6 +32,10 @@ class DeviceError(Error):
     """No GPU, no GPU support in this build, or the GPU reported a fault."""
 
 
+class RankError(Error, ConnectionError):
+    """A rank of a group of torch.distributed is gone, late, or differs from the others; the message names it."""
+
+
 class InternalError(Error):
     """A defect of Garner."""
 
@@ -40,7 +44,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C stopped the work. Not an Error, so that `except Exception` does not swallow it."""
 
 
-__all__ = ["Error", "UsageError", "InputError", "IdError", "FileError", "OutOfMemory", "DeviceError", "InternalError", "Interrupted"]
+__all__ = ["Error", "UsageError", "InputError", "IdError", "FileError", "OutOfMemory", "DeviceError", "RankError", "InternalError", "Interrupted"]
 for _name in __all__:
     globals()[_name].__module__ = "garner"  # as tracebacks say it
 
@@ -68,6 +72,7 @@ _here = [(_re.compile(there), here) for there, here in [
     (r"; say which one with --split", r"; say which one to the program's `convert`"),
     (r"open_graph opens it", r"garner.open opens it"),
     (r"open the graph with that place, or bring_to\(\) it there", r"open it with that place=, or bring it there with its to()"),
+    (r"open the graph with edges in tier host, or bring_to\(\) it there", r"open the graph with edges='host', or bring it there with its to()"),
     (r"bring_to\(\) the graph to (that tier|place \S+)", r"bring it to \1 with its to()"),
     (r"bring the graph to place host first", r"call its to('host') first"),
     (r"leave `edges` unset", r"leave edges= out"),

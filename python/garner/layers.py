@@ -11,6 +11,7 @@ from . import _garner, rows as learned
 from .batches import MiniBatch, tensor_of
 from .errors import UsageError
 from .models import read_model
+from .shards import Shard, aggregate_over
 
 
 class _Rows(torch.autograd.Function):
@@ -176,8 +177,8 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
 
         h = self.own(x[:targets]) + self.neighbours(garner.torch.aggregate(x, (row, col, targets)))
 
-    rows: float32 or float64, of shape (sources, ...): the first sources are the targets. edges: a mini-batch of garner.torch.loader or
-    garner.Loader, or (row, col, targets): an edge from row[e] among the sources to col[e] among the targets; those that do not ascend by col are
+    rows: float32 or float64, of shape (sources, ...): the first sources are the targets. edges: a part of garner.torch.shard, whose vertices' rows
+    these are, float32; a mini-batch of garner.torch.loader or garner.Loader; or (row, col, targets): an edge from row[e] among the sources to col[e] among the targets; those that do not ascend by col are
     sorted first. hops: of a mini-batch the first so many: layer l of L, counted from 0, takes L - l.
     how: 'sum', 'mean', or 'gcn' (a row's own too; each counts by 1 / sqrt((d + 1) (d' + 1))). weights: one an edge, without gradients.
     degrees: 'gcn': of each source, how many neighbours it has in the graph; None: those of these edges, where all sources are targets.
@@ -187,6 +188,10 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
         raise UsageError(f"rows: {getattr(rows, 'dtype', type(rows).__name__)}; give a tensor of float32 or float64, a row a source")
     if how not in ("sum", "mean", "gcn"):
         raise UsageError(f"how '{how}': say sum, mean or gcn")
+    if isinstance(edges, Shard):
+        if weights is not None or degrees is not None or hops is not None:
+            raise UsageError("weights, degrees, hops: a part of a graph has its own; say weighted=True to garner.torch.shard")
+        return aggregate_over(edges, rows, how)
     row, col, targets = _edges_of(edges, hops)
     row, col = row.to(rows.device, torch.int64), col.to(rows.device, torch.int64)
     if weights is not None:

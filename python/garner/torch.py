@@ -179,5 +179,9 @@ def known(kind: str) -> torch.dtype | None:
 
 
 from .layers import Embedding as Embedding, aggregate as aggregate, load_model as load_model  # noqa: E402  (they use what stands above)
+from .ranks import Ranks as Ranks, ranks as ranks  # noqa: E402
+from .remote import RemoteRows as RemoteRows, remote_rows as remote_rows  # noqa: E402
+from .shards import Shard as Shard, shard as shard  # noqa: E402
 
-__all__ = ["Embedding", "Loader", "MiniBatch", "TieredTensor", "aggregate", "load_model", "loader", "unified"]
+__all__ = ["Embedding", "Loader", "MiniBatch", "Ranks", "RemoteRows", "Shard", "TieredTensor", "aggregate", "load_model", "loader", "ranks", "remote_rows", "shard",
+           "unified"]

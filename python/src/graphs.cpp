@@ -372,6 +372,15 @@ void add_graphs(nb::module_& m) {
           "scores: 'score': shape (vertices,), float32, as garner.score gives them: the highest first.\n"
           "In place, and returns it; edges lie in host memory afterwards. Errors: as of to().")
       .def(
+          "digest",
+          [](py_graph const& g) {
+            auto const held = g.use();
+            return released([&] { return digest_of(*held); });
+          },
+          "A number that two graphs have in common where ids, lists, weights and their order are the same, wherever they lie: as "
+          "processes\n"
+          "compare what they opened. A pass over the lists.")
+      .def(
           "pick_sources",
           [](py_graph const& g, std::uint64_t count, std::uint64_t seed) {
             auto const held = g.use();

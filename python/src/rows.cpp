@@ -1,5 +1,5 @@
-// Rows that a model learns, and aggregation over a block: both by addresses. Which library's arrays they are is the business of
-// garner/rows.py and garner/torch.py.
+// Rows that a model learns, and aggregation over a block or a part of a graph: by addresses. Which library's arrays they are is the
+// business of garner/rows.py and garner/torch.py.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -61,6 +61,65 @@ void add_aggregation(nb::module_& m, char const* name) {
             });
           },
           nb::arg("gradients"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
+}
+
+void add_shard_aggregation(nb::module_& m) {
+  nb::class_<shard_aggregation>(m, "ShardAggregation", "A part of a graph and its sums, by addresses; garner.torch.shard is its face.")
+      .def(
+          "__init__",
+          [](shard_aggregation* self, py_graph const& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side,
+             bool weighted, std::string const& balance, std::string const& sums, nb::object device) {
+            shard_options o;
+            o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = parse_shard_sums(sums);
+            if (side != "in" && side != "out") refuse(errc::usage, "side '" + side + "': say in (those that lead to a vertex) or out");
+            list_side const from = side == "in" ? list_side::in : list_side::out;
+            place const where = place_of(device);
+            auto const g = graph.use();
+            new (self) shard_aggregation(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
+          },
+          nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"), nb::arg("sums"),
+          nb::arg("device"),
+          nb::sig("def __init__(self, graph: Graph, shard: int, shards: int, side: str, weighted: bool, balance: str, sums: str, device: "
+                  "object) -> None"))
+      .def_prop_ro("first", &shard_aggregation::first)
+      .def_prop_ro("count", &shard_aggregation::count)
+      .def_prop_ro("symmetric", &shard_aggregation::symmetric, "backward needs the rows that forward needs")
+      .def_prop_ro("bytes", &shard_aggregation::bytes)
+      .def(
+          "positions", [](shard_aggregation const& a) { return to_numpy(a.positions()); }, "Of its vertices, among Graph.ids().")
+      .def(
+          "needs",
+          [](shard_aggregation const& a, bool back) {
+            std::vector<std::int64_t> counts, rows;
+            for (auto const& of : a.needs(back)) {
+              counts.push_back(static_cast<std::int64_t>(of.size()));
+              rows.insert(rows.end(), of.begin(), of.end());
+            }
+            return std::pair(to_numpy(std::move(counts)), to_numpy(std::move(rows)));
+          },
+          nb::arg("back"), "How many rows of each shard, and which, by that shard's own numbers, one shard's after the other.")
+      .def(
+          "begin",
+          [](shard_aggregation& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t out, std::uint64_t columns,
+             std::uint64_t stream) {
+            aggregation const as = parse_aggregation(how);
+            released([&] {
+              a.begin(as, back, at<float>(in), at<float>(out), columns, stream_at(stream));
+              return 0;
+            });
+          },
+          nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
+      .def(
+          "finish",
+          [](shard_aggregation& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t brought, std::uint64_t out,
+             std::uint64_t columns, std::uint64_t stream) {
+            aggregation const as = parse_aggregation(how);
+            released([&] {
+              a.finish(as, back, at<float>(in), at<float>(brought), at<float>(out), columns, stream_at(stream));
+              return 0;
+            });
+          },
+          nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("brought"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
 }
 
 }  // namespace
@@ -173,6 +232,7 @@ void add_rows(nb::module_& m) {
 
   add_aggregation<float>(m, "Aggregation32");
   add_aggregation<double>(m, "Aggregation64");
+  add_shard_aggregation(m);
 }
 
 }  // namespace garner::python
