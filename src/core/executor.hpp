@@ -68,13 +68,13 @@ class executor {
   device_share const* share() const { return share_.get(); }  // null: the whole device
   request_sink* sink() const { return sink_; }
   // A share of the device: at most so many blocks of so many threads, whatever the loop (1,024 threads a block: a block a multiprocessor).
-  // 0 blocks: all of it.
-  void limit_share(unsigned blocks, unsigned threads_a_block = 256) { blocks_ = blocks, threads_ = threads_a_block; }
+  // 0 blocks: all of it; 0 threads: as many as suit the loop.
+  void limit_share(unsigned blocks, unsigned threads_a_block = 0) { blocks_ = blocks, threads_ = threads_a_block; }
   unsigned share_blocks() const { return blocks_; }
   unsigned block_limit() const {
     return blocks_ ? blocks_ : static_cast<unsigned>(multiprocessors_) * 8;
   }  // at most; registers may allow fewer
-  unsigned threads_a_block() const { return threads_; }
+  unsigned threads_a_block(unsigned otherwise = 256) const { return threads_ ? threads_ : otherwise; }
   thread_pool& threads() const { return shared_pool(); }
 
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
@@ -104,7 +104,7 @@ class executor {
   std::size_t scratch_bytes_ = 0;
   std::uint64_t moves_ = 0;
   int multiprocessors_ = 0;
-  unsigned blocks_ = 0, threads_ = 256;
+  unsigned blocks_ = 0, threads_ = 0;
 };
 
 }  // namespace garner

@@ -141,44 +141,61 @@ struct find_long {
 template <class Real>
 struct sum_rows {
   list_view<Real> lists;
-  std::uint64_t below;       // of each list what lies under it
+  std::uint64_t below;       // of each list what lies under it; ~0: all
   Real const *factor, *own;  // by the other end; by the item; null: 1
   row_block<Real const> in;
   row_block<Real> out;
   std::uint64_t columns;
-  bool wide, add;
+  bool add;
   row_block<Real const> self;  // a row of the item's own
   Real const* of_self;         // its factors; null: 1
   std::uint64_t selves;        // items that have one
 
-  struct rows {
-    sum_rows const& b;
-    Real const* self;
+  bool wide() const {
+    return is_wide(in, columns) && is_wide<Real>({out.data, out.stride}, columns) && (!selves || is_wide(self, columns));
+  }
+
+  // What becomes of the sum of an item's list.
+  struct finish {
+    Real const* self;  // null: none
     Real self_factor, own;
     Real* out;
+    bool add;
+    template <int Each>
+    GARNER_HD void operator()(std::uint64_t c, row_part<Real, Each> const& sum) const {
+      using part = row_part<Real, Each>;
+      part value;
+      for (int j = 0; j < Each; ++j) value.v[j] = own * sum.v[j];
+      if (self) {
+        part const mine = part::in(self + c);
+        for (int j = 0; j < Each; ++j) value.v[j] += self_factor * mine.v[j];
+      }
+      if (add) {
+        part const had = part::in(out + c);
+        for (int j = 0; j < Each; ++j) value.v[j] += had.v[j];
+      }
+      part::in(out + c) = value;
+    }
+  };
+  struct adding {
+    sum_rows const& b;
+    finish then;
     GARNER_HD Real start(std::uint64_t) const { return 0; }
-    GARNER_HD Real const* row(std::uint64_t k) const { return b.row(k); }
-    GARNER_HD Real scale(std::uint64_t k) const { return b.scale(k); }
-    GARNER_HD void done(std::uint64_t c, Real sum) const {
-      Real value = own * sum;
-      if (self) value += self_factor * self[c];
-      if (b.add) value += out[c];
-      out[c] = value;
+    GARNER_HD rows_by_id<Real> rows() const { return b.rows(); }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<Real, Each> const& sum) const {
+      then(c, sum);
     }
   };
 
-  GARNER_HD Real const* row(std::uint64_t k) const { return in.data + lists.ends[k] * in.stride; }
-  GARNER_HD Real scale(std::uint64_t k) const {
-    Real const f = factor ? factor[lists.ends[k]] : Real{1};
-    return lists.weights ? f * lists.weights[k] : f;
-  }
-  GARNER_HD rows of(std::uint64_t i) const {
+  GARNER_HD rows_by_id<Real> rows() const { return {in.data, in.stride, lists.ends, lists.weights, factor}; }
+  GARNER_HD finish of(std::uint64_t i) const {
     bool const has_self = i < selves;
-    return {*this, has_self ? self.data + i * self.stride : nullptr, has_self && of_self ? of_self[i] : Real{1}, own ? own[i] : Real{1},
-            out.data + i * out.stride};
+    return {has_self ? self.data + i * self.stride : nullptr, has_self && of_self ? of_self[i] : Real{1}, own ? own[i] : Real{1},
+            out.data + i * out.stride, add};
   }
   GARNER_HD indices cut(indices list) const {  // at the first that is not below
-    if (list.begin >= list.end || lists.ends[list.end - 1] < below) return list;
+    if (below == ~std::uint64_t{0} || list.begin >= list.end || lists.ends[list.end - 1] < below) return list;
     std::uint64_t low = list.begin, high = list.end;
     while (low < high) {
       std::uint64_t const middle = (low + high) / 2;
@@ -187,42 +204,48 @@ struct sum_rows {
     }
     return {list.begin, low};
   }
-
-  template <class Team>
-  GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    indices const list{lists.offsets[i] - lists.base, lists.offsets[i + 1] - lists.base};
-    if (list.end - list.begin > slice_edges) return;  // others do it, slice by slice
-    t.template add_rows<Real>(cut(list), columns, wide, of(i));
-  }
 };
 
 namespace {
 
-// A slice of a long list into a row of its own ...
+// An item's list, or a slice of a long one into a row of its own. Slices come first: they take the longest, and nobody waits for them
+// alone.
 template <class Real>
-struct sum_slice_of_list {
+struct sum_list_or_slice {
   sum_rows<Real> of;
   list_slice const* slices;
-  std::uint64_t first, items;  // of these alone
+  std::uint64_t const* count;               // of slices; null: most_slices
+  std::uint64_t most_slices, first, items;  // the items that slices may be of
   Real* sums;
+  bool wide;
 
-  struct rows {
+  struct adding {
     sum_rows<Real> const& b;
     Real* out;
     GARNER_HD Real start(std::uint64_t) const { return 0; }
-    GARNER_HD Real const* row(std::uint64_t k) const { return b.row(k); }
-    GARNER_HD Real scale(std::uint64_t k) const { return b.scale(k); }
-    GARNER_HD void done(std::uint64_t c, Real sum) const { out[c] = sum; }
+    GARNER_HD rows_by_id<Real> rows() const { return b.rows(); }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<Real, Each> const& sum) const {
+      row_part<Real, Each>::in(out + c) = sum;
+    }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    list_slice const s = slices[k];
-    if (s.item - first >= items) return;
-    t.template add_rows<Real>(of.cut({s.begin - of.lists.base, s.end - of.lists.base}), of.columns, of.wide,
-                              rows{of, sums + k * of.columns});
+    if (k < most_slices) {
+      if (count && k >= *count) return;
+      list_slice const s = slices[k];
+      if (s.item - first >= items) return;
+      t.template add_rows<Real>(of.cut({s.begin - of.lists.base, s.end - of.lists.base}), of.columns, wide,
+                                adding{of, sums + k * of.columns});
+      return;
+    }
+    std::uint64_t const i = k - most_slices;
+    indices const list{of.lists.offsets[i] - of.lists.base, of.lists.offsets[i + 1] - of.lists.base};
+    if (list.end - list.begin > slice_edges) return;
+    t.template add_rows<Real>(of.cut(list), of.columns, wide, typename sum_rows<Real>::adding{of, of.of(i)});
   }
 };
-// ... and these in their order.
+// The sums of slices, in their order.
 template <class Real>
 struct sum_slices_of_list {
   sum_rows<Real> of;
@@ -231,20 +254,22 @@ struct sum_slices_of_list {
   Real const* sums;
   bool wide;
 
-  struct rows {
-    typename sum_rows<Real>::rows of;
+  struct adding {
+    typename sum_rows<Real>::finish then;
     Real const* sums;
     std::uint64_t columns;
     GARNER_HD Real start(std::uint64_t) const { return 0; }
-    GARNER_HD Real const* row(std::uint64_t k) const { return sums + k * columns; }
-    GARNER_HD Real scale(std::uint64_t) const { return 1; }
-    GARNER_HD void done(std::uint64_t c, Real sum) const { of.done(c, sum); }
+    GARNER_HD rows_in_order<Real> rows() const { return {sums, columns}; }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<Real, Each> const& sum) const {
+      then(c, sum);
+    }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     long_list const l = lists[k];
     if (l.item - first >= items) return;
-    t.template add_rows<Real>({l.first, l.first + l.count}, of.columns, wide, rows{of.of(l.item - first), sums, of.columns});
+    t.template add_rows<Real>({l.first, l.first + l.count}, of.columns, wide, adding{of.of(l.item - first), sums, of.columns});
   }
 };
 
@@ -309,14 +334,15 @@ void relation_edges<Real>::find_long_lists(executor& x, long_lists& to, std::uin
 template <class Real>
 void relation_edges<Real>::run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items) {
   std::uint64_t const columns = body.columns;
-  bool const wide = columns % (16 / sizeof(Real)) == 0;  // of sums
-  for_each_row<Real>(x, items, columns, body.wide, body);
-  if (of.most_lists == 0) return;
-  auto* const sums = room(x, partial_, of.most_slices * columns, "sums of long lists");
-  for_each_row<Real>(x, item_count(of.counts.data() + 1, of.most_slices), columns, body.wide,
-                     sum_slice_of_list<Real>{body, of.slices.data(), first, items, sums});
-  for_each_row<Real>(x, item_count(of.counts.data(), of.most_lists), columns, wide,
-                     sum_slices_of_list<Real>{body, of.lists.data(), first, items, sums, wide});
+  bool const wide = body.wide();  // sums of slices too: their columns are a multiple of 16 bytes then
+  bool const any = of.most_lists != 0;
+  auto* const sums = any ? room(x, partial_, of.most_slices * columns, "sums of long lists") : nullptr;
+  for_each_row<Real>(x, of.most_slices + items, columns, wide,
+                     sum_list_or_slice<Real>{body, any ? of.slices.data() : nullptr, any ? of.counts.data() + 1 : nullptr, of.most_slices,
+                                             first, items, sums, wide});
+  if (any)
+    for_each_row<Real>(x, item_count(of.counts.data(), of.most_lists), columns, wide,
+                       sum_slices_of_list<Real>{body, of.lists.data(), first, items, sums, wide});
 }
 
 template <class Real>
@@ -431,8 +457,8 @@ void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_bl
   row_block<Real const> const rows = times_factors(x, in, sources_, columns, factor);
   run(x,
       sum_rows<Real>{lists, ~std::uint64_t{0}, factor, how_ == aggregation::sum ? nullptr : of_target_.data() + from, rows, out, columns,
-                     is_wide(rows, columns), false, gcn ? row_block<Real const>{in.row(from), in.stride} : self,
-                     gcn ? of_self_.data() + from : nullptr, gcn || self.data ? targets : 0},
+                     false, gcn ? row_block<Real const>{in.row(from), in.stride} : self, gcn ? of_self_.data() + from : nullptr,
+                     gcn || self.data ? targets : 0},
       long_, from - first_, targets);
 }
 
@@ -444,7 +470,7 @@ void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_b
   Real const* factor = how_ == aggregation::sum ? nullptr : of_target_.data();
   row_block<Real const> const rows = times_factors(x, in, targets, columns, factor);
   run(x,
-      sum_rows<Real>{turned_, targets, factor, gcn ? of_source_.data() : nullptr, rows, out, columns, is_wide(rows, columns), add,
+      sum_rows<Real>{turned_, whole_ ? ~std::uint64_t{0} : targets, factor, gcn ? of_source_.data() : nullptr, rows, out, columns, add,
                      gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
       same_ ? long_ : long_turned_, 0, sources);
 }

@@ -13,6 +13,25 @@ namespace garner {
 namespace {
 
 constexpr std::uint64_t slice_rows = 64, block_columns = 32;
+constexpr std::uint64_t slices_of(std::uint64_t rows) { return (rows + slice_rows - 1) / slice_rows; }
+// Slices of rows, slices of those, and so on until they are one slice.
+constexpr std::uint64_t slices_of_losses(std::uint64_t rows) {
+  std::uint64_t n = slices_of(rows), all = n;
+  while (n > slice_rows) n = slices_of(n), all += n;
+  return all;
+}
+
+// Calls f(c, N) for the columns of a row, std::integral_constant N at a time: 16 bytes where rows are wide (is_wide), else one number.
+template <class Real, class Team, class F>
+GARNER_HD void each_part(Team const& t, std::uint64_t columns, bool wide, F f) {
+  constexpr int each = 16 / sizeof(Real);
+  if (wide) t.each(indices{0, columns / each}, [&](std::uint64_t p) { f(p * each, std::integral_constant<int, each>{}); });
+  else t.each(indices{0, columns}, [&](std::uint64_t c) { f(c, std::integral_constant<int, 1>{}); });
+}
+template <class Real>
+bool all_wide(std::uint64_t columns, row_block<Real const> a, row_block<Real> b) {
+  return is_wide(a, columns) && is_wide<Real>({b.data, b.stride}, columns);
+}
 
 // A factor of each number: 0, or what makes up for those; 1 where nothing is left out.
 template <class Real>
@@ -52,14 +71,20 @@ struct activate_row {
   Real const* bias;
   bool relu;
   keeper<Real> keep;
+  bool wide;
+  GARNER_HD Real active(Real v, std::uint64_t c) const {
+    if (bias) v += bias[c];
+    return relu && v < 0 ? Real{0} : v;
+  }
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real* const row = rows.row(i);
-    keep.each(t, i, columns, [&](std::uint64_t c, Real by) {
-      Real v = row[c];
-      if (bias) v += bias[c];
-      if (relu && v < 0) v = 0;
-      row[c] = v * by;
+    if (keep.any()) return keep.each(t, i, columns, [&](std::uint64_t c, Real by) { row[c] = active(row[c], c) * by; });
+    each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
+      auto& at = row_part<Real, decltype(n)::value>::in(row + c);
+      auto part = at;
+      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] = active(part.v[j], c + j);
+      at = part;
     });
   }
 };
@@ -71,12 +96,19 @@ struct activate_row_back {
   std::uint64_t columns;
   bool relu;
   keeper<Real> keep;
+  bool wide;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const out = y.row(i);
     Real* const g = gradient.row(i);
-    if (relu) t.each(indices{0, columns}, [&](std::uint64_t c) { g[c] = out[c] == 0 ? Real{0} : g[c] * keep.factor; });
-    else keep.each(t, i, columns, [&](std::uint64_t c, Real by) { g[c] *= by; });
+    if (!relu) return keep.each(t, i, columns, [&](std::uint64_t c, Real by) { g[c] *= by; });
+    each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
+      auto const of = row_part<Real, decltype(n)::value>::in(out + c);
+      auto& at = row_part<Real, decltype(n)::value>::in(g + c);
+      auto part = at;
+      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] = of.v[j] == 0 ? Real{0} : part.v[j] * keep.factor;
+      at = part;
+    });
   }
 };
 
@@ -99,11 +131,18 @@ struct add_row {
   row_block<Real const> from;
   row_block<Real> to;
   std::uint64_t columns;
+  bool wide;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = from.row(i);
     Real* const out = to.row(i);
-    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] += row[c]; });
+    each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
+      auto const more = row_part<Real, decltype(n)::value>::in(row + c);
+      auto& at = row_part<Real, decltype(n)::value>::in(out + c);
+      auto part = at;
+      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] += more.v[j];
+      at = part;
+    });
   }
 };
 
@@ -114,20 +153,15 @@ struct multiply_row {
   std::uint64_t columns;
   Real const* factors;
   bool wide;
-  struct alignas(16) piece {
-    Real v[16 / sizeof(Real)];
-  };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const by = factors[i];
     Real const* const row = from.row(i);
     Real* const out = to.row(i);
-    if (!wide) return t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = by * row[c]; });
-    constexpr std::uint64_t each = 16 / sizeof(Real);
-    t.each(indices{0, columns / each}, [&](std::uint64_t p) {
-      piece now = reinterpret_cast<piece const*>(row)[p];
-      for (Real& v : now.v) v *= by;
-      reinterpret_cast<piece*>(out)[p] = now;
+    each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
+      auto part = row_part<Real, decltype(n)::value>::in(row + c);
+      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] *= by;
+      row_part<Real, decltype(n)::value>::in(out + c) = part;
     });
   }
 };
@@ -348,7 +382,7 @@ struct sigmoid_row {
   }
 };
 
-struct slice_of_totals {
+struct slice_of_rows {
   row_verdict rows;
   std::uint64_t count;
   loss_totals* slices;
@@ -362,18 +396,21 @@ struct slice_of_totals {
     slices[s] = t;
   }
 };
-struct add_totals {
-  loss_totals const* slices;
+// A slice of slices.
+struct slice_of_totals {
+  loss_totals const* from;
   std::uint64_t count;
   loss_totals* to;
+  bool add;  // to what stands there
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t) const {
-    loss_totals t = *to;
-    for (std::uint64_t s = 0; s < count; ++s) {
-      t.loss += slices[s].loss, t.correct += slices[s].correct, t.counted += slices[s].counted;
-      if (slices[s].bad < t.bad) t.bad = slices[s].bad;
+  GARNER_HD void operator()(Team, std::uint64_t k) const {
+    loss_totals t;
+    if (add) t = to[k];
+    for (std::uint64_t s = k * slice_rows; s < smaller(count, (k + 1) * slice_rows); ++s) {
+      t.loss += from[s].loss, t.correct += from[s].correct, t.counted += from[s].counted;
+      if (from[s].bad < t.bad) t.bad = from[s].bad;
     }
-    *to = t;
+    to[k] = t;
   }
 };
 
@@ -448,13 +485,16 @@ struct spoil_number {
 template <class Real>
 void activate(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, Real const* bias, bool relu,
               dropped const& drop) {
-  for_each_narrow(x, count, columns, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop)});
+  bool const wide = is_wide<Real>({rows.data, rows.stride}, columns);
+  for_each_row<Real>(x, count, columns, wide, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop), wide});
 }
 template <class Real>
 void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradient, std::uint64_t count, std::uint64_t columns, bool relu,
                    dropped const& drop) {
   keeper<Real> const keep(drop);
-  if (relu || keep.any()) for_each_narrow(x, count, columns, activate_row_back<Real>{y, gradient, columns, relu, keep});
+  if (!relu && !keep.any()) return;
+  bool const wide = all_wide(columns, y, gradient);
+  for_each_row<Real>(x, count, columns, wide, activate_row_back<Real>{y, gradient, columns, relu, keep, wide});
 }
 template <class Real>
 void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
@@ -463,12 +503,13 @@ void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std:
 }
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns) {
-  for_each_narrow(x, count, columns, add_row<Real>{from, to, columns});
+  bool const wide = all_wide(columns, from, to);
+  for_each_row<Real>(x, count, columns, wide, add_row<Real>{from, to, columns, wide});
 }
 template <class Real>
 void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
                    Real const* factors) {
-  bool const wide = is_wide(from, columns) && is_wide<Real>({to.data, to.stride}, columns);
+  bool const wide = all_wide(columns, from, to);
   for_each_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, wide});
 }
 template <class Real>
@@ -503,7 +544,6 @@ void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real
 template <class Real>
 void column_sums<Real>::run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add) {
   std::uint64_t const blocks = (columns + block_columns - 1) / block_columns;
-  auto const slices_of = [](std::uint64_t n) { return (n + slice_rows - 1) / slice_rows; };
   if (count == 0) {
     if (!add) x.fill(sums, 0, columns * sizeof(Real));
     return;
@@ -520,10 +560,14 @@ void column_sums<Real>::run(executor& x, row_block<Real const> rows, std::uint64
 
 template <class Real>
 void losses<Real>::add_up(executor& x, std::uint64_t count, loss_totals* totals) {
-  std::uint64_t const slices = (count + slice_rows - 1) / slice_rows;
-  loss_totals* const partial = room(x, slices_, slices, "losses of a mini-batch");
-  for_each_item<1>(x, slices, slice_of_totals{{loss_.data(), correct_.data(), counted_.data(), bad_.data()}, count, partial});
-  for_each_item<1>(x, 1, add_totals{partial, slices, totals});
+  loss_totals* from = room(x, slices_, slices_of_losses(count), "losses of a mini-batch");
+  std::uint64_t n = slices_of(count);
+  for_each_item<1>(x, n, slice_of_rows{{loss_.data(), correct_.data(), counted_.data(), bad_.data()}, count, from});
+  for (; n > slice_rows; n = slices_of(n)) {
+    for_each_item<1>(x, slices_of(n), slice_of_totals{from, n, from + n, false});
+    from += n;
+  }
+  for_each_item<1>(x, 1, slice_of_totals{from, n, totals, true});
 }
 template <class Real>
 void losses<Real>::softmax(executor& x, row_block<Real const> scores, std::int64_t const* labels, std::uint64_t count,
@@ -545,7 +589,7 @@ void losses<Real>::sigmoid(executor& x, row_block<Real const> scores, float cons
 template <class Real>
 std::uint64_t losses<Real>::bytes_for(std::span<std::uint64_t const> counts) {
   std::uint64_t rows = 0, slices = 0;
-  for (std::uint64_t const n : counts) rows = grown(rows, n), slices = grown(slices, (n + slice_rows - 1) / slice_rows);
+  for (std::uint64_t const n : counts) rows = grown(rows, n), slices = grown(slices, slices_of_losses(n));
   return rows * (sizeof(double) + 3 * sizeof(std::uint32_t)) + slices * sizeof(loss_totals);
 }
 

@@ -17,12 +17,26 @@ struct whole_sum {
   row_block<float const> self;    // data null: none
   row_block<float> out;
   bool add;
-  GARNER_HD void operator()(std::uint64_t i, std::uint64_t c, float sum) const {
-    float value = (of_row ? of_row[i] : 1.0f) * sum;
-    if (self.data) value += (of_self ? of_self[i] : 1.0f) * self.row(i)[c];
-    float* const out_row = out.row(i);
-    if (add) value += out_row[c];
-    out_row[c] = value;
+  bool wide(std::uint64_t columns) const {
+    return is_wide<float>({out.data, out.stride}, columns) && (!self.data || is_wide(self, columns));
+  }
+  template <int Each>
+  GARNER_HD void operator()(std::uint64_t i, std::uint64_t c, row_part<float, Each> const& sum) const {
+    using part = row_part<float, Each>;
+    float const by = of_row ? of_row[i] : 1.0f;
+    part value;
+    for (int j = 0; j < Each; ++j) value.v[j] = by * sum.v[j];
+    if (self.data) {
+      float const self_by = of_self ? of_self[i] : 1.0f;
+      part const mine = part::in(self.row(i) + c);
+      for (int j = 0; j < Each; ++j) value.v[j] += self_by * mine.v[j];
+    }
+    part& to = part::in(out.row(i) + c);
+    if (add) {
+      part const had = to;
+      for (int j = 0; j < Each; ++j) value.v[j] += had.v[j];
+    }
+    to = value;
   }
 };
 
@@ -45,11 +59,11 @@ struct sum_item {
     std::uint64_t item;
     bool begins, whole;
     GARNER_HD float start(std::uint64_t c) const { return begins ? 0.0f : at[c]; }
-    GARNER_HD float const* row(std::uint64_t k) const { return b.rows + b.ends[k] * b.stride; }
-    GARNER_HD float scale(std::uint64_t k) const { return b.weights ? b.weights[k] : 1.0f; }
-    GARNER_HD void done(std::uint64_t c, float sum) const {
+    GARNER_HD rows_by_id<float> rows() const { return {b.rows, b.stride, b.ends, b.weights}; }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<float, Each> const& sum) const {
       if (whole) b.whole(item, c, sum);
-      else at[c] = sum;
+      else row_part<float, Each>::in(at + c) = sum;
     }
   };
   template <class Team>
@@ -74,9 +88,11 @@ struct sum_slices {
     sum_slices const& b;
     std::uint64_t item;
     GARNER_HD float start(std::uint64_t) const { return 0; }
-    GARNER_HD float const* row(std::uint64_t k) const { return b.slices.row(k); }
-    GARNER_HD float scale(std::uint64_t) const { return 1; }
-    GARNER_HD void done(std::uint64_t c, float sum) const { b.whole(item, c, sum); }
+    GARNER_HD rows_in_order<float> rows() const { return {b.slices.data, b.slices.stride}; }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<float, Each> const& sum) const {
+      b.whole(item, c, sum);
+    }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
@@ -100,9 +116,14 @@ struct sum_partitions {
     sum_partitions const& b;
     neighbour_partition const& p;
     GARNER_HD float start(std::uint64_t) const { return 0; }
-    GARNER_HD float const* row(std::uint64_t k) const { return b.table.template row<float>(p.owner, b.ends[k]); }
-    GARNER_HD float scale(std::uint64_t k) const { return b.weights ? b.weights[k] : 1.0f; }
-    GARNER_HD void done(std::uint64_t c, float sum) const { atomic_add(b.sums.row(p.row) + c, sum); }
+    GARNER_HD rows_by_id<float> rows() const {
+      peer_table::part const& of = b.table.of[p.owner];
+      return {static_cast<float const*>(of.base), of.row_bytes / sizeof(float), b.ends, b.weights};
+    }
+    template <int Each>
+    GARNER_HD void done(std::uint64_t c, row_part<float, Each> const& sum) const {
+      for (int j = 0; j < Each; ++j) atomic_add(b.sums.row(p.row) + c + j, sum.v[j]);
+    }
   };
   template <class Team>
   GARNER_HD void one(Team t, neighbour_partition const& p) const {
@@ -122,7 +143,7 @@ struct finish_row {
   whole_sum whole;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    t.each(indices{0, columns}, [&](std::uint64_t c) { whole(i, c, sums.row(i)[c]); });
+    t.each(indices{0, columns}, [&](std::uint64_t c) { whole(i, c, row_part<float, 1>{{sums.row(i)[c]}}); });
   }
 };
 
@@ -310,22 +331,12 @@ void sharded_edges::run(executor& x, sums const& s) {
 
 void sharded_edges::add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
                               std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end) {
-  bool const wide = is_wide(rows, s.columns);
+  whole_sum const whole{s.of_row, s.of_self, s.self, s.out, s.add};
+  bool const wide = is_wide(rows, s.columns) && whole.wide(s.columns);
   row_block<float> const slices{partial_.data(), s.columns}, running = s.add ? row_block<float>{slices.row(s.d.slices), s.columns} : s.out;
-  for_each_row<float>(x, count, s.columns, wide,
-                      sum_item{items,
-                               offsets,
-                               first_end,
-                               ends,
-                               weights,
-                               rows.data,
-                               rows.stride,
-                               running,
-                               slices,
-                               rows_,
-                               s.columns,
-                               wide,
-                               {s.of_row, s.of_self, s.self, s.out, s.add}});
+  for_each_row<float>(
+      x, count, s.columns, wide,
+      sum_item{items, offsets, first_end, ends, weights, rows.data, rows.stride, running, slices, rows_, s.columns, wide, whole});
 }
 void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows) {
   bool const weighted = c.weights.size() > 0;
@@ -346,10 +357,10 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, r
 }
 
 void sharded_edges::add_slices(executor& x, sums const& s) {
-  bool const wide = s.columns % 4 == 0;
-  for_each_row<float>(
-      x, s.d.long_lists.size(), s.columns, wide,
-      sum_slices{s.d.long_lists.data(), {partial_.data(), s.columns}, s.columns, wide, {s.of_row, s.of_self, s.self, s.out, s.add}});
+  whole_sum const whole{s.of_row, s.of_self, s.self, s.out, s.add};
+  bool const wide = whole.wide(s.columns);
+  for_each_row<float>(x, s.d.long_lists.size(), s.columns, wide,
+                      sum_slices{s.d.long_lists.data(), {partial_.data(), s.columns}, s.columns, wide, whole});
 }
 
 sharded_edges::given_rows sharded_edges::give(executor& x, sums const& s) {
@@ -436,7 +447,7 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
   body.wide = wide;
   auto const add_up = [&](executor& on, sum_partitions const& of) {
     std::uint64_t const teams = (std::max(of.locals, of.remotes) + of.dist - 1) / of.dist;
-    unsigned const blocks = on.share_blocks(), threads = on.threads_a_block();
+    unsigned const blocks = on.share_blocks(), threads = on.threads_a_block(0);
     on.limit_share(blocks, options().mgg.wpb * 32);
     for_each_row<float>(on, teams, s.columns, wide, of);
     on.limit_share(blocks, threads);

@@ -894,7 +894,7 @@ struct bfs_job::impl::spread : bfs_job::impl {
     if (!options.check_certificate) return r;
     over<Id>& one = all.first();
     executor& x = one.x;
-    placed_lists const lists(x, g, g.out, "offsets of all vertices");
+    placed_lists const lists = out_lists_of_all(x, g);
     std::vector<std::uint32_t> const depth = depths();
     std::vector<Id> const parent = all.gathered([](over<Id>& o) { return o.raw_parents(); });
     buffer<std::uint32_t> near_depth(x.near(), depth.size(), x.device(), "depths");

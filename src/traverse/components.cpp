@@ -705,7 +705,7 @@ struct components_job::impl::spread : components_job::impl {
     over<Id>& one = all.first();
     if (!one.options.check_certificate) return r;
     graph const& g = one.at.whole();
-    placed_lists const lists(one.x, g, g.out, "offsets of all vertices");
+    placed_lists const lists = out_lists_of_all(one.x, g);
     one.verify(r, lists.view<Id>());
     return r;
   }

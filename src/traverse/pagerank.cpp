@@ -572,7 +572,7 @@ struct pagerank_job::impl::spread : pagerank_job::impl {
     if (!options.check_certificate) return r;
     pull<Id>& one = all.first();
     graph const& g = one.at.whole();
-    placed_lists const lists(one.x, g, g.out, "offsets of all vertices");
+    placed_lists const lists = out_lists_of_all(one.x, g);
     buffer<float> const rank = one.near(ranks(), "ranks"),
                         jump = one.near(options.personal.empty() ? std::vector<float>{} : one.shares(), "personal start");
     one.check(r, lists.view<Id>(), rank.data(), jump.data());

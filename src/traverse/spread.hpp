@@ -20,6 +20,7 @@
 #include "garner/spread.hpp"
 #include "graph/cached_neighbours_view.hpp"
 #include "graph/graph.hpp"
+#include "graph/placed.hpp"
 #include "shard/group.hpp"
 #include "traverse/job.hpp"
 
@@ -41,6 +42,13 @@ inline constexpr std::uint64_t shard_grain = 32;
 template <class Options>
 void at_one_place(Options& o) {
   if (o.shards.size() == 1) o.where = o.shards[0], o.shards.clear();
+}
+
+// The whole graph's out-lists as the place of one shard reads them: for the certificate, which is of all vertices.
+inline placed_lists out_lists_of_all(executor& x, graph const& g) {
+  placed_lists lists(x, g, g.out, "offsets of all vertices");
+  if (x.on_device() && lists.directory_bytes(false)) lists.cache_directory(x, false, "directory of all lists");
+  return lists;
 }
 
 // A shard's side.

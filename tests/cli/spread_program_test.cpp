@@ -51,7 +51,9 @@ TEST(spread_program, files_are_those_of_one_place) {
         EXPECT_EQ(edges, j.at("edges"));
         EXPECT_GE(exchanged, of_steps);  // with what comes before the first step
         EXPECT_GT(of_steps, 0u);
-        if (!r.at("bytes_link").is_null()) EXPECT_EQ(link, r.at("bytes_link"));
+        if (!r.at("bytes_link").is_null()) {
+          EXPECT_EQ(link, r.at("bytes_link"));
+        }
       }
     }
   std::string const said = at.shell("garner components plain.gnr --shards 3").out;
@@ -74,7 +76,9 @@ TEST(spread_program, what_does_not_go_together_is_refused) {
   EXPECT_THAT(refused(at, "garner bfs k.gnr --devices 0,1 --place simulated"),
               HasSubstr("--devices and --place simulated: say one of them"));
   EXPECT_NE(at.shell("garner sssp k.gnr --shards 2").code, 0);
-  if (device::count() == 0) EXPECT_NE(at.shell("garner bfs k.gnr --devices 0,1").code, 0);
+  if (device::count() == 0) {
+    EXPECT_NE(at.shell("garner bfs k.gnr --devices 0,1").code, 0);
+  }
 }
 
 TEST(spread_program, a_plan_tells_the_bytes_of_each) {

@@ -1,7 +1,7 @@
 // What all lanes share: how far data is met by one thread, in order. The three kinds of lanes stand beside this file.
 //   sweep   calls f(element, index) for every element of the span, starting at `first` <= span.begin
 //   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
-//   stride  calls f(index) for indices of near memory
+//   stride  calls f(index) for indices of near memory; stride_reading of an f that writes nothing, so that reads do not wait for each other
 //   reduce  combines the values of the lanes
 #pragma once
 #include <algorithm>
@@ -31,6 +31,37 @@ struct candidate {
 struct smallest_found {
   std::uint32_t count;
   candidate last;
+};
+
+// Rows of near memory as team::add_rows meets them, k by k: those that ids name, each times scales[k] and factors[ids[k]] ...
+template <class V>
+struct rows_by_id {
+  V const* data;
+  std::uint64_t stride;
+  std::uint32_t const* ids;
+  V const *scales = nullptr, *factors = nullptr;  // null: 1
+  GARNER_HD std::uint32_t id(std::uint64_t k) const { return ids[k]; }
+  GARNER_HD bool scaled() const { return scales || factors; }
+  GARNER_HD V scale(std::uint64_t k) const {
+    V const f = factors ? factors[ids[k]] : V{1};
+    return scales ? f * scales[k] : f;
+  }
+};
+// ... or row k itself.
+template <class V>
+struct rows_in_order {
+  V const* data;
+  std::uint64_t stride;
+  GARNER_HD std::uint64_t id(std::uint64_t k) const { return k; }
+  GARNER_HD bool scaled() const { return false; }
+  GARNER_HD V scale(std::uint64_t) const { return 1; }
+};
+// Neighbouring numbers of a row, which a lane reads and writes at once.
+template <class V, int Each>
+struct alignas(Each * sizeof(V)) row_part {
+  V v[Each];
+  GARNER_HD static row_part const& in(V const* row) { return *reinterpret_cast<row_part const*>(row); }
+  GARNER_HD static row_part& in(V* row) { return *reinterpret_cast<row_part*>(row); }
 };
 
 namespace lanes {
@@ -237,20 +268,22 @@ inline void both_ahead(span<T> const& r, span<U> const& beside, F f, Look look) 
 template <class V, class From>
 inline void add_rows_in_turn(indices r, std::uint64_t columns, From const& from) {
   constexpr std::uint64_t most = 64, soon = 4;
+  auto const rows = from.rows();
+  auto const row_of = [&](std::uint64_t k) { return rows.data + rows.id(k) * rows.stride; };
   for (std::uint64_t c = 0; c < columns; c += most) {
     V sums[most];
     std::uint64_t const n = smaller(most, columns - c);
     for (std::uint64_t j = 0; j < n; ++j) sums[j] = from.start(c + j);
     for (std::uint64_t k = r.begin; k < r.end; ++k) {
-      if (k + soon < r.end) ask_soon(from.row(k + soon) + c);
-      V const* const row = from.row(k) + c;
-      V const scale = from.scale(k);
+      if (k + soon < r.end) ask_soon(row_of(k + soon) + c);
+      V const* const row = row_of(k) + c;
+      V const scale = rows.scale(k);
       if (n == most)
         for (std::uint64_t j = 0; j < most; ++j) sums[j] += scale * row[j];
       else
         for (std::uint64_t j = 0; j < n; ++j) sums[j] += scale * row[j];
     }
-    for (std::uint64_t j = 0; j < n; ++j) from.done(c + j, sums[j]);
+    for (std::uint64_t j = 0; j < n; ++j) from.done(c + j, row_part<V, 1>{{sums[j]}});
   }
 }
 

@@ -410,7 +410,11 @@ struct device {
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
-  // `each` columns a lane next to each other, four rows under way.
+  template <class F>
+  __device__ void stride_reading(std::uint64_t begin, std::uint64_t end, F f) const {
+#pragma unroll 8
+    for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
+  }
   template <class Start, class Step, class Between>
   __device__ void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
     for (std::uint64_t first = begin; first < end; first += Width) {
@@ -440,40 +444,54 @@ struct device {
       __syncwarp(mask());
     }
   }
-  template <class V, int Each, class From>
+  // `Each` columns a lane next to each other, four rows under way. A row's place is one product of 32 bits: this loop is short.
+  template <class V, int Each, bool Scaled, class From>
   __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
-    struct alignas(Each * sizeof(V)) part {
-      V v[Each];
-    };
+    using part = row_part<V, Each>;
+    auto const rows = from.rows();
+    auto const stride = static_cast<std::uint32_t>(rows.stride * sizeof(V));
     for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
-      V sums[Each];
+      auto const* const base = reinterpret_cast<char const*>(rows.data + c);
+      auto const row = [&](std::uint64_t k) {
+        return *reinterpret_cast<part const*>(base + static_cast<std::uint64_t>(rows.id(k)) * stride);
+      };
+      part sums;
 #pragma unroll
-      for (int j = 0; j < Each; ++j) sums[j] = from.start(c + j);
+      for (int j = 0; j < Each; ++j) sums.v[j] = from.start(c + j);
+      auto const add = [&](part const& of, [[maybe_unused]] V scale) {
+#pragma unroll
+        for (int j = 0; j < Each; ++j) {
+          if constexpr (Scaled) sums.v[j] += scale * of.v[j];
+          else sums.v[j] += of.v[j];
+        }
+      };
+      auto const scale = [&](std::uint64_t k) {
+        if constexpr (Scaled) return rows.scale(k);
+        else return V{1};
+      };
       std::uint64_t k = r.begin;
       for (; k + 4 <= r.end; k += 4) {
-        part rows[4];
+        part of[4];
         V scales[4];
 #pragma unroll
-        for (int u = 0; u < 4; ++u) rows[u] = *reinterpret_cast<part const*>(from.row(k + u) + c), scales[u] = from.scale(k + u);
+        for (int u = 0; u < 4; ++u) of[u] = row(k + u), scales[u] = scale(k + u);
 #pragma unroll
-        for (int u = 0; u < 4; ++u)
-#pragma unroll
-          for (int j = 0; j < Each; ++j) sums[j] += scales[u] * rows[u].v[j];
+        for (int u = 0; u < 4; ++u) add(of[u], scales[u]);
       }
-      for (; k < r.end; ++k) {
-        part const row = *reinterpret_cast<part const*>(from.row(k) + c);
-        V const scale = from.scale(k);
-#pragma unroll
-        for (int j = 0; j < Each; ++j) sums[j] += scale * row.v[j];
-      }
-#pragma unroll
-      for (int j = 0; j < Each; ++j) from.done(c + j, sums[j]);
+      for (; k < r.end; ++k) add(row(k), scale(k));
+      from.done(c, sums);
     }
   }
   template <class V, class From>
   __device__ void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
-    if (wide) add_columns<V, 16 / sizeof(V)>(r, columns, from);
-    else add_columns<V, 1>(r, columns, from);
+    constexpr int each = 16 / sizeof(V);
+    if (from.rows().scaled()) {
+      if (wide) add_columns<V, each, true>(r, columns, from);
+      else add_columns<V, 1, true>(r, columns, from);
+    } else {
+      if (wide) add_columns<V, each, false>(r, columns, from);
+      else add_columns<V, 1, false>(r, columns, from);
+    }
   }
   template <class V, class Op>
   __device__ V reduce(V v, Op op) const {

@@ -38,6 +38,10 @@ struct host {
   void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
   }
+  template <class F>
+  void stride_reading(std::uint64_t begin, std::uint64_t end, F f) const {
+    stride(begin, end, f);
+  }
   template <class Start, class Step, class Between>
   void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {
     turns_of_one(begin, end, start, step, between);

@@ -81,14 +81,14 @@ int resident_blocks(unsigned threads) {
 }  // namespace detail
 #endif
 
-// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8 or 32; a thread each at the host). Neighbouring items go
-// to neighbouring teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when
+// Runs body(team, i) for each i in [0, items) with teams of Width lanes (1, 4, 8, 16 or 32; a thread each at the host). Neighbouring items
+// go to neighbouring teams and start in order. Asynchronous on the device. `as_free`: every item has a team of its own, which starts when
 // another ends. For items that differ much in length: with a share each, who has a long one falls behind, and the teams' far reads drift
 // apart.
 template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {
-  static_assert(Width == 1 || Width == 4 || Width == 8 || Width == 32);
+  static_assert(Width == 1 || Width == 4 || Width == 8 || Width == 16 || Width == 32);
   std::uint64_t const n = x.on_device() ? items.most : items.now();
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
@@ -121,7 +121,9 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       break;
   }
 #if defined(__CUDACC__)
-  unsigned const threads = x.threads_a_block();
+  // A block makes room for the next when its slowest team has ended: of items that differ in length few a block.
+  bool const free = as_free && !x.share_blocks();
+  unsigned const threads = x.threads_a_block(free ? 64 : 256);
   auto* const kernel = detail::kernel<Width, Body>();
   (void)&detail::known_kernel<Width, Body>::known;
   current_device const here(x.device());
@@ -134,7 +136,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   std::uint64_t const all = (n * Width + threads - 1) / threads;
   device::named_range const named(detail::name_of_body<Body>());
-  auto const blocks = static_cast<unsigned>(as_free && !x.share_blocks() && all < 0x7fffffff ? all : std::min(all, most));
+  auto const blocks = static_cast<unsigned>(free && all < 0x7fffffff ? all : std::min(all, most));
   kernel<<<blocks, threads, shared, static_cast<cudaStream_t>(x.stream())>>>(body, n, items.at, aligned);
   if (cudaError_t const status = cudaGetLastError(); status != cudaSuccess)
     fail(errc::device, "device {}: a kernel could not be started: {}; was this build made for this GPU?", x.device(),

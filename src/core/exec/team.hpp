@@ -95,7 +95,7 @@ class team {
   template <class F>
   GARNER_HD auto sum(indices r, F f) const {
     decltype(f(r.begin)) total{};
-    lanes_.stride(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
+    lanes_.stride_reading(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
     return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
   }
   // The sum of what each lane brings (a thread alone: what it brings).
@@ -110,8 +110,9 @@ class team {
   GARNER_HD void sum_lists(span<T> r, std::uint64_t const* offsets, std::uint32_t count, F f, Done done) const {
     lanes_.sweep_lists(r, start<lanes::line_bytes>(r), offsets, count, f, done);
   }
-  // Adds up rows of near memory: from.done(c, sum) for each column c, where sum is from.start(c) and then, k by k of `r`, from.scale(k)
-  // times element c of from.row(k). The same order at every place. `wide`: rows begin at multiples of 16 bytes, and are as long.
+  // Adds up rows of near memory, from.rows(): from.done(c, a row_part of sums) for columns c, where a sum is from.start(c) and then, k by
+  // k of `r`, scale(k) times the element of row id(k). The same order at every place. `wide`: these rows, and those that done() reads and
+  // writes, begin at multiples of 16 bytes and are as long; then a part has 16 bytes. Rows of less than 4 GiB.
   template <class V, class From>
   GARNER_HD void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
     lanes_.template add_rows<V>(r, columns, wide, from);
