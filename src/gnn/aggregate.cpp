@@ -470,8 +470,8 @@ void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_b
   Real const* factor = how_ == aggregation::sum ? nullptr : of_target_.data();
   row_block<Real const> const rows = times_factors(x, in, targets, columns, factor);
   run(x,
-      sum_rows<Real>{turned_, whole_ ? ~std::uint64_t{0} : targets, factor, gcn ? of_source_.data() : nullptr, rows, out, columns, add,
-                     gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
+      sum_rows<Real>{turned_, whole_ && targets == targets_ ? ~std::uint64_t{0} : targets, factor, gcn ? of_source_.data() : nullptr, rows,
+                     out, columns, add, gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
       same_ ? long_ : long_turned_, 0, sources);
 }
 
