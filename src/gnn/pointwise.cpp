@@ -292,6 +292,7 @@ struct softmax_row {
   std::uint64_t classes;
   Real scale;
   row_block<Real> gradient;
+  bool wide;
   row_verdict out;
   // Summed up, the highest score remains, of equal ones the first; with a NaN among them, one of them.
   struct score {
@@ -332,9 +333,13 @@ struct softmax_row {
     });
     if (!gradient.data) return;
     Real* const g = gradient.row(i);
-    t.each(indices{0, classes}, [&](std::uint64_t c) {
-      Real const p = std::exp(row[c] - highest) / sum;
-      g[c] = counts ? (p - (static_cast<std::int64_t>(c) == label ? 1 : 0)) * scale : Real{0};
+    each_part<Real>(t, classes, wide, [&](std::uint64_t c, auto n) {
+      auto part = row_part<Real, decltype(n)::value>::in(row + c);
+      for (int j = 0; j < decltype(n)::value; ++j) {
+        Real const p = std::exp(part.v[j] - highest) / sum;
+        part.v[j] = counts ? (p - (static_cast<std::int64_t>(c + j) == label ? 1 : 0)) * scale : Real{0};
+      }
+      row_part<Real, decltype(n)::value>::in(g + c) = part;
     });
   }
 };
@@ -486,7 +491,7 @@ template <class Real>
 void activate(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, Real const* bias, bool relu,
               dropped const& drop) {
   bool const wide = is_wide<Real>({rows.data, rows.stride}, columns);
-  for_each_row<Real>(x, count, columns, wide, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop), wide});
+  for_each_even_row<Real>(x, count, columns, wide, activate_row<Real>{rows, columns, bias, relu, keeper<Real>(drop), wide});
 }
 template <class Real>
 void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradient, std::uint64_t count, std::uint64_t columns, bool relu,
@@ -494,7 +499,7 @@ void activate_back(executor& x, row_block<Real const> y, row_block<Real> gradien
   keeper<Real> const keep(drop);
   if (!relu && !keep.any()) return;
   bool const wide = all_wide(columns, y, gradient);
-  for_each_row<Real>(x, count, columns, wide, activate_row_back<Real>{y, gradient, columns, relu, keep, wide});
+  for_each_even_row<Real>(x, count, columns, wide, activate_row_back<Real>{y, gradient, columns, relu, keep, wide});
 }
 template <class Real>
 void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
@@ -504,13 +509,13 @@ void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std:
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns) {
   bool const wide = all_wide(columns, from, to);
-  for_each_row<Real>(x, count, columns, wide, add_row<Real>{from, to, columns, wide});
+  for_each_even_row<Real>(x, count, columns, wide, add_row<Real>{from, to, columns, wide});
 }
 template <class Real>
 void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
                    Real const* factors) {
   bool const wide = all_wide(columns, from, to);
-  for_each_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, wide});
+  for_each_even_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, wide});
 }
 template <class Real>
 void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how) {
@@ -574,7 +579,9 @@ void losses<Real>::softmax(executor& x, row_block<Real const> scores, std::int64
                            std::uint64_t classes, double scale, row_block<Real> gradient, loss_totals* totals) {
   row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
                         room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
-  for_each_narrow(x, count, classes, softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient, out});
+  for_each_narrow(x, count, classes,
+                  softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient,
+                                    gradient.data && all_wide(classes, scores, gradient), out});
   add_up(x, count, totals);
 }
 template <class Real>

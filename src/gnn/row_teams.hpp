@@ -7,20 +7,31 @@
 
 namespace garner {
 
-// `wide`: lanes read 16 bytes at a time. Each item has a team of its own: lists differ in length.
+// Calls f(Width) with the width, as a std::integral_constant. `wide`: lanes read 16 bytes at a time.
+template <class Real, class F>
+void with_row_team(std::uint64_t columns, bool wide, F f) {
+  std::uint64_t const lanes = wide ? columns * sizeof(Real) / 16 : columns;
+  if (lanes <= 4) f(std::integral_constant<int, 4>{});
+  else if (lanes <= 8) f(std::integral_constant<int, 8>{});
+  else if (lanes <= 16) f(std::integral_constant<int, 16>{});
+  else f(std::integral_constant<int, 32>{});
+}
+// Of items that read lists of rows, which differ in length: each has a team of its own.
 template <class Real, class Body>
 void for_each_row(executor& x, item_count items, std::uint64_t columns, bool wide, Body const& body) {
-  std::uint64_t const lanes = wide ? columns * sizeof(Real) / 16 : columns;
-  if (lanes <= 4) for_each_item<4>(x, items, body, access_mode::aligned, true);
-  else if (lanes <= 8) for_each_item<8>(x, items, body, access_mode::aligned, true);
-  else if (lanes <= 16) for_each_item<16>(x, items, body, access_mode::aligned, true);
-  else for_each_item<32>(x, items, body, access_mode::aligned, true);
+  with_row_team<Real>(columns, wide,
+                      [&](auto width) { for_each_item<decltype(width)::value>(x, items, body, access_mode::aligned, true); });
+}
+// Of items that are a row each.
+template <class Real, class Body>
+void for_each_even_row(executor& x, item_count items, std::uint64_t columns, bool wide, Body const& body) {
+  with_row_team<Real>(columns, wide, [&](auto width) { for_each_item<decltype(width)::value>(x, items, body); });
 }
 
-// The same of bodies that take a number a lane at a time: narrow rows share a warp.
+// The same of bodies that take a number a lane at a time, and want many rows on the way more than many lanes a row.
 template <class Body>
 void for_each_narrow(executor& x, item_count items, std::uint64_t columns, Body const& body) {
-  if (columns <= 64) for_each_item<8>(x, items, body);
+  if (columns <= 512) for_each_item<8>(x, items, body);
   else for_each_item<32>(x, items, body);
 }
 

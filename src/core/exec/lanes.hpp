@@ -1,7 +1,8 @@
 // What all lanes share: how far data is met by one thread, in order. The three kinds of lanes stand beside this file.
 //   sweep   calls f(element, index) for every element of the span, starting at `first` <= span.begin
 //   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
-//   stride  calls f(index) for indices of near memory; stride_reading of an f that writes nothing, so that reads do not wait for each other
+//   stride  calls f(index) for indices of near memory
+//   total_of adds up what f(index), which writes nothing, says of the lane's indices
 //   reduce  combines the values of the lanes
 #pragma once
 #include <algorithm>
@@ -262,6 +263,13 @@ inline void both_ahead(span<T> const& r, span<U> const& beside, F f, Look look) 
     until(part, [&](U w, std::uint64_t j) { return values[j % 32] = w, false; });
     for (std::uint64_t j = i; j < end; ++j) f(elements[j % 32], values[j % 32], j);
   }
+}
+
+template <class F>
+GARNER_HD auto total_in_turn(std::uint64_t begin, std::uint64_t end, F const& f) {
+  decltype(f(begin)) total{};
+  for (std::uint64_t i = begin; i < end; ++i) total = total + f(i);
+  return total;
 }
 
 // team::add_rows by one thread: so many columns at a time that their sums stay in registers or next to them.

@@ -410,10 +410,20 @@ struct device {
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
+  // A few at a time, so that what f reads is under way together; the last few read the last again, and add nothing.
   template <class F>
-  __device__ void stride_reading(std::uint64_t begin, std::uint64_t end, F f) const {
-#pragma unroll 8
-    for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
+  __device__ auto total_of(std::uint64_t begin, std::uint64_t end, F const& f) const {
+    constexpr int few = 4;
+    decltype(f(begin)) total{};
+    for (std::uint64_t i = begin + lane(); i < end; i += few * Width) {
+      decltype(f(begin)) of[few];
+#pragma unroll
+      for (int u = 0; u < few; ++u) of[u] = f(smaller<std::uint64_t>(i + u * Width, end - 1));
+#pragma unroll
+      for (int u = 0; u < few; ++u)
+        if (i + u * Width < end) total = total + of[u];
+    }
+    return total;
   }
   template <class Start, class Step, class Between>
   __device__ void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {

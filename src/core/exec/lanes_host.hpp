@@ -39,8 +39,8 @@ struct host {
     for (std::uint64_t i = begin; i < end; ++i) f(i);
   }
   template <class F>
-  void stride_reading(std::uint64_t begin, std::uint64_t end, F f) const {
-    stride(begin, end, f);
+  auto total_of(std::uint64_t begin, std::uint64_t end, F const& f) const {
+    return total_in_turn(begin, end, f);
   }
   template <class Start, class Step, class Between>
   void take_turns(std::uint64_t begin, std::uint64_t end, Start start, Step step, Between between) const {

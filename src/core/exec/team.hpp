@@ -94,9 +94,7 @@ class team {
   }
   template <class F>
   GARNER_HD auto sum(indices r, F f) const {
-    decltype(f(r.begin)) total{};
-    lanes_.stride_reading(r.begin, r.end, [&](std::uint64_t i) { total = total + f(i); });
-    return lanes_.reduce(total, [](auto a, auto b) { return a + b; });
+    return lanes_.reduce(lanes_.total_of(r.begin, r.end, f), [](auto a, auto b) { return a + b; });
   }
   // The sum of what each lane brings (a thread alone: what it brings).
   template <class V>
