@@ -447,7 +447,8 @@ void require_whole(training_question q, shard_options const* split, graph_source
     for (std::size_t k = 0; k < shards.size(); ++k) {
       q.shard = shards[k].part;
       q.shard->remote_rows = 0;
-      auto const at = static_cast<std::size_t>(std::find(places.begin(), places.end(), places[k]) - places.begin());
+      auto const at =
+          static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
       most = std::max(most, there[at] += static_cast<double>(plan_training(q).bytes()));
     }
   } else {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/exec.hpp"
@@ -294,51 +295,44 @@ struct softmax_row {
   row_block<Real> gradient;
   bool wide;
   row_verdict out;
-  // Summed up, the highest score remains, of equal ones the first; with a NaN among them, one of them.
-  struct score {
-    Real value;
-    std::uint32_t column = none;
-    static constexpr std::uint32_t none = ~std::uint32_t{0};
-    GARNER_HD friend score operator+(score const& a, score const& b) {
-      bool const b_first = b.column < a.column;
-      score const &first = b_first ? b : a, &second = b_first ? a : b;
-      return second.column != none && second.value > first.value ? second : first;
-    }
+  struct highest {
+    Real value = -std::numeric_limits<Real>::infinity();
+    GARNER_HD friend highest operator+(highest const& a, highest const& b) { return b.value > a.value ? b : a; }
   };
   struct score_of {
     Real const* row;
-    GARNER_HD score operator()(std::uint64_t c) const { return {row[c], static_cast<std::uint32_t>(c)}; }
+    GARNER_HD highest operator()(std::uint64_t c) const { return {row[c]}; }
   };
   struct power {
     Real const* row;
     Real highest;
-    GARNER_HD Real operator()(std::uint64_t c) const { return std::exp(row[c] - highest); }
+    GARNER_HD Real operator()(std::uint64_t c) const { return std::exp(row[c] - highest); }  // of a NaN a NaN
+  };
+  struct is_highest {
+    Real const* row;
+    Real highest;
+    GARNER_HD std::uint32_t operator()(std::uint64_t c) const { return row[c] == highest; }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = scores.row(i);
     std::int64_t const label = labels[i];
-    score const best = t.sum(indices{0, classes}, score_of{row});
-    Real const highest = best.value;
+    Real const highest = t.sum(indices{0, classes}, score_of{row}).value;
     Real const sum = t.sum(indices{0, classes}, power{row, highest});
     bool const counts = label >= 0;
     Real const at_label = counts ? row[label] : highest;
+    // Of equal ones the first is what the model says.
+    bool const right = counts && at_label == highest && t.sum(indices{0, static_cast<std::uint64_t>(label)}, is_highest{row, highest}) == 0;
     Real const own = counts ? std::log(sum) + highest - at_label : sum;  // sum: a NaN shows without a label too
-    t.once([&] {
-      out.set(i,
-              counts           ? static_cast<double>(own)
-              : own - own == 0 ? 0.0
-                               : static_cast<double>(own),
-              counts && best.column == static_cast<std::uint64_t>(label), counts);
-    });
+    t.once([&] { out.set(i, counts ? static_cast<double>(own) : own - own == 0 ? 0.0 : static_cast<double>(own), right, counts); });
     if (!gradient.data) return;
     Real* const g = gradient.row(i);
+    Real const by = (counts ? scale : Real{0}) / sum, at = counts ? scale : Real{0};
+    auto const of_label = static_cast<std::uint32_t>(label);
     each_part<Real>(t, classes, wide, [&](std::uint64_t c, auto n) {
       auto part = row_part<Real, decltype(n)::value>::in(row + c);
-      for (int j = 0; j < decltype(n)::value; ++j) {
-        Real const p = std::exp(part.v[j] - highest) / sum;
-        part.v[j] = counts ? (p - (static_cast<std::int64_t>(c + j) == label ? 1 : 0)) * scale : Real{0};
-      }
+      for (int j = 0; j < decltype(n)::value; ++j)
+        part.v[j] = std::exp(part.v[j] - highest) * by - (static_cast<std::uint32_t>(c) + j == of_label ? at : Real{0});
       row_part<Real, decltype(n)::value>::in(g + c) = part;
     });
   }
