@@ -27,6 +27,32 @@ TESTS
 closes "1 passed, 2 failed, 1 skipped" 1
 grep -qx "failed: bad" "$work/said"
 
+# A program of several cases counts as these, and as failed when it ends badly after them; one that ends before it could write counts once.
+cat > "$work/program" <<'PROGRAM'
+#!/bin/bash
+mkdir -p "$1/tests/results"
+cat > "$1/tests/results/$2.xml" <<XML
+<testsuites><testsuite name="s"><testcase name="good" classname="s" status="run" result="completed"/>
+<testcase name="no_gpu" classname="s" status="run" result="skipped"><skipped message="/x/y_test.cpp:7&#x0A;needs a GPU: none"/></testcase>
+<testcase name="never" classname="s" status="notrun" result="suppressed"/>$3</testsuite></testsuites>
+XML
+exit $4
+PROGRAM
+chmod +x "$work/program"
+cat > "$work/CTestTestfile.cmake" <<TESTS
+add_test(all_good "$work/program" "$work" all_good "" 0)
+TESTS
+closes "1 passed, 0 failed, 1 skipped" 0
+cat >> "$work/CTestTestfile.cmake" <<TESTS
+add_test(one_bad "$work/program" "$work" one_bad "<testcase name='bad' classname='s' status='run'><failure/></testcase>" 1)
+add_test(leaks "$work/program" "$work" leaks "" 23)
+add_test(dies "bash" "-c" "kill -9 \$\$")
+TESTS
+closes "3 passed, 3 failed, 3 skipped" 1
+grep -qx "failed: one_bad.s.bad" "$work/said"
+grep -qx "failed: leaks" "$work/said"
+grep -qx "failed: dies" "$work/said"
+
 : > "$work/CTestTestfile.cmake"
 closes "0 passed, 0 failed, 0 skipped" 1
 echo "check: counts, reasons and exit status as documented"
