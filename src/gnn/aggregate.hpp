@@ -19,7 +19,7 @@
 
 namespace garner {
 
-constexpr std::uint64_t slice_edges = 384;  // of a longer list: what one team adds while others wait for it
+constexpr std::uint64_t slice_edges = 512;  // of a longer list: what one team adds while others wait for it
 
 // How long an array then is that had room for `has` elements and is asked for n.
 constexpr std::uint64_t grown(std::uint64_t has, std::uint64_t n) { return has < n ? n + n / 4 : has; }

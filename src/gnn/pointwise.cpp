@@ -213,12 +213,17 @@ struct normalise_row {
   row_block<Real> to;
   std::uint64_t columns;
   Real const *gain, *shift;
+  bool wide;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     Real const* const row = from.row(i);
     Real* const out = to.row(i);
     auto const m = mean_and_spread<Real>::of(t, row, columns);
-    t.each(indices{0, columns}, [&](std::uint64_t c) { out[c] = (row[c] - m.mean) * m.inverse * gain[c] + shift[c]; });
+    each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
+      auto part = row_part<Real, decltype(n)::value>::in(row + c);
+      for (int j = 0; j < decltype(n)::value; ++j) part.v[j] = (part.v[j] - m.mean) * m.inverse * gain[c + j] + shift[c + j];
+      row_part<Real, decltype(n)::value>::in(out + c) = part;
+    });
   }
 };
 
@@ -533,12 +538,12 @@ void spoil(executor& x, std::uint64_t const* bad, Real* value) {
 template <class Real>
 void normalise_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
                     Real const* gain, Real const* shift) {
-  for_each_item<32>(x, count, normalise_row<Real>{from, to, columns, gain, shift});
+  for_each_narrow(x, count, columns, normalise_row<Real>{from, to, columns, gain, shift, all_wide(columns, from, to)});
 }
 template <class Real>
 void normalise_rows_back(executor& x, row_block<Real const> from, row_block<Real> gradient, row_block<Real> gain_terms, std::uint64_t count,
                          std::uint64_t columns, Real const* gain) {
-  for_each_item<32>(x, count, normalise_row_back<Real>{from, gradient, gain_terms, columns, gain});
+  for_each_narrow(x, count, columns, normalise_row_back<Real>{from, gradient, gain_terms, columns, gain});
 }
 template <class Real>
 void column_sums<Real>::run(executor& x, row_block<Real const> rows, std::uint64_t count, std::uint64_t columns, Real* sums, bool add) {

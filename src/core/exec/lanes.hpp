@@ -2,7 +2,7 @@
 //   sweep   calls f(element, index) for every element of the span, starting at `first` <= span.begin
 //   find    the same until pred(element) holds for one: that one (the first of the step in which any did)
 //   stride  calls f(index) for indices of near memory
-//   total_of adds up what f(index), which writes nothing, says of the lane's indices
+//   total_of adds up what f(index) says of the lane's indices
 //   reduce  combines the values of the lanes
 #pragma once
 #include <algorithm>
@@ -42,7 +42,6 @@ struct rows_by_id {
   std::uint32_t const* ids;
   V const *scales = nullptr, *factors = nullptr;  // null: 1
   GARNER_HD std::uint32_t id(std::uint64_t k) const { return ids[k]; }
-  GARNER_HD rows_by_id from(std::uint64_t k) const { return {data, stride, ids + k, scales ? scales + k : nullptr, factors}; }
   GARNER_HD bool scaled() const { return scales || factors; }
   GARNER_HD V scale(std::uint64_t k) const {
     V const f = factors ? factors[ids[k]] : V{1};
@@ -55,7 +54,6 @@ struct rows_in_order {
   V const* data;
   std::uint64_t stride;
   GARNER_HD std::uint64_t id(std::uint64_t k) const { return k; }
-  GARNER_HD rows_in_order from(std::uint64_t k) const { return {data + k * stride, stride}; }
   GARNER_HD bool scaled() const { return false; }
   GARNER_HD V scale(std::uint64_t) const { return 1; }
 };

@@ -410,24 +410,20 @@ struct device {
   __device__ void stride(std::uint64_t begin, std::uint64_t end, F f) const {
     for (std::uint64_t i = begin + lane(); i < end; i += Width) f(i);
   }
-  // A few at a time, so that what f reads is under way together; the last few read the last again, and add nothing.
+  // A few at a time, so that what f reads is under way together. Once for each index: f may write what it alone touches.
   template <class F>
   __device__ auto total_of(std::uint64_t begin, std::uint64_t end, F const& f) const {
     constexpr int few = 4;
-    decltype(f(begin)) total{}, of[few];
+    decltype(f(begin)) total{};
     std::uint64_t i = begin + lane();
     for (; i + (few - 1) * Width < end; i += few * Width) {
+      decltype(f(begin)) of[few];
 #pragma unroll
       for (int u = 0; u < few; ++u) of[u] = f(i + u * Width);
 #pragma unroll
       for (int u = 0; u < few; ++u) total = total + of[u];
     }
-    if (i >= end) return total;
-#pragma unroll
-    for (int u = 0; u < few - 1; ++u) of[u] = f(smaller<std::uint64_t>(i + u * Width, end - 1));
-#pragma unroll
-    for (int u = 0; u < few - 1; ++u)
-      if (i + u * Width < end) total = total + of[u];
+    for (; i < end; i += Width) total = total + f(i);
     return total;
   }
   template <class Start, class Step, class Between>
@@ -459,27 +455,17 @@ struct device {
       __syncwarp(mask());
     }
   }
-  // Rows pass the L1 cache by: they come from anywhere, and would push out the ids that are read next.
-  template <class Part>
-  __device__ static Part passing(void const* p) {
-    if constexpr (sizeof(Part) == 16) {
-      uint4 const v = __ldcg(static_cast<uint4 const*>(p));
-      Part part;
-      memcpy(&part, &v, 16);
-      return part;
-    } else {
-      return *static_cast<Part const*>(p);
-    }
-  }
-  // `Each` columns a lane next to each other, four rows under way. Numbers of 32 bits, for this loop is short: of rows in a list, too.
+  // `Each` columns a lane next to each other, four rows under way. A row's place is one product of 32 bits: this loop is short.
   template <class V, int Each, bool Scaled, class From>
   __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
     using part = row_part<V, Each>;
-    auto const rows = from.rows().from(r.begin);
-    auto const n = static_cast<std::uint32_t>(r.end - r.begin), stride = static_cast<std::uint32_t>(rows.stride * sizeof(V));
+    auto const rows = from.rows();
+    auto const stride = static_cast<std::uint32_t>(rows.stride * sizeof(V));
     for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
       auto const* const base = reinterpret_cast<char const*>(rows.data + c);
-      auto const row = [&](std::uint32_t k) { return passing<part>(base + static_cast<std::uint64_t>(rows.id(k)) * stride); };
+      auto const row = [&](std::uint64_t k) {
+        return *reinterpret_cast<part const*>(base + static_cast<std::uint64_t>(rows.id(k)) * stride);
+      };
       part sums;
 #pragma unroll
       for (int j = 0; j < Each; ++j) sums.v[j] = from.start(c + j);
@@ -490,12 +476,12 @@ struct device {
           else sums.v[j] += of.v[j];
         }
       };
-      auto const scale = [&](std::uint32_t k) {
+      auto const scale = [&](std::uint64_t k) {
         if constexpr (Scaled) return rows.scale(k);
         else return V{1};
       };
-      std::uint32_t k = 0;
-      for (; k + 4 <= n; k += 4) {
+      std::uint64_t k = r.begin;
+      for (; k + 4 <= r.end; k += 4) {
         part of[4];
         V scales[4];
 #pragma unroll
@@ -503,7 +489,7 @@ struct device {
 #pragma unroll
         for (int u = 0; u < 4; ++u) add(of[u], scales[u]);
       }
-      for (; k < n; ++k) add(row(k), scale(k));
+      for (; k < r.end; ++k) add(row(k), scale(k));
       from.done(c, sums);
     }
   }

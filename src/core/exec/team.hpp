@@ -110,7 +110,7 @@ class team {
   }
   // Adds up rows of near memory, from.rows(): from.done(c, a row_part of sums) for columns c, where a sum is from.start(c) and then, k by
   // k of `r`, scale(k) times the element of row id(k). The same order at every place. `wide`: these rows, and those that done() reads and
-  // writes, begin at multiples of 16 bytes and are as long; then a part has 16 bytes. Rows of less than 4 GiB, fewer than 2^32.
+  // writes, begin at multiples of 16 bytes and are as long; then a part has 16 bytes. Rows of less than 4 GiB.
   template <class V, class From>
   GARNER_HD void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
     lanes_.template add_rows<V>(r, columns, wide, from);
