@@ -13,7 +13,7 @@ namespace {
 using namespace garner::testing;
 
 struct results {
-  std::uint64_t visits, sum, near_sum, smallest, any_hits, any_misses, first_found, leaders, claims, index_sum;
+  std::uint64_t visits, sum, near_sum, near_asked, smallest, any_hits, any_misses, first_found, leaders, claims, index_sum;
 };
 
 // Item i reads the run [begin(i), end(i)): all begins and lengths modulo a line occur.
@@ -29,7 +29,10 @@ struct ask_everything {
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
     span<std::uint32_t> const mine = part(all, i);
     std::uint64_t const sum = t.sum(mine, [](std::uint32_t e) { return static_cast<std::uint64_t>(e); });
-    std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [](std::uint64_t k) { return k; });
+    std::uint64_t const near = t.sum(indices{mine.begin, mine.end}, [&](std::uint64_t k) {
+      atomic_add(&r->near_asked, std::uint64_t{1});  // bodies that write count on being asked once
+      return k;
+    });
     std::uint32_t const least = t.min(mine, 1000000u, [](std::uint32_t e) { return e; });
     bool const hit = t.any(mine, [](std::uint32_t e) { return e % 16 == 3; });
     found<std::uint32_t> const at = t.find(mine, [](std::uint32_t e) { return e % 16 == 3; });
@@ -62,7 +65,7 @@ results expected(std::vector<std::uint32_t> const& v, std::uint64_t items) {
       ++r.visits;
       r.index_sum += k * v[k];
       r.sum += v[k];
-      r.near_sum += k;
+      r.near_sum += k, ++r.near_asked;
       least = std::min(least, v[k]);
       if (!hit && v[k] % 16 == 3) r.first_found += k * v[k];
       hit |= v[k] % 16 == 3;
@@ -93,6 +96,7 @@ void check_width(place where, access_mode how) {
   EXPECT_EQ(got.index_sum, want.index_sum);
   EXPECT_EQ(got.sum, want.sum);
   EXPECT_EQ(got.near_sum, want.near_sum);
+  EXPECT_EQ(got.near_asked, want.near_asked);
   EXPECT_EQ(got.smallest, want.smallest);
   EXPECT_EQ(got.any_hits, want.any_hits);
   EXPECT_EQ(got.any_misses, 0u);

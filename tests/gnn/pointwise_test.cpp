@@ -28,9 +28,12 @@ GARNER_AT_EVERY_PLACE(pointwise);
 // More rows than a slice has, and a number of classes that no width divides.
 constexpr std::uint64_t count = 700, classes = 7;
 
-TEST_P(pointwise, softmax_is_the_formula) {
-  executor x(where());
+void expect_softmax(place const& where, std::uint64_t count, std::uint64_t classes, bool equal_ones) {
+  SCOPED_TRACE(std::to_string(count) + " rows of " + std::to_string(classes));
+  executor x(where);
   numbers scores = some(count * classes, 1, -8, 8);
+  if (equal_ones)
+    for (float& s : scores) s = std::round(s);
   scores[3] = 300, scores[classes] = -300;  // neither overflows
   std::vector<std::int64_t> labels(count);
   for (std::uint64_t i = 0; i < count; ++i) labels[i] = static_cast<std::int64_t>(random_bits(2, 0, i) % (classes + 1)) - 1;
@@ -62,6 +65,11 @@ TEST_P(pointwise, softmax_is_the_formula) {
   EXPECT_EQ(got.bad, ~std::uint64_t{0});
   expect_near(host_copy(x, gradient.data(), gradient.size()), wanted);
   EXPECT_LT(counted, count);
+}
+TEST_P(pointwise, softmax_is_the_formula) {
+  expect_softmax(where(), count, classes, false);
+  expect_softmax(where(), 5000, 16, true);  // slices of slices, rows of whole pieces; of equal scores the first counts
+  expect_softmax(where(), 40, 603, false);  // wide teams
 }
 
 TEST_P(pointwise, sigmoid_is_the_formula) {
