@@ -2,6 +2,7 @@
 // way. Invariant: which lane does what changes with the width, the order of sums does not. Cost: a kernel for each of four widths.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "core/exec.hpp"
 
