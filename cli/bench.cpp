@@ -19,6 +19,7 @@
 #include "loading.hpp"
 #include "memory/budget.hpp"
 #include "memory/link.hpp"
+#include "shard/parts.hpp"
 #include "verbs.hpp"
 
 namespace garner {
@@ -327,6 +328,7 @@ void measure_shards(bench_arguments& a) {
   place const where = a.place.empty() ? place{device::count() ? place_kind::device : place_kind::host, 0} : parse_place(a.place);
   if (!a.devices.empty() && !a.place.empty()) fail(errc::usage, "--devices and --place {}: say one of them", a.place);
   for (std::uint32_t const d : a.devices) o.places.push_back({place_kind::device, static_cast<int>(d)});
+  if (o.places.empty() && a.parts == 0) fail(errc::usage, "--shards 0: say 1 to {}", shard_parts::most);
   if (o.places.empty()) o.places.assign(a.parts, where);
   for (std::string const& name : a.kinds)
     if (name != "none") o.graphs.push_back(name);

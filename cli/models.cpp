@@ -47,20 +47,25 @@ shard_options shard_arguments::options(std::uint32_t n) const {
   return o;
 }
 
+void shard_arguments::refuse_all(char const* why) const {
+  for (auto const& [said, name] :
+       {std::pair{way.has_value(), "--shard-way"}, std::pair{sums.has_value(), "--shard-sums"},
+        std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-wire"},
+        std::pair{provider.has_value(), "--shard-provider"}, std::pair{!mgg.empty(), "--mgg"}, std::pair{wait.has_value(), "--shard-wait"}})
+    if (said) fail(errc::usage, "{} {}", name, why);
+}
+
 std::vector<place> places_of(std::vector<std::uint32_t> const& devices, std::optional<std::uint32_t> ranks, shard_arguments const& split,
                              place where, bool full) {
   if (full && ranks && *ranks != 1)
     fail(errc::usage, "--full and {} ranks: the whole graph is trained by shards; say --shards {}", *ranks, *ranks);
-  if (!full)
-    for (auto const& [said, name] :
-         {std::pair{split.shards.has_value(), "--shards"}, std::pair{split.way.has_value(), "--shard-way"},
-          std::pair{split.sums.has_value(), "--shard-sums"}, std::pair{split.balance.has_value(), "--shard-balance"},
-          std::pair{split.wire.has_value(), "--shard-wire"}, std::pair{split.provider.has_value(), "--shard-provider"},
-          std::pair{!split.mgg.empty(), "--mgg"}, std::pair{split.wait.has_value(), "--shard-wait"}})
-      if (said) fail(errc::usage, "{} is of the whole graph; say --full, or --ranks for mini-batches", name);
+  if (!full) {
+    if (split.shards) fail(errc::usage, "--shards is of the whole graph; say --full, or --ranks for mini-batches");
+    split.refuse_all("is of the whole graph; say --full, or --ranks for mini-batches");
+  }
   char const* const what = full ? "shards" : "ranks";
   std::uint32_t const n = full ? split.shards.value_or(1) : ranks.value_or(1);
-  if (n == 0) fail(errc::usage, "--{} 0: say 1 or more", what);
+  if (n == 0) fail(errc::usage, "--{} 0: say 1 to {}", what, rank_group::most_ranks);
   std::vector<place> all;
   for (std::uint32_t const d : devices) all.push_back({place_kind::device, static_cast<int>(d)});
   if (all.empty()) all.assign(n, where);

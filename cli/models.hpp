@@ -23,6 +23,7 @@ struct shard_arguments {
   void add(verb& v, bool trains);
   bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
+  void refuse_all(char const* why) const;  // errc::usage names one that was said, but for --shards
   double late_seconds() const { return wait.value_or(300); }
 };
 

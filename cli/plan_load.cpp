@@ -439,12 +439,13 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
 }  // namespace
 
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
-                   std::vector<place> const& places) {
+                   std::vector<place> const& places, std::optional<std::uint32_t> only) {
   double most = 0;  // bytes at a place
   if (split) {
     std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
     std::vector<double> there(places.size());
     for (std::size_t k = 0; k < shards.size(); ++k) {
+      if (only && k != *only) continue;
       q.shard = shards[k].part;
       q.shard->remote_rows = 0;
       auto const at =

@@ -12,6 +12,7 @@
 #include "core/fail.hpp"
 #include "core/progress.hpp"
 #include "crew.hpp"
+#include "features/row_file.hpp"
 #include "garner/gnn.hpp"
 #include "gnn/decide_shards.hpp"
 #include "graph/handle.hpp"
@@ -39,9 +40,11 @@ struct train_arguments : cli::load_arguments {
   std::optional<double> input_dropout, decay;
   std::vector<std::uint32_t> devices;
   std::optional<std::uint32_t> ranks;
-  std::string group, target;
+  std::optional<std::string> said_group;
+  std::string group, target;  // of said_group; empty: none
   cli::shard_arguments split_into;
   std::optional<shard_decision> decided;
+  bool one_fits = true;  // the whole graph at the first place
 
   // Which of how many ranks this process is, with --group.
   static std::uint32_t of_environment(char const* name) {
@@ -56,6 +59,8 @@ struct train_arguments : cli::load_arguments {
   std::vector<garner::place> places() const {
     if (!devices.empty() && place != "host") fail(errc::usage, "--devices and --place {}: say one of them", place);
     cli::shard_arguments here = split_into;
+    if (full && group.empty() && devices.empty() && !here.shards)
+      here.refuse_all("is of shards, and there are none; say --shards, --devices or --group too");
     if (!group.empty() && full) {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
         fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; say --shards {}, or leave it out",
@@ -101,6 +106,8 @@ std::pair<model_options, training_options> options_of(train_arguments const& a) 
   t.evaluate_every = a.evaluate_every, t.patience = a.patience;
   t.record = !a.no_recording;
   t.load = a.loader();
+  if (!(a.rate > 0 && a.rate < 1e6)) fail(errc::usage, "--lr {}: say more than 0 and less than a million", a.rate);
+  if (m.layers < 1 || m.layers > 64) fail(errc::usage, "--layers {}: say 1 to 64", m.layers);
   if (a.patience && !a.evaluate_every)
     fail(errc::usage, "--patience {} and --evaluate-every 0: patience is of evaluations; say 1 or more", a.patience);
   if (a.no_recording && !a.full) fail(errc::usage, "--no-recording: steps of mini-batches are not recorded; leave it out, or say --full");
@@ -186,7 +193,7 @@ void decide(train_arguments& a, model_options const& m, training_options& t, gra
   if (!t.shards || !a.split_into.decides() || !a.group.empty()) return;
   shard_options asked = a.split_into.options(static_cast<std::uint32_t>(places.size()));
   if (a.resume.empty()) {
-    a.decided = decide_shards(m, g, t, asked, places);
+    a.decided = decide_shards(m, g, t, asked, places, a.one_fits);
     asked = a.decided->options;
   } else {
     resume_split(a.resume, asked);
@@ -434,8 +441,44 @@ void train_types(train_arguments& a) {
   learn(a, t, model, run, what);
 }
 
+bool fits_one(training_question const& q, graph_source const& from, std::string const& file, bool in, place where) {
+  try {
+    cli::require_whole(q, nullptr, from, file, in, {where});
+    return true;
+  } catch (error const& e) {
+    if (e.code() != errc::memory) throw;
+    return false;
+  }
+}
+
+// Rank 0 reads the files for all processes, so one that names others would learn from what it does not know. What this one names, a line
+// each; of rows some are looked at.
+std::string named_files(train_arguments const& a, graph_source const& from) {
+  row_array const table = is_row_file(a.features) ? open_rows(a.features) : map_rows(a.features);
+  std::uint64_t mark = 0;
+  std::uint64_t const looked_at = table.data ? std::min<std::uint64_t>(table.rows, 256) : 0;
+  for (std::uint64_t k = 0; k < looked_at; ++k) {
+    char const* const row = static_cast<char const*>(table.data) + table.rows * k / looked_at * table.row_bytes();
+    mark = mark * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}({row, table.row_bytes()});
+  }
+  return fmt::format("a graph of {}\nrows of {} x {} {}, mark {:016x}\n{} epochs\n", cli::describe(from.info()), table.rows, table.width,
+                     to_string(table.kind), mark, a.epochs);
+}
+void require_same_files(std::string const& mine, rank_group& together, std::uint32_t rank) {
+  std::vector<std::string> const all = together.tell_all(rank, mine);
+  for (std::size_t k = 1; k < all.size(); ++k)
+    for (std::size_t at = 0; all[k] != all[0] && at < all[0].size(); at = all[0].find('\n', at) + 1) {
+      auto const line = [&](std::string const& of) { return of.substr(at, of.find('\n', at) - at); };
+      if (line(all[0]) != line(all[k]))
+        fail(errc::usage, "rank 0 has {}, and rank {} has {}; give all ranks the same files and options", line(all[0]), k, line(all[k]));
+    }
+}
+
 void train_file(train_arguments& a) {
   a.width.reset();
+  if (a.said_group && a.said_group->empty())
+    fail(errc::usage, "--group '': say a name, the same in all processes (is a variable empty?), or leave it out");
+  a.group = a.said_group.value_or("");
   if (a.file.ends_with(".json")) return train_types(a);
   for (auto const& [name, said, what] : {std::tuple("--features", a.features, "rows"), std::tuple("--labels", a.labels, "labels"),
                                          std::tuple("--split", a.split, "parts of the split")})
@@ -466,6 +509,7 @@ void train_file(train_arguments& a) {
   known.split = split;
   cli::set_classes(a.classes, known.labels, a.labels, m);
 
+  std::string const files = a.group.empty() ? "" : named_files(a, from);
   std::optional<tier> edges;
   if (t.shards && on_device && cli::chooses_tier(a.tier)) a.tier = "host";  // each shard copies its own lists near
   bool const in_lists = a.lists() == list_side::in;
@@ -481,7 +525,9 @@ void train_file(train_arguments& a) {
     q.training = static_cast<double>(std::count(split.begin(), split.end(), static_cast<std::uint8_t>(split_part::train)));
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);
-    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in_lists, places);
+    cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in_lists, places,
+                       !a.group.empty() && on_device ? std::optional(t.rank) : std::nullopt);
+    if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, in_lists, where);
   }
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));
   row_array const table = a.open_table(a.features, where, a.together.get());
@@ -542,6 +588,7 @@ void train_file(train_arguments& a) {
     });
   try {
     training run(model, g, features, known, t);
+    if (!a.group.empty()) require_same_files(files, *a.together, t.rank);
     if (t.rank > 0) return follow(a, run);
     resume(a, run);
     subject what;
@@ -603,7 +650,7 @@ void add_train(cli::program& p) {
   v.add("--resume", a->resume, "go on from this checkpoint, bit for bit");
   v.add("--devices", a->devices).not_with("--ranks").not_with("--group");
   v.add("--ranks", a->ranks).not_with("--group");
-  v.add("--group", a->group);
+  v.add("--group", a->said_group);
   a->split_into.add(v, true);
   v.add("--budget", a->budget);
   a->add_file_rows(v);

@@ -232,9 +232,10 @@ class training {
 
 // The fastest way to train so over shards, one at each of `places`: predicted from the graph, then measured by the aggregations of a few
 // epochs where several are within twice the best. With exact sums it chooses among what gives the same bits; else among all ways. Where
-// `places` are several devices it may be one shard, at the first of them. errc::usage as shard_options and split_report() have it.
+// `places` are several devices it may be one shard, at the first of them, unless that is said not to fit (`one_fits`). errc::usage as
+// shard_options and split_report() have it.
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& options, shard_options const& asked,
-                             std::vector<place> const& places);
+                             std::vector<place> const& places, bool one_fits = true);
 
 // --- inference ---
 // Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near

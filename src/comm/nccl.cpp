@@ -15,9 +15,10 @@ namespace garner {
 namespace {
 // Values and structs of nccl.h, which have been the same since 2.14.
 constexpr int success = 0, in_progress = 7;  // ncclSuccess, ncclInProgress
-constexpr int bytes_type = 1;                // ncclUint8
-constexpr int symmetric = 1;                 // NCCL_WIN_COLL_SYMMETRIC
-struct id_bytes {                            // ncclUniqueId
+constexpr bool good(int status) { return status == success || status == in_progress; }
+constexpr int bytes_type = 1;  // ncclUint8
+constexpr int symmetric = 1;   // NCCL_WIN_COLL_SYMMETRIC
+struct id_bytes {              // ncclUniqueId
   char bytes[128];
 };
 struct config {  // the head of ncclConfig_t; a shorter one is taken with the rest unset
@@ -92,7 +93,7 @@ void nccl::abort() noexcept {
   if (communicator_) calls_->abort(std::exchange(communicator_, nullptr));
 }
 void nccl::check(int status, char const* call) {
-  if (status != success && status != in_progress) fail(errc::device, "{}: {}: {}", about(), call, calls_->words(status));
+  if (!good(status)) fail(errc::device, "{}: {}: {}", about(), call, calls_->words(status));
 }
 // While this rank waits for NCCL.
 void nccl::look() {
@@ -143,11 +144,14 @@ void nccl::exchange(void* stream, std::span<message const> sent, std::span<messa
   entries const& c = *calls_;
   if (!communicator_) fail(errc::device, "{}: its communicator was given up; begin anew", about());
   check(c.group_start(), "ncclGroupStart");
+  int sends = success, receives = success;  // a group that is begun is ended, for it is the thread's and of all who use the library
   for (message const& m : sent)
-    if (m.bytes) check(c.send(m.at, m.bytes, bytes_type, static_cast<int>(m.rank), communicator_, stream), "ncclSend");
+    if (m.bytes && good(sends)) sends = c.send(m.at, m.bytes, bytes_type, static_cast<int>(m.rank), communicator_, stream);
   for (message const& m : received)
-    if (m.bytes) check(c.receive(m.at, m.bytes, bytes_type, static_cast<int>(m.rank), communicator_, stream), "ncclRecv");
-  check(c.group_end(), "ncclGroupEnd");
+    if (m.bytes && good(sends) && good(receives))
+      receives = c.receive(m.at, m.bytes, bytes_type, static_cast<int>(m.rank), communicator_, stream);
+  int const ended = c.group_end();
+  check(sends, "ncclSend"), check(receives, "ncclRecv"), check(ended, "ncclGroupEnd");
   settle("ncclGroupEnd");
 }
 void nccl::wait(event const& e) {

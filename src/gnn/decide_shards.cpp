@@ -119,7 +119,7 @@ void resume_split(std::filesystem::path const& file, shard_options& asked) {
 }
 
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& t, shard_options const& asked,
-                             std::vector<place> const& places) {
+                             std::vector<place> const& places, bool one_fits) {
   return as_error([&] {
     if (places.size() != asked.shards)
       fail(errc::usage, "{} shards and {} places: say a place for each shard", asked.shards, places.size());
@@ -137,7 +137,7 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
     }
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);
     d.rates_measured = rates.measured;
-    d.ways = ways_of(sizes, asked, t.weighted, costs, rates, several);
+    d.ways = ways_of(sizes, asked, t.weighted, costs, rates, several && one_fits);
     std::size_t const measured = places[0].kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
     auto const settings = [&](shard_decision::considered const& w) {
       shard_options o = asked;

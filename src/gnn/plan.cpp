@@ -165,7 +165,8 @@ training_plan plan_training(training_question const& q) {
     else take("lists of a shard", lists_of);
     take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
     take("rows of a shard", own * static_cast<double>(s.inputs[0]) * number);
-    take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / slice_edges) + kept * of.remote_rows));
+    take(mgg ? "sums of a shard" : "rows of other shards",
+         room * number * (widest * (brought + arcs / slice_edges) + kept * of.remote_rows));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
     take("factors of edges", room * number * own * (gcn ? 3 : sage ? 1 : 0));

@@ -110,8 +110,7 @@ class direct_rows final : public row_access {
       if (k != shard_) g_.members_[k].read.before(x);
   }
   void drop(executor& x) override {
-    g_.members_[shard_].read.record(x);
-    g_.threads_->meet(shard_);
+    close(x);
     x.wait();
   }
   bool waits() const override { return false; }

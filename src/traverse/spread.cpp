@@ -119,7 +119,7 @@ void on_each_shard(std::vector<place> const& shards, std::function<void(std::uin
   shard_options how;
   how.shards = static_cast<std::uint32_t>(shards.size());
   how.provider = shard_provider::peer;  // arrays are read where they lie, as long as the job lives
-  shard_group group(how);
+  shard_group group(how, 1e9);          // who of one process has failed says so; who is late has more to do
   on_shards(group, [&](std::uint32_t k) {
     try {
       f(k, group);

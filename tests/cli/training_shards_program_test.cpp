@@ -93,6 +93,26 @@ TEST(training_shards_program, a_process_that_is_killed_ends_the_others) {
   EXPECT_THAT(killed.err, HasSubstr("rank 1 of 2 has stopped: its process ended"));
 }
 
+// A process that named other files is told at the start which, and the others end.
+TEST(training_shards_program, processes_of_different_files_are_told) {
+  folder const at;
+  communities c = write_communities(at);
+  c.rows[0] += 1;
+  write_npy(at, "other.npy", "<f4", c.rows, c.width);
+  at.shell("garner convert e.wel other.gnr");
+  auto const told = [&](std::string const& other) {
+    std::string const after = "--full --model gcn --group garner-cli-f-" + std::to_string(::getpid());
+    outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 garner train " + other + after + " > one.txt 2>&1 & RANK=0 garner train " +
+                               files + after + "; wait");
+    return o.err + read_text(at / "one.txt");
+  };
+  EXPECT_THAT(told(files + "--epochs 5 "), HasSubstr(" epochs, and rank 1 has 5 epochs; give all ranks the same"));
+  std::string line = files;
+  EXPECT_THAT(told(line.replace(line.find("x.npy"), 5, "other.npy")), HasSubstr("rank 0 has rows of "));
+  line = files;
+  EXPECT_THAT(told(line.replace(line.find("g.gnr"), 5, "other.gnr")), HasSubstr("rank 0 has a graph of "));
+}
+
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   folder const at;
   write_communities(at);
@@ -204,7 +224,12 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
     EXPECT_THAT(o.err, HasSubstr(text)) << more;
     expect_one_line(o.err);
   };
-  says("--full --shards 0", 2, "--shards 0: say 1 or more");
+  says("--full --shards 0", 2, "--shards 0: say 1 to 16");
+  says("--full --shard-wire bf16", 2, "--shard-wire is of shards, and there are none");
+  says("--full --group ''", 2, "--group '': say a name");
+  says("--full --layers 65", 2, "--layers 65: say 1 to 64");
+  says("--full --lr -1", 2, "--lr");
+  EXPECT_THAT(at.shell("garner bench shards --place host --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
   says("--full --shards 17", 2, "17 shards: say 1 to 16");
   says("--full --shards 13", 2, "13 shards, and g.gnr has 12 vertices; say at most as many");
   says("--shards 2", 2, "--shards is of the whole graph");
