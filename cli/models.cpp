@@ -109,8 +109,14 @@ void set_classes(std::optional<std::uint64_t> said, row_array const& labels, std
   m.labels = labels.kind == element::i64 ? label_kind::one_class : label_kind::yes_or_no;
   m.classes = labels.width;
   if (m.labels == label_kind::one_class) {
+    auto const* const label = static_cast<std::int64_t const*>(labels.data);
     std::int64_t highest = 0;
-    for (std::uint64_t v = 0; v < labels.rows; ++v) highest = std::max(highest, static_cast<std::int64_t const*>(labels.data)[v]);
+    for (std::uint64_t v = 0; v < labels.rows; ++v) {
+      highest = std::max(highest, label[v]);
+      if (!said && label[v] > 0 && static_cast<std::uint64_t>(label[v]) >= labels.rows)
+        fail(errc::input, "{}: label {} of vertex {} would make more classes than there are vertices ({}); say -1 where none is known",
+             file, label[v], v, labels.rows);
+    }
     m.classes = said.value_or(static_cast<std::uint64_t>(highest + 1));
   } else if (said && *said != m.classes) {
     fail(errc::usage, "--classes {}, and {} has {} columns, one a class", *said, file, m.classes);

@@ -227,6 +227,10 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 0", 2, "--shards 0: say 1 to 16");
   says("--full --shard-wire bf16", 2, "--shard-wire is of shards, and there are none");
   says("--full --group ''", 2, "--group '': say a name");
+  write_npy(at, "far.npy", "<i8", std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0, 5'000'000, 2, 0, 1, 2});
+  outcome const far = at.shell("garner train g.gnr --features x.npy --labels far.npy --split s.npy --full");
+  EXPECT_EQ(far.code, 1);
+  EXPECT_THAT(far.err, HasSubstr("far.npy: label 5000000 of vertex 7 would make more classes than there are vertices (12)"));
   says("--full --layers 65", 2, "--layers 65: say 1 to 64");
   says("--full --lr -1", 2, "--lr");
   EXPECT_THAT(at.shell("garner bench shards --place host --shards 0 --out b.json").err, HasSubstr("--shards 0: say 1 to 16"));
