@@ -325,7 +325,7 @@ TEST(training_program, refuses) {
   says(train + "--full --layers 0", 2, "layers");
   says(train + "--dropout 1", 2, "dropout 1");
   says(train + "--input-dropout -1", 2, "dropout of rows");
-  says(train + "--lr 0", 2, "rate of 0");
+  says(train + "--lr 0", 2, "--lr 0: say more than 0");
   says(train + "--weight-decay -1", 2, "decay of -1");
   says(train + "--norm batch", 2, "--norm batch");
   says(train + "--scaling most", 2, "none, sum or length");
