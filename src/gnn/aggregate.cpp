@@ -214,7 +214,7 @@ template <class Real>
 struct sum_list_or_slice {
   sum_rows<Real> of;
   list_slice const* slices;
-  std::uint64_t const* count;               // of slices; null: most_slices
+  std::uint64_t const* count;               // of slices, at most most_slices
   std::uint64_t most_slices, first, items;  // the items that slices may be of
   Real* sums;
   bool wide;
@@ -232,7 +232,7 @@ struct sum_list_or_slice {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     if (k < most_slices) {
-      if (count && k >= *count) return;
+      if (k >= *count) return;
       list_slice const s = slices[k];
       if (s.item - first >= items) return;
       t.template add_rows<Real>(of.cut({s.begin - of.lists.base, s.end - of.lists.base}), of.columns, wide,
@@ -294,7 +294,7 @@ void relation_edges<Real>::take(executor& x, blocks::edges const& edges, std::ui
   lists_ = {offsets, ends, w};
   first_ = 0, same_ = whole_ = false;
   find_long_lists(x, long_, offsets, targets, edges_, false);
-  long_turned_.most_lists = 0;
+  long_turned_.none();
   if (backward == 0) {  // one layer, or nothing was drawn before the last hop: no source has a list
     turned_ = {room(x, turned_offsets_, sources + 1, "edges of a mini-batch"), nullptr, nullptr};
     x.fill(turned_offsets_.data(), 0, (sources + 1) * sizeof(std::uint64_t));
@@ -413,7 +413,7 @@ void relation_edges<Real>::take_part(executor& x, host_lists const& lists, std::
     x.wait();
     lists_.weights = weights_.data();
   }
-  turned_ = {}, long_turned_.most_lists = 0, whole_ = false;
+  turned_ = {}, long_turned_.none(), whole_ = false;
   find_long_lists(x, long_, lists_.offsets, count, edges_, false);
 }
 

@@ -142,6 +142,7 @@ class relation_edges {
     buffer<std::uint64_t> counts;                   // how many there are of each
     buffer<long_list> lists;
     buffer<list_slice> slices;
+    void none() { most_lists = most_slices = 0; }
     std::uint64_t bytes() const { return counts.bytes() + lists.bytes() + slices.bytes(); }
   };
   // `count`: the bounds become what there is, which waits.

@@ -114,6 +114,12 @@ TEST_P(aggregate_at, long_lists_of_a_block_too) {
     block.backward(x, {in.data(), columns}, {out.data(), columns}, vertices, vertices, columns, {}, false);
     expect_near(host_copy(x, out.data(), rows.size()), plain(bare_back, rows, columns).data(), "backward");
   }
+  // The next block turns no edge round: no source has a list, also where some had a long one before.
+  block.take(x, e, vertices, vertices, 0);
+  block.normalise(x, aggregation::sum, nullptr, nullptr, nullptr);
+  auto const in = near_copy(x, some_rows(12)), out = near_copy(x, some_rows(12));
+  block.backward(x, {in.data(), 12}, {out.data(), 12}, vertices, vertices, 12, {}, false);
+  EXPECT_EQ(host_copy(x, out.data(), vertices * 12), std::vector<float>(vertices * 12));
 }
 
 TEST(aggregate, long_lists_have_the_same_bits_at_host_and_simulated) {
