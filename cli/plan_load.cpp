@@ -410,11 +410,7 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
   shard_sizes of(n, std::move(sizes));
   of.one_place = !several;
-  std::vector<shard_pass> passes;
-  for (model_pass const& p : passes_of(q.model, q.input_dropout)) {
-    if (p.forward) passes.push_back({p.columns, 1, p.constant});
-    if (p.backward) passes.push_back({p.columns, 1, false});
-  }
+  std::vector<shard_pass> const passes = costs_of(passes_of(q.model, q.input_dropout));
   shard_rates const rates = known_rates(places[0]);
   split.ways = ways_of(of, o, q.load.weighted, passes, rates, several);
   if (o.sums == shard_sums::quick) return split;

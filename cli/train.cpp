@@ -464,16 +464,6 @@ std::string named_files(train_arguments const& a, graph_source const& from) {
   return fmt::format("a graph of {}\nrows of {} x {} {}, mark {:016x}\n{} epochs\n", cli::describe(from.info()), table.rows, table.width,
                      to_string(table.kind), mark, a.epochs);
 }
-void require_same_files(std::string const& mine, rank_group& together, std::uint32_t rank) {
-  std::vector<std::string> const all = together.tell_all(rank, mine);
-  for (std::size_t k = 1; k < all.size(); ++k)
-    for (std::size_t at = 0; all[k] != all[0] && at < all[0].size(); at = all[0].find('\n', at) + 1) {
-      auto const line = [&](std::string const& of) { return of.substr(at, of.find('\n', at) - at); };
-      if (line(all[0]) != line(all[k]))
-        fail(errc::usage, "rank 0 has {}, and rank {} has {}; give all ranks the same files and options", line(all[0]), k, line(all[k]));
-    }
-}
-
 void train_file(train_arguments& a) {
   a.width.reset();
   if (a.said_group && a.said_group->empty())
@@ -588,7 +578,7 @@ void train_file(train_arguments& a) {
     });
   try {
     training run(model, g, features, known, t);
-    if (!a.group.empty()) require_same_files(files, *a.together, t.rank);
+    if (!a.group.empty()) a.together->require_same(t.rank, files);
     if (t.rank > 0) return follow(a, run);
     resume(a, run);
     subject what;

@@ -261,6 +261,18 @@ std::vector<std::string> rank_group::tell_all(std::uint32_t rank, std::string_vi
   return all;
 }
 
+void rank_group::require_same(std::uint32_t rank, std::string_view lines) {
+  std::vector<std::string> const all = tell_all(rank, lines);
+  for (std::size_t k = 1; k < all.size(); ++k) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < std::min(all[0].size(), all[k].size()) && all[0][i] == all[k][i]; ++i)
+      if (all[0][i] == '\n') at = i + 1;
+    auto const line = [&](std::string const& of) { return of.substr(at, of.find('\n', at) - at); };
+    if (all[k] != all[0])
+      fail(errc::usage, "rank 0 trains with {}, and rank {} with {}; give all ranks the same", line(all[0]), k, line(all[k]));
+  }
+}
+
 std::vector<rank_group::pair> rank_group::meet_with(std::uint32_t rank, pair mine) {
   parts& p = *parts_;
   std::uint64_t const turn = p.members[rank].met + 1;

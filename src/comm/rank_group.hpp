@@ -49,6 +49,8 @@ class rank_group {
 
   void meet(std::uint32_t rank);  // until all have come here
   std::vector<std::string> tell_all(std::uint32_t rank, std::string_view mine);
+  // What ranks train with, a line each: errc::usage names the first that another rank has otherwise.
+  void require_same(std::uint32_t rank, std::string_view lines);
   // A meeting at which each tells two numbers; those of all.
   using pair = std::array<std::uint64_t, 2>;
   std::vector<pair> meet_with(std::uint32_t rank, pair mine);

@@ -51,6 +51,15 @@ std::vector<model_pass> passes_of(model_options const& m, double input_dropout) 
   return all;
 }
 
+std::vector<shard_pass> costs_of(std::vector<model_pass> const& passes) {
+  std::vector<shard_pass> costs;
+  for (model_pass const& p : passes) {
+    if (p.forward) costs.push_back({p.columns, 1, p.constant});
+    if (p.backward) costs.push_back({p.columns, 1, false});
+  }
+  return costs;
+}
+
 double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
                    shard_options const& options, std::vector<place> const& places) {
   using steady = std::chrono::steady_clock;
@@ -130,14 +139,9 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
     sizes.one_place = !several;
     bool const gcn = model.kind == model_kind::gcn && !model.residual;
     std::vector<model_pass> const passes = passes_of(model, t.input_dropout.value_or(gcn ? t.dropout : 0));
-    std::vector<shard_pass> costs;
-    for (model_pass const& p : passes) {
-      if (p.forward) costs.push_back({p.columns, 1, p.constant});
-      if (p.backward) costs.push_back({p.columns, 1, false});
-    }
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);
     d.rates_measured = rates.measured;
-    d.ways = ways_of(sizes, asked, t.weighted, costs, rates, several && one_fits);
+    d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, several && one_fits);
     std::size_t const measured = places[0].kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
     auto const settings = [&](shard_decision::considered const& w) {
       shard_options o = asked;

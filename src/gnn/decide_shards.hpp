@@ -17,6 +17,7 @@ struct model_pass {
 };
 // A layer each.
 std::vector<model_pass> passes_of(model_options const& m, double input_dropout);
+std::vector<shard_pass> costs_of(std::vector<model_pass> const& passes);  // what ways_of() predicts by
 
 // Milliseconds of these. errc::memory where it does not fit, and what sharded_edges says.
 double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,

@@ -233,15 +233,7 @@ struct training::impl {
     if (o.shards && o.shards->of_processes()) mine += fmt::format("lists: {:016x}\n", digest_of(*ground.one));
     mine += fmt::format("evaluation: every {} epochs, patience {}\nstep: {}\nparameters: {:016x}\n", o.evaluate_every, o.patience,
                         done_steps, checked_values());
-    std::vector<std::string> const all = ranks->tell_all(o.rank, mine);
-    for (std::size_t k = 1; k < all.size(); ++k) {
-      std::size_t at = 0;
-      for (std::size_t i = 0; i < std::min(all[0].size(), all[k].size()) && all[0][i] == all[k][i]; ++i)
-        if (all[0][i] == '\n') at = i + 1;
-      auto const line = [&](std::string const& of) { return of.substr(at, of.find('\n', at) - at); };
-      if (all[k] != all[0])
-        fail(errc::usage, "rank 0 trains with {}, and rank {} with {}; give all ranks the same", line(all[0]), k, line(all[k]));
-    }
+    ranks->require_same(o.rank, mine);
   }
   std::uint64_t checked_values() const {
     std::vector<float> values(m.net.count());

@@ -106,11 +106,11 @@ TEST(training_shards_program, processes_of_different_files_are_told) {
                                files + after + "; wait");
     return o.err + read_text(at / "one.txt");
   };
-  EXPECT_THAT(told(files + "--epochs 5 "), HasSubstr(" epochs, and rank 1 has 5 epochs; give all ranks the same"));
+  EXPECT_THAT(told(files + "--epochs 5 "), HasSubstr(" epochs, and rank 1 with 5 epochs; give all ranks the same"));
   std::string line = files;
-  EXPECT_THAT(told(line.replace(line.find("x.npy"), 5, "other.npy")), HasSubstr("rank 0 has rows of "));
+  EXPECT_THAT(told(line.replace(line.find("x.npy"), 5, "other.npy")), HasSubstr("rank 0 trains with rows of "));
   line = files;
-  EXPECT_THAT(told(line.replace(line.find("g.gnr"), 5, "other.gnr")), HasSubstr("rank 0 has a graph of "));
+  EXPECT_THAT(told(line.replace(line.find("g.gnr"), 5, "other.gnr")), HasSubstr("rank 0 trains with a graph of "));
 }
 
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
