@@ -155,31 +155,9 @@ struct sum_rows {
     return is_wide(in, columns) && is_wide<Real>({out.data, out.stride}, columns) && (!selves || is_wide(self, columns));
   }
 
-  // What becomes of the sum of an item's list.
-  struct finish {
-    Real const* self;  // null: none
-    Real self_factor, own;
-    Real* out;
-    bool add;
-    template <int Each>
-    GARNER_HD void operator()(std::uint64_t c, row_part<Real, Each> const& sum) const {
-      using part = row_part<Real, Each>;
-      part value;
-      for (int j = 0; j < Each; ++j) value.v[j] = own * sum.v[j];
-      if (self) {
-        part const mine = part::in(self + c);
-        for (int j = 0; j < Each; ++j) value.v[j] += self_factor * mine.v[j];
-      }
-      if (add) {
-        part const had = part::in(out + c);
-        for (int j = 0; j < Each; ++j) value.v[j] += had.v[j];
-      }
-      part::in(out + c) = value;
-    }
-  };
   struct adding {
     sum_rows const& b;
-    finish then;
+    finish_sum<Real> then;
     GARNER_HD Real start(std::uint64_t) const { return 0; }
     GARNER_HD rows_by_id<Real> rows() const { return b.rows(); }
     template <int Each>
@@ -189,7 +167,7 @@ struct sum_rows {
   };
 
   GARNER_HD rows_by_id<Real> rows() const { return {in.data, in.stride, lists.ends, lists.weights, factor}; }
-  GARNER_HD finish of(std::uint64_t i) const {
+  GARNER_HD finish_sum<Real> of(std::uint64_t i) const {
     bool const has_self = i < selves;
     return {has_self ? self.data + i * self.stride : nullptr, has_self && of_self ? of_self[i] : Real{1}, own ? own[i] : Real{1},
             out.data + i * out.stride, add};
@@ -255,7 +233,7 @@ struct sum_slices_of_list {
   bool wide;
 
   struct adding {
-    typename sum_rows<Real>::finish then;
+    finish_sum<Real> then;
     Real const* sums;
     std::uint64_t columns;
     GARNER_HD Real start(std::uint64_t) const { return 0; }

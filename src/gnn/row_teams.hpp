@@ -8,6 +8,30 @@
 
 namespace garner {
 
+// What becomes of the sum of an item's rows: times `own`, with a row of the item's own, added to what is there.
+template <class Real>
+struct finish_sum {
+  Real const* self;  // null: none
+  Real self_factor, own;
+  Real* out;
+  bool add;
+  template <int Each>
+  GARNER_HD void operator()(std::uint64_t c, row_part<Real, Each> const& sum) const {
+    using part = row_part<Real, Each>;
+    part value;
+    for (int j = 0; j < Each; ++j) value.v[j] = own * sum.v[j];
+    if (self) {
+      part const mine = part::in(self + c);
+      for (int j = 0; j < Each; ++j) value.v[j] += self_factor * mine.v[j];
+    }
+    if (add) {
+      part const had = part::in(out + c);
+      for (int j = 0; j < Each; ++j) value.v[j] += had.v[j];
+    }
+    part::in(out + c) = value;
+  }
+};
+
 // Calls f(Width) with the width, as a std::integral_constant. `wide`: lanes read 16 bytes at a time.
 template <class Real, class F>
 void with_row_team(std::uint64_t columns, bool wide, F f) {

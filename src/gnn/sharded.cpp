@@ -11,7 +11,7 @@ namespace garner {
 
 namespace {
 
-// What is made of a vertex's sum, as sum_rows of aggregate.cpp does.
+// What is made of a vertex's sum.
 struct whole_sum {
   float const *of_row, *of_self;  // null: 1
   row_block<float const> self;    // data null: none
@@ -22,21 +22,7 @@ struct whole_sum {
   }
   template <int Each>
   GARNER_HD void operator()(std::uint64_t i, std::uint64_t c, row_part<float, Each> const& sum) const {
-    using part = row_part<float, Each>;
-    float const by = of_row ? of_row[i] : 1.0f;
-    part value;
-    for (int j = 0; j < Each; ++j) value.v[j] = by * sum.v[j];
-    if (self.data) {
-      float const self_by = of_self ? of_self[i] : 1.0f;
-      part const mine = part::in(self.row(i) + c);
-      for (int j = 0; j < Each; ++j) value.v[j] += self_by * mine.v[j];
-    }
-    part& to = part::in(out.row(i) + c);
-    if (add) {
-      part const had = to;
-      for (int j = 0; j < Each; ++j) value.v[j] += had.v[j];
-    }
-    to = value;
+    finish_sum<float>{self.data ? self.row(i) : nullptr, of_self ? of_self[i] : 1.0f, of_row ? of_row[i] : 1.0f, out.row(i), add}(c, sum);
   }
 };
 
