@@ -65,7 +65,6 @@ struct train_arguments : cli::load_arguments {
       if (here.shards && *here.shards != of_environment("WORLD_SIZE"))
         fail(errc::usage, "--shards {} and --group: each shard is a process, and WORLD_SIZE is {}; say --shards {}, or leave it out",
              *here.shards, of_environment("WORLD_SIZE"), of_environment("WORLD_SIZE"));
-      if (here.way == "auto") fail(errc::usage, "--shard-way auto and --group: ways are measured by one process; say bulk or collective");
       here.shards.reset();
     }
     std::vector<garner::place> all = cli::places_of(devices, ranks, here, where(), full);
@@ -187,10 +186,16 @@ json json_of(shard_decision const& d) {
                            {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
   return all;
 }
-// --shard-way auto, where nothing was said, of one process: what is the fastest here; a training that goes on keeps what it began with.
+// --shard-way auto, and of one process where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
 // Fewer places, where one is faster.
 void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
-  if (!t.shards || !a.split_into.decides() || !a.group.empty()) return;
+  if (!t.shards || !a.split_into.decides()) return;
+  if (!a.group.empty()) {
+    if (!a.split_into.way || !a.resume.empty()) return;
+    a.decided = decide_shards_of_processes(m, g, t, t.shards->options(), a.group, t.rank, places[0], a.split_into.late_seconds());
+    t.shards->take_way(a.decided->options.way);
+    return;
+  }
   shard_options asked = a.split_into.options(static_cast<std::uint32_t>(places.size()));
   if (a.resume.empty()) {
     a.decided = decide_shards(m, g, t, asked, places, a.one_fits);

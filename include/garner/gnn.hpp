@@ -236,6 +236,11 @@ class training {
 // shard_options and split_report() have it.
 shard_decision decide_shards(model_options const& model, graph_handle const& g, training_options const& options, shard_options const& asked,
                              std::vector<place> const& places, bool one_fits = true);
+// The same between processes that say the same name: all make this call, each of its shard and place, and all get the same ways. Predicted
+// by rates of places like these, then measured together. errc::io names a process that is gone or that does not come for `wait_seconds`.
+shard_decision decide_shards_of_processes(model_options const& model, graph_handle const& g, training_options const& options,
+                                          shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
+                                          double wait_seconds = 60);
 
 // --- inference ---
 // Scores of all vertices, in the order of ids(), `classes` floats each, in host memory: exact, layer by layer. What does not fit near

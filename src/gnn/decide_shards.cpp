@@ -2,7 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
 
+#include "core/device.hpp"
 #include "core/fail.hpp"
 #include "core/median.hpp"
 #include "core/progress.hpp"
@@ -60,49 +67,92 @@ std::vector<shard_pass> costs_of(std::vector<model_pass> const& passes) {
   return costs;
 }
 
-double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
-                   shard_options const& options, std::vector<place> const& places) {
-  using steady = std::chrono::steady_clock;
-  whole_graph const lists(g, side, weighted, true, true);
-  shard_parts const parts(lists.pulled().offsets, lists.vertices(), options, g.name());
-  std::uint32_t const n = options.shards;
-  shard_group group(options, 3600);
-  rank_group& threads = *group.threads();
+namespace {
+std::uint64_t widest_of(std::vector<model_pass> const& passes) {
   std::uint64_t widest = 0;
   for (model_pass const& p : passes) widest = std::max(widest, p.columns);
-  std::vector<std::vector<double>> times(n);
-  on_shards(group, [&](std::uint32_t k) {
-    interrupts_held const together;
-    executor x(places[k]);
-    threads.take(k, x, 1);
-    group.take(k, x);
-    sharded_edges edges(group, k, x, lists, parts, how);
-    std::uint64_t const numbers = std::max<std::uint64_t>(parts.count(k) * widest, 1);
-    auto const rows = [&] {
-      buffer<float> made(x.near(), numbers, x.device(), "rows of a shard");
-      x.fill(made.data(), 0, made.bytes());
-      return made;
-    };
-    buffer<float> const table = rows(), in = rows(), out = rows();
-    edges.never_changes(table.data());
-    auto const run = [&] {
-      x.wait();
-      threads.meet(k);
-      auto const begun = steady::now();
-      for (model_pass const& p : passes) {
-        row_block<float const> const from{(p.constant ? table : in).data(), p.columns};
-        row_block<float> const to{out.data(), p.columns};
-        if (p.forward) edges.forward(x, from, to, p.columns, {});
-        if (p.backward) edges.backward(x, {in.data(), p.columns}, to, p.columns, {}, false);
-      }
-      x.wait();
-      return std::chrono::duration<double, std::milli>(steady::now() - begun).count();
-    };
-    times[k].push_back(run());  // counts where all take long
-    if (threads.any(k, times[k][0] > 500) || threads.any(k, interrupt_requested())) return;
-    times[k].clear();
-    for (int round = 0; round < 3; ++round) times[k].push_back(run());
-  });
+  return widest;
+}
+
+// Milliseconds of three rounds, or of one that takes long, of this shard; all shards call it.
+std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place where, whole_graph const& lists, shard_parts const& parts,
+                                  aggregation how, std::vector<model_pass> const& passes) {
+  using steady = std::chrono::steady_clock;
+  interrupts_held const together;
+  rank_group& ranks = *group.threads();
+  executor x(where);
+  ranks.take(k, x, 1);
+  group.take(k, x);
+  sharded_edges edges(group, k, x, lists, parts, how);
+  std::uint64_t const numbers = std::max<std::uint64_t>(parts.count(k) * widest_of(passes), 1);
+  auto const rows = [&] {
+    buffer<float> made(x.near(), numbers, x.device(), "rows of a shard");
+    x.fill(made.data(), 0, made.bytes());
+    return made;
+  };
+  buffer<float> const table = rows(), in = rows(), out = rows();
+  edges.never_changes(table.data());
+  auto const run = [&] {
+    x.wait();
+    ranks.meet(k);
+    auto const begun = steady::now();
+    for (model_pass const& p : passes) {
+      row_block<float const> const from{(p.constant ? table : in).data(), p.columns};
+      row_block<float> const to{out.data(), p.columns};
+      if (p.forward) edges.forward(x, from, to, p.columns, {});
+      if (p.backward) edges.backward(x, {in.data(), p.columns}, to, p.columns, {}, false);
+    }
+    x.wait();
+    return std::chrono::duration<double, std::milli>(steady::now() - begun).count();
+  };
+  std::vector<double> times{run()};  // counts where all take long
+  if (ranks.any(k, times[0] > 500) || ranks.any(k, interrupt_requested())) return times;
+  times.clear();
+  for (int round = 0; round < 3; ++round) times.push_back(run());
+  return times;
+}
+
+// The passes of a training, and its ways as predicted.
+std::vector<model_pass> passes_for(model_options const& model, training_options const& t) {
+  bool const gcn = model.kind == model_kind::gcn && !model.residual;
+  return passes_of(model, t.input_dropout.value_or(gcn ? t.dropout : 0));
+}
+shard_decision predicted(graph_handle const& g, training_options const& t, shard_options const& asked,
+                         std::vector<model_pass> const& passes, shard_rates const& rates, bool several, bool may_take_one) {
+  shard_decision d;
+  d.options = asked;
+  shard_sizes sizes(split_report(g, t.side, asked));
+  sizes.one_place = !several;
+  d.rates_measured = rates.measured;
+  d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, may_take_one);
+  return d;
+}
+shard_options settings(shard_options o, shard_decision::considered const& w) {
+  o.way = w.way, o.shards = w.shards;
+  return o;
+}
+// Sets what each of the ways worth measuring takes by measure(w), which says why where there is no room, and takes the fastest.
+template <class Measure>
+void refine(shard_decision& d, place where, Measure const& measure) {
+  std::size_t const worth = where.kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
+  shard_decision::considered const* best = nullptr;
+  for (std::size_t k = 0; worth > 1 && k < worth; ++k) {
+    shard_decision::considered& w = d.ways[k];
+    check_interrupted();
+    measure(w);
+    if (w.measured_ms && (!best || *w.measured_ms < *best->measured_ms)) best = &w;
+  }
+  d.options = settings(d.options, best ? *best : d.ways.front());
+}
+}  // namespace
+
+double measure_way(graph_handle const& g, list_side side, bool weighted, aggregation how, std::vector<model_pass> const& passes,
+                   shard_options const& options, std::vector<place> const& places) {
+  whole_graph const lists(g, side, weighted, true, true);
+  shard_parts const parts(lists.pulled().offsets, lists.vertices(), options, g.name());
+  shard_group group(options, 3600);
+  std::vector<std::vector<double>> times(options.shards);
+  on_shards(group, [&](std::uint32_t k) { times[k] = measure_shard(group, k, places[k], lists, parts, how, passes); });
   check_interrupted();
   return median_of_slowest(times, 0, times[0].size());
 }
@@ -132,36 +182,90 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
   return as_error([&] {
     if (places.size() != asked.shards)
       fail(errc::usage, "{} shards and {} places: say a place for each shard", asked.shards, places.size());
-    shard_decision d;
-    d.options = asked;
     bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
-    shard_sizes sizes(split_report(g, t.side, asked));
-    sizes.one_place = !several;
-    bool const gcn = model.kind == model_kind::gcn && !model.residual;
-    std::vector<model_pass> const passes = passes_of(model, t.input_dropout.value_or(gcn ? t.dropout : 0));
+    std::vector<model_pass> const passes = passes_for(model, t);
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);
-    d.rates_measured = rates.measured;
-    d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, several && one_fits);
-    std::size_t const measured = places[0].kind == place_kind::simulated ? 1 : how_many_to_measure(d.ways);
-    auto const settings = [&](shard_decision::considered const& w) {
-      shard_options o = asked;
-      o.way = w.way, o.shards = w.shards;
-      return o;
-    };
-    shard_decision::considered const* best = nullptr;
-    for (std::size_t k = 0; measured > 1 && k < measured; ++k) {
-      shard_decision::considered& w = d.ways[k];
-      check_interrupted();
+    shard_decision d = predicted(g, t, asked, passes, rates, several, several && one_fits);
+    refine(d, places[0], [&](shard_decision::considered& w) {
       try {
-        w.measured_ms = measure_way(g, t.side, t.weighted, aggregation_of(model.kind), passes, settings(w), places);
-        if (!best || *w.measured_ms < *best->measured_ms) best = &w;
+        w.measured_ms = measure_way(g, t.side, t.weighted, aggregation_of(model.kind), passes, settings(asked, w), places);
       } catch (error const& e) {
         if (e.code() != errc::memory) throw;
         w.refused = e.what();
       }
-    }
-    d.options = settings(best ? *best : d.ways.front());
+    });
     return d;
+  });
+}
+
+shard_decision decide_shards_of_processes(model_options const& model, graph_handle const& g, training_options const& t,
+                                          shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
+                                          double wait_seconds) {
+  return as_error([&] {
+    auto const ranks = rank_group::of_processes(name + ".deciding", shard, asked.shards, wait_seconds, 0, "ways of a whole graph");
+    try {
+      executor const x(where);
+      ranks->take(shard, x, 1);
+      std::vector<std::string> const at = ranks->tell_all(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
+      std::vector<model_pass> const passes = passes_for(model, t);
+      // All predict the same, so that all measure the same ways: by rates that no process measures for itself.
+      shard_decision d = predicted(g, t, asked, passes, known_rates(where), std::set(at.begin(), at.end()).size() > 1, false);
+      std::optional<whole_graph> lists;
+      refine(d, where, [&](shard_decision::considered& w) {
+        shard_options const o = settings(asked, w);
+        // What f() says on each, once all have; none where one has no room. What else one throws, all do.
+        auto const all_say = [&](std::function<std::string()> const& f) {
+          std::string mine;
+          std::exception_ptr wrong;
+          try {
+            mine = "+" + f();
+          } catch (error const& e) {
+            if (e.code() == errc::interrupted) throw;
+            bool const no_room = e.code() == errc::memory || e.code() == errc::device;  // device: rows cannot be shared for want of it, say
+            mine = (no_room ? "m" : "e") + std::string(e.what());
+            wrong = std::current_exception();
+          }
+          std::vector<std::string> all = ranks->tell_all(shard, mine);
+          for (std::uint32_t k = 0; k < all.size() && w.refused.empty(); ++k)  // all others only say that this one has gone
+            if (all[k][0] == 'm') w.refused = fmt::format("shard {}: {}", k, all[k].substr(1));
+          if (!w.refused.empty()) return std::vector<std::string>();
+          if (wrong) std::rethrow_exception(wrong);
+          for (std::uint32_t k = 0; k < all.size(); ++k)
+            if (all[k][0] == 'e') fail(errc::io, "shard {}: {}", k, all[k].substr(1));
+          return all;
+        };
+        std::optional<shard_parts> parts;
+        std::unique_ptr<shard_group> group;
+        auto const ready = all_say([&] {  // before anyone waits for all to come
+          if (!lists) lists.emplace(g, t.side, t.weighted, true, true);
+          parts.emplace(lists->pulled().offsets, lists->vertices(), o, g.name());
+          group = std::make_unique<shard_group>(o, fmt::format("{}.{}", name, to_string(w.way)), shard, wait_seconds);
+          return std::string();
+        });
+        if (ready.empty()) return;
+        auto const said = all_say([&] {
+          try {
+            return fmt::format("{}",
+                               fmt::join(measure_shard(*group, shard, where, *lists, *parts, aggregation_of(model.kind), passes), " "));
+          } catch (std::exception const& e) {
+            group->threads()->leave(shard, e.what());
+            throw;
+          }
+        });
+        if (said.empty()) return;
+        std::vector<std::vector<double>> times(said.size());
+        for (std::uint32_t k = 0; k < said.size(); ++k) {
+          std::istringstream from(said[k].substr(1));
+          for (double ms; from >> ms;) times[k].push_back(ms);
+        }
+        w.measured_ms = median_of_slowest(times, 0, times[0].size());
+      });
+      ranks->leave(shard, "it has ended");
+      return d;
+    } catch (std::exception const& e) {
+      ranks->leave(shard, e.what());
+      throw;
+    }
   });
 }
 

@@ -27,6 +27,7 @@ class shard_group {
   shard_options const& options() const { return options_; }
   std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
   bool of_processes() const { return threads_->only().has_value(); }
+  void take_way(shard_way w) { options_.way = w; }  // by all, before lists are cut
   // Of mgg from the next aggregation on, said while no shard is in one; how lists were cut stays.
   void take_shape(mgg_shape const& s) { options_.mgg = s; }
 

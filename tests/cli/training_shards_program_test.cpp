@@ -59,13 +59,17 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
   EXPECT_EQ(threads["shards"]["passed_over"], json::array());
   for (std::string const provider : {"peer", "host"}) {
     std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shard-provider " + provider +
-                              " --group garner-cli-" + std::to_string(::getpid()) + provider;
+                              (provider == "peer" ? " --shard-way auto" : "") + " --group garner-cli-" + std::to_string(::getpid()) +
+                              provider;
     outcome const all = at.shell("export WORLD_SIZE=3; RANK=1 " + train + " > one.txt & first=$!; RANK=2 " + train +
                                  " > two.txt & second=$!; RANK=0 " + train + " -o processes --json && wait $first && wait $second");
     ASSERT_EQ(all.code, 0) << all.err;
     json const told = json::parse(all.out);
     EXPECT_EQ(told["shards"]["count"], 3);
     EXPECT_EQ(told["shards"]["provider"], provider);
+    ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // where auto was said they measure together
+    for (json const& w : provider == "peer" ? told["shards"]["decided"]["ways"] : json::array())
+      EXPECT_TRUE(w["measured_ms"].is_number()) << told["shards"];
     EXPECT_EQ(told["ranks"], 1);
     EXPECT_EQ(read_text(at / "one.txt") + read_text(at / "two.txt"), "");
     EXPECT_EQ(read_text(at / "processes"), read_text(at / "threads"));

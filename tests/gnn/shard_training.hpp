@@ -7,6 +7,7 @@
 
 #include "gnn/communities.hpp"
 #include "gnn/model.hpp"
+#include "memory/budget.hpp"
 #include "shard/group.hpp"
 #include "shard_support.hpp"
 
@@ -16,8 +17,9 @@ namespace garner::testing {
 struct orders {
   std::uint32_t shard = 0, shards = 2, moved = 0;  // moved: an edge leads elsewhere
   double wait = 60;
-  std::string way = "bulk", provider = "automatic", place = "host", wire = "f32", name;
+  std::string way = "bulk", provider = "automatic", place = "host", wire = "f32", name;  // way: "auto" too, of processes
   int epochs = 3;
+  bool lacks = false;  // memory, while it decides
 
   std::string text() const {
     return fmt::format("{} {} {} {} {} {} {} {} {} {}", shard, shards, moved, wait, way, provider, place, wire, name, epochs);
@@ -29,7 +31,8 @@ struct orders {
   }
   shard_options options() const {
     shard_options s;
-    s.shards = shards, s.way = parse_shard_way(way), s.provider = parse_shard_provider(provider), s.wire = parse_element(wire);
+    s.shards = shards, s.way = way == "auto" ? shard_way::bulk : parse_shard_way(way), s.provider = parse_shard_provider(provider),
+    s.wire = parse_element(wire);
     if (s.way == shard_way::mgg) s.sums = shard_sums::quick;
     return s;
   }
@@ -38,6 +41,7 @@ struct learned {
   std::vector<float> values;
   std::vector<double> losses;
   shard_link link;
+  std::optional<shard_decision> decided;
 };
 inline std::uint64_t hash_of(std::vector<float> const& values) {
   std::uint64_t sum = 1;
@@ -56,8 +60,15 @@ inline learned learn(orders const& o, std::shared_ptr<shard_group> const& group,
   gnn_model model(where, m);
   training_options t;
   t.math = dense_math::f32, t.rate = 0.02, t.dropout = 0.4, t.rank = o.shard, t.shards = group;
-  training run(model, g, rows, c.known(), t);
   learned found;
+  if (o.way == "auto") {
+    std::uint64_t const before = host_budget().limit();
+    if (o.lacks) host_budget().set_limit(host_budget().used() + 36000);  // so much that they can tell each other
+    found.decided = decide_shards_of_processes(m, g, t, o.options(), o.name, o.shard, where, o.wait);
+    host_budget().set_limit(before);
+    group->take_way(found.decided->options.way);
+  }
+  training run(model, g, rows, c.known(), t);
   for (int e = 0; e < o.epochs; ++e) {
     found.losses.push_back(run.next().loss);
     if (each_epoch) each_epoch();

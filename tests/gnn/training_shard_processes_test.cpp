@@ -103,6 +103,34 @@ TEST_F(shard_processes, come_to_what_threads_come_to_within_rounding_by_mgg) {
   learned const mine = together(), threads = by_threads(ask);
   for (std::size_t e = 0; e < mine.losses.size(); ++e) EXPECT_NEAR(mine.losses[e], threads.losses[e], 2e-4);
 }
+TEST_F(shard_processes, decide_together_what_is_fastest) {
+  ask.shards = 3;
+  std::vector<float> const one = by_threads(ask).values;
+  ask.way = "auto";
+  learned const mine = together();
+  EXPECT_EQ(mine.values, one);
+  ASSERT_TRUE(mine.decided);
+  auto const& ways = mine.decided->ways;
+  ASSERT_EQ(ways.size(), 2u);
+  ASSERT_TRUE(ways[0].measured_ms && ways[1].measured_ms) << mine.decided->why();
+  EXPECT_EQ(mine.decided->chosen().measured_ms, std::min(*ways[0].measured_ms, *ways[1].measured_ms));
+  // Where one lacks memory for all ways, all take what was predicted.
+  ask.lacks = true, ask.name += "x";
+  learned const poor = together();
+  EXPECT_EQ(poor.values, one);
+  for (auto const& w : poor.decided->ways) {
+    EXPECT_FALSE(w.measured_ms);
+    EXPECT_THAT(w.refused, AllOf(HasSubstr("shard 0: "), HasSubstr("over the budget")));
+  }
+  EXPECT_EQ(poor.decided->options.way, poor.decided->ways.front().way);
+  // One that never comes is named.
+  ask.wait = 0.3, ask.name += "x";
+  EXPECT_THAT(error_of([&] {
+                communities const c(300, 3, 20);
+                decide_shards_of_processes(c.model(model_kind::gcn), c.graph(), {}, ask.options(), ask.name, 0, {}, ask.wait);
+              }),
+              HasSubstr("have not come in 0.3 seconds: 1, 2"));
+}
 TEST_F(shard_processes, end_with_the_name_of_one_that_is_killed) {
   ask.shards = 3, ask.epochs = 100000;
   orders first = ask, second = ask;
