@@ -421,6 +421,12 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   std::stable_sort(split.ways.begin(), split.ways.end(), [](auto const& a, auto const& b) { return a.predicted_ms < b.predicted_ms; });
   return split;
 }
+// Whether what shards share is copied, and lies near then: between processes, and where a library brings it.
+bool windows_near(shard_options const& o, bool device, bool processes) {
+  bool const host = o.provider == shard_provider::host;
+  if (!device) return host || processes;
+  return !host && (processes || o.provider == shard_provider::nccl || o.provider == shard_provider::nvshmem);
+}
 // Of several shards at one place: what all of them have there.
 std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
   std::vector<load_array> all;
@@ -435,13 +441,15 @@ std::vector<load_array> sum_of(std::vector<planned_shard> const& shards) {
 }  // namespace
 
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
-                   std::vector<place> const& places, std::optional<std::uint32_t> only) {
+                   std::vector<place> const& places, std::optional<std::uint32_t> process) {
   double most = 0;  // bytes at a place
+  bool const on_device = places[0].kind == place_kind::device;
   if (split) {
+    q.shard_windows = windows_near(*split, on_device, process.has_value());
     std::vector<planned_shard> const shards = plan_shards(q, *split, from, file, in, places).shards;
     std::vector<double> there(places.size());
     for (std::size_t k = 0; k < shards.size(); ++k) {
-      if (only && k != *only) continue;
+      if (process && on_device && k != *process) continue;
       q.shard = shards[k].part;
       q.shard->remote_rows = 0;
       auto const at =
@@ -452,7 +460,6 @@ void require_whole(training_question q, shard_options const* split, graph_source
     most = static_cast<double>(plan_training(q).bytes());
   }
   auto const least = static_cast<std::uint64_t>(most / 1.25);
-  bool const on_device = places[0].kind == place_kind::device;
   require_memory(file, on_device ? 0 : least + q.load.list_bytes, on_device ? least : 0, places[0],
                  split ? "say more devices, fewer layers, a smaller --hidden or --tier host" : "say --devices or mini-batches (--fanout)");
 }
@@ -520,8 +527,10 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
       graph_source from(file);
       bool const in = a.lists() == list_side::in;
       if (in) from.want_in_lists();
-      split_up = plan_shards(question_of(*train, places, g, allowed), split_into.options(static_cast<std::uint32_t>(places.size())), from,
-                             file, in, places);
+      shard_options const into = split_into.options(static_cast<std::uint32_t>(places.size()));
+      training_question q = question_of(*train, places, g, allowed);
+      q.shard_windows = windows_near(into, on_device, false);
+      split_up = plan_shards(q, into, from, file, in, places);
       auto const largest = std::max_element(shards.begin(), shards.end(),
                                             [](planned_shard const& x, planned_shard const& y) { return x.plan.bytes() < y.plan.bytes(); });
       learns = largest->plan;

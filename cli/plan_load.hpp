@@ -39,10 +39,10 @@ struct plan_train_arguments {
 load_question question_of(load_arguments const& a, graph_source const& from, table_size const& rows, std::uint64_t device_allowed);
 std::uint64_t near_bytes(load_question const& q);  // what it takes there, rows kept too
 // errc::memory, before lists are read, where a training on the whole graph, or by these shards, cannot fit in any case: without the room
-// that a plan leaves for growing, and as if no shard needed a row of others. `q`: of whole-graph steps. `only`: of shards that have a place
-// each and of which this process has one, that one.
+// that a plan leaves for growing, and as if no shard needed a row of others. `q`: of whole-graph steps. `process`: shards are processes,
+// and this is that one; devices have one each.
 void require_whole(training_question q, shard_options const* split, graph_source const& from, std::string const& file, bool in,
-                   std::vector<place> const& places, std::optional<std::uint32_t> only = {});
+                   std::vector<place> const& places, std::optional<std::uint32_t> process = {});
 // `allowed`: host and device memory, in bytes, of each device. `train`: of a training, null: of mini-batches alone.
 nlohmann::ordered_json plan_of_load(plan_load_arguments const& a, plan_train_arguments const* train, std::string const& file, place where,
                                     std::string const& tier, std::string const& access, std::uint64_t host_allowed,

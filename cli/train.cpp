@@ -521,7 +521,7 @@ void train_file(train_arguments& a) {
     if (places.size() > 1 && places[1] != where) q.gradients = training_question::exchange::peers;
     shard_options const asked = a.split_into.options(all_ranks);
     cli::require_whole(q, t.shards ? &asked : nullptr, from, a.file, in_lists, places,
-                       !a.group.empty() && on_device ? std::optional(t.rank) : std::nullopt);
+                       a.group.empty() ? std::nullopt : std::optional(t.rank));
     if (places.size() > 1) a.one_fits = fits_one(q, from, a.file, in_lists, where);
   }
   graph_handle const g = a.load_lists(from, edges, needs, a.host_bytes(a.features, rows.rows * rows.row_bytes));

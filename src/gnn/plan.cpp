@@ -169,6 +169,9 @@ training_plan plan_training(training_question const& q) {
          room * number * (widest * (brought + arcs / slice_edges) + kept * of.remote_rows));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
+    if (q.shard_windows && of.how.shards > 1)
+      take("what shards share",
+           std::max({own * std::max(widest, kept) * (rounded ? 2 : number), own * classes * number, parameters * number * of.blocks}));
     take("factors of edges", room * number * own * (gcn ? 3 : sage ? 1 : 0));
     take("gradients of blocks", parameters * number * of.blocks);
     if (of.evaluates) for_evaluation();

@@ -11,6 +11,7 @@
 #include "garner/hetero.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
+#include "shard/group.hpp"
 #include "shard_support.hpp"
 
 namespace garner::testing {
@@ -95,6 +96,8 @@ TEST(training_plan, says_what_shards_then_take) {
       SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)));
       shard_options o;
       o.shards = 3, o.way = way;
+      bool const windows = model == model_kind::gin;
+      if (windows) o.provider = shard_provider::host;
       if (way != shard_way::mgg && model == model_kind::gcn) o.wire = element::bf16;
       o.far_lists = way != shard_way::mgg && model == model_kind::sage, o.list_window = 4096;
       model_options m;
@@ -122,7 +125,13 @@ TEST(training_plan, says_what_shards_then_take) {
         q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = static_cast<double>(n);
         shard_report::part const& p = r.parts[k];
         q.shard = {static_cast<double>(p.vertices), static_cast<double>(p.edges), static_cast<double>(p.remote_rows()), 16, false, o};
+        std::uint64_t const without = plan_training(q).bytes();
+        q.shard_windows = windows;
         training_plan const planned = plan_training(q);
+        ASSERT_EQ(planned.bytes() > without, windows);
+        if (windows) {
+          EXPECT_NEAR(static_cast<double>(planned.bytes() - without), static_cast<double>(group->access(k).bytes()), 8192) << k;
+        }
         EXPECT_GT(static_cast<double>(planned.bytes()), 0.75 * static_cast<double>(took[k])) << k;
         EXPECT_LT(static_cast<double>(planned.bytes()), 1.4 * static_cast<double>(took[k])) << k;
         EXPECT_GT(planned.reads.front().near, 0);
