@@ -52,6 +52,7 @@ class shard_pages {
         "memory, "
         "{} of what a cache holds and {} of a link, if all overlapped.",
         f_.width, short_number(f_.rates.memory_gbs), short_number(f_.rates.cache_gbs), short_number(f_.rates.link_gbs));
+    if (!f_.over.empty()) f.said += fmt::format(" Rows of other shards came over {}.", f_.over);
     bar_chart c{f.title, "ms an aggregation", {{"", {}}}, {}, {}, 0};
     c.unit = "ms, smaller is better";
     f.numbers.head = {"<way",      "<sums",   "<rows of",   "<ps, dist, wpb", "shards",       "ms",          "over one",

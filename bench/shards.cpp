@@ -103,6 +103,7 @@ struct taken {
   std::vector<double> ms;  // of each shape
   double prepare_ms = 0;
   std::vector<std::uint64_t> rows;  // brought, a shard
+  shard_link link;                  // of the first
 };
 taken run(subject const& s, shards_bench_options const& o, shard_options const& how, bench_job const& job) {
   shard_parts const parts(s.lists().pulled().offsets, s.lists().vertices(), how, "a graph of the run");
@@ -118,6 +119,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     executor x(o.places[k]);
     threads.take(k, x, 1);
     group.take(k, x);
+    if (k == 0) found.link = group.link(k);
     double const began = now_ms();
     sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum);
     prepared[k] = now_ms() - began;
@@ -202,7 +204,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   if (o.trials < 1 || o.trials > 1000) fail(errc::usage, "--trials {}: say 1 to 1000", o.trials);
   auto const n = static_cast<std::uint32_t>(o.places.size());
   shard_options first;
-  first.shards = n;
+  first.shards = n, first.provider = o.provider;
   check_shard_options(first);
   for (std::string const& name : o.graphs)
     if (std::none_of(std::begin(mgg_graphs), std::end(mgg_graphs), [&](mgg_graph const& g) { return name == g.name; }))
@@ -267,7 +269,9 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     auto const take = [&](shard_options const& how, mgg_search const& search = {}, bool managed = false) {
       check_interrupted();
       bench_job const job{o.width, 1, managed, {}};
-      shard_row row = row_of("ways", how, job, run(s, o, how, job), 0);
+      taken const t = run(s, o, how, job);
+      if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
+      shard_row row = row_of("ways", how, job, t, 0);
       for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
       tell(std::move(row), one);
     };
@@ -275,7 +279,9 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     shard_options mgg = first;
     mgg.way = shard_way::mgg, mgg.sums = shard_sums::quick;
     auto const managed = [&](std::uint64_t width) {  // two arrays
-      std::string const why = why_no_managed(o.places, 8 * width * g.info().vertices);
+      std::string const why = o.provider == shard_provider::automatic || o.provider == shard_provider::peer
+                                  ? why_no_managed(o.places, 8 * width * g.info().vertices)
+                                  : fmt::format("rows come over {}, which copies them", to_string(o.provider));
       if (!why.empty()) f.no_uvm = why;
       return why.empty();
     };

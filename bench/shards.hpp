@@ -32,6 +32,7 @@ struct shards_bench_options {
   std::vector<place> places;                 // of the shards; the first is that of one place alone
   std::vector<std::string> graphs;           // of table 3; empty: all
   std::vector<std::filesystem::path> files;  // measured too
+  shard_provider provider = shard_provider::automatic;
   std::uint64_t shrink = 64, width = 16, seed = 1, trials = 5;
   std::vector<std::string> figures;  // of ways, models, ablation, sweep; empty: all
   std::string command;

@@ -11,6 +11,7 @@ std::string to_json(shards_file const& f) {
   all["rates"] = {{"memory_gbs", f.rates.memory_gbs}, {"cache_gbs", f.rates.cache_gbs}, {"cache_bytes", f.rates.cache_bytes},
                   {"link_gbs", f.rates.link_gbs},     {"launch_us", f.rates.launch_us}, {"meeting_us", f.rates.meeting_us},
                   {"measured", f.rates.measured}};
+  all["over"] = text_or_null(f.over);
   all["no_uvm"] = text_or_null(f.no_uvm);
   all["graphs"] = json::array();
   for (split_graph const& g : f.graphs) {
@@ -62,6 +63,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
   field const rates = f["rates"];
   file.rates = {rates["memory_gbs"].number(), rates["cache_gbs"].number(),  rates["link_gbs"].number(), rates["cache_bytes"].count(),
                 rates["launch_us"].number(),  rates["meeting_us"].number(), rates["measured"].truth()};
+  if (f.has("over")) file.over = f["over"].text_or_none();
   file.no_uvm = f["no_uvm"].text_or_none();
   for (field const& g : f["graphs"].items()) {
     split_graph one;

@@ -42,6 +42,7 @@ struct shards_file : file_head {
   static constexpr file_schema schema{"garner.bench.shards", 2, "shards"};
   std::uint64_t shards = 0, shrink = 0, width = 0, seed = 0, trials = 0;
   shard_rates rates{};
+  std::string over;    // what rows of other shards came over in the ways' rows; empty: one shard, or a file of before it was told
   std::string no_uvm;  // why managed rows were not measured; empty: they were
   std::vector<split_graph> graphs;
   std::vector<shard_row> rows;

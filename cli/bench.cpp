@@ -49,6 +49,7 @@ struct bench_arguments {
   cli::storage_arguments storage;
   // Of shards.
   bench::shards_bench_options shards;
+  std::string provider;
   std::uint32_t parts = 2;
   std::vector<std::uint32_t> devices;
 };
@@ -334,6 +335,7 @@ void measure_shards(bench_arguments& a) {
     if (name != "none") o.graphs.push_back(name);
   for (std::string const& file : a.files) o.files.emplace_back(file);
   if (a.trials) o.trials = *a.trials;
+  if (!a.provider.empty()) o.provider = parse_shard_provider(a.provider);
   o.seed = a.how.seed;
   o.command = cli::command_line();
   check_target(a.out);
@@ -345,6 +347,7 @@ void measure_shards(bench_arguments& a) {
   bench::shards_file const run = bench::measure_shards(o, say_shards);
   cli::say("floors are of {:.0f} GB/s of memory, {:.0f} of what a cache holds, {:.0f} of a link{}\n", run.rates.memory_gbs,
            run.rates.cache_gbs, run.rates.link_gbs, run.rates.measured ? "" : ", none measured");
+  if (!run.over.empty()) cli::say("rows of other shards came over {}\n", run.over);
   if (!run.no_uvm.empty()) cli::say("left out, rows in managed memory: {}\n", run.no_uvm);
   write(a.out, bench::to_json(run));
 }
@@ -432,6 +435,7 @@ void add_bench(cli::program& p) {
   v.add("--devices", a->devices, "shards: GPUs, a shard each, as 0,1");
   v.add("--width", a->shards.width, "shards: elements a row");
   v.add("--shrink", a->shards.shrink);
+  v.add("--shard-provider", a->provider);
   v.add("--explain", a->explain);
   a->budgets.add(v, true);
   v.ends_with(

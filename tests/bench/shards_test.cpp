@@ -29,7 +29,8 @@ shards_bench_options small(place where, std::uint32_t shards) {
 
 TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated}) {
-    shards_bench_options const o = small({kind, 0}, 3);
+    shards_bench_options o = small({kind, 0}, 3);
+    if (kind == place_kind::simulated) o.provider = shard_provider::host;
     std::size_t heard = 0;
     shards_file const f = measure_shards(o, [&](shards_file const& all, shard_row const&) { heard = all.rows.size(); });
     EXPECT_EQ(heard, f.rows.size());
@@ -84,11 +85,12 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_TRUE(is_shards(text));
     EXPECT_EQ(to_json(parse_shards(text, "x.json")), text);
     std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
-    EXPECT_THAT(f.no_uvm, HasSubstr("managed memory is a device's"));
+    EXPECT_EQ(f.over.rfind(kind == place_kind::host ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
+    EXPECT_THAT(f.no_uvm, HasSubstr(kind == place_kind::host ? "managed memory is a device's" : "rows come over host, which copies them"));
     EXPECT_EQ(f.rates.measured, kind == place_kind::host);
-    for (char const* what :
-         {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective", "mgg, searched", "one place",
-          "(table 4)", "134,350", "Figure 8", "UVM is left out: managed memory", "Figure 9", "whole lists", "warps apart", "dist 16"})
+    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
+                             "mgg, searched", "one place", "(table 4)", "134,350", "Figure 8",
+                             "UVM is left out: ", "Rows of other shards came over ", "Figure 9", "whole lists", "warps apart", "dist 16"})
       EXPECT_THAT(page, HasSubstr(what));
     auto const all = nlohmann::json::parse(text);
     EXPECT_EQ(all["rows"].size(), f.rows.size());
