@@ -620,7 +620,7 @@ void add_train(cli::program& p) {
   v.add("--split", a->split, "a part a vertex (.npy, by ascending id): 1 train, 2 validation, 3 test, 0 none");
   v.add("--target", a->target);
   v.add("--model", a->model, "gcn, sage (GraphSAGE, mean) or gin");
-  v.add("--full", a->full).not_with("--fanout");
+  v.add("--full", a->full).not_with("--fanout").not_with("--batch").not_with("--window").not_with("--window-bytes").not_with("--ahead");
   v.add("--no-recording", a->no_recording);
   v.add("--fanout", a->fanout, "by mini-batches: neighbours drawn a vertex, a layer each; -1: all of them");
   v.add("--batch", a->batch);

@@ -214,7 +214,7 @@ void peer_group::meeting::wait_for(state wanted, bool with_end) const {
     if (with_end && late())
       fail(errc::io,
            "of the {} members of the group '{}' these have not come in {} seconds: {}; start a process for each of the peers, or wait "
-           "longer (wait_seconds)",
+           "longer",
            said.members, name, said.wait_seconds, missing);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

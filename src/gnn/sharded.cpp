@@ -364,6 +364,16 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   bool const constant = constant_ && s.in.data == constant_ && &d == &forth_, there = constant && kept_columns_ == s.columns;
   float* const brought = room(x, constant ? kept_ : brought_, d.brought * s.columns, "rows of other shards");
   std::optional<shared_rows> rows;
+  struct reading {  // where something is thrown below, others' rows are theirs again only when they have been read
+    executor& far;
+    bool behind_x = false;
+    ~reading() {
+      if (!behind_x) try {
+          far.wait();
+        } catch (...) {  // then it reads no more either
+        }
+    }
+  } brings{far_};
   if (!there) {
     given_rows const given = give(x, s);
     rows.emplace(*group_, shard_, x, given, d.demand.get());
@@ -384,6 +394,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   }
   add_slices(x, s);
   used_.record(x);
+  brings.behind_x = true;
   if (!rows) return;
   rows->close();
   if (constant) kept_columns_ = s.columns;

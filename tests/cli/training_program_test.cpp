@@ -37,6 +37,8 @@ TEST(training_program, keeps_rows_and_lists_by_score) {
   outcome const o = at.shell("garner train " + what + "--full --keep-lists 10%");
   EXPECT_EQ(o.code, 2);
   EXPECT_NE(o.err.find("--keep-lists 10% and --full"), std::string::npos) << o.err;
+  for (std::string const of_batches : {"--batch 8", "--window 4", "--window-bytes 1M", "--ahead 2"})  // would do nothing
+    EXPECT_EQ(at.shell("garner train " + what + "--full " + of_batches).code, 2) << of_batches;
 }
 
 TEST(training_program, trains_each_model_and_predicts_what_it_told) {

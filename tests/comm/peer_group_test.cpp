@@ -142,7 +142,7 @@ TEST_F(peer_groups, who_does_not_come_is_named) {
   errc code{};
   EXPECT_EQ(error_of([&] { meet(name_, 3, 1, 10, 0.05); }, &code),
             "of the 3 members of the group '" + name_ +
-                "' these have not come in 0.05 seconds: 0, 2; start a process for each of the peers, or wait longer (wait_seconds)");
+                "' these have not come in 0.05 seconds: 0, 2; start a process for each of the peers, or wait longer");
   EXPECT_EQ(code, errc::io);
 }
 
