@@ -367,6 +367,28 @@ void learn(train_arguments const& a, training_options const& t, gnn_model& model
 }
 
 // --- several types ---
+// Rank 0 reads the files for all processes, so one that names others would learn from what it does not know. What this one names, a line
+// each; of rows some are looked at.
+std::string named_rows(std::string const& file) {
+  row_array const table = is_row_file(file) ? open_rows(file) : map_rows(file);
+  std::uint64_t mark = 0;
+  std::uint64_t const looked_at = table.data ? std::min<std::uint64_t>(table.rows, 256) : 0;
+  for (std::uint64_t k = 0; k < looked_at; ++k) {
+    char const* const row = static_cast<char const*>(table.data) + table.rows * k / looked_at * table.row_bytes();
+    mark = mark * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}({row, table.row_bytes()});
+  }
+  return fmt::format("rows of {} x {} {}, mark {:016x}", table.rows, table.width, to_string(table.kind), mark);
+}
+std::string named_files(train_arguments const& a, graph_source const& from) {
+  return fmt::format("a graph of {}\n{}\n{} epochs\n", cli::describe(from.info()), named_rows(a.features), a.epochs);
+}
+std::string named_files(train_arguments const& a, hetero_graph const& g) {
+  std::string all;
+  for (vertex_type const& t : g.types()) all += fmt::format("'{}' of {}\n", t.name, named_rows(cli::features_of(a.file, t)));
+  for (edge_type const& e : g.edges()) all += fmt::format("'{} {} {}' of {} edges\n", e.from, e.relation, e.to, grouped(e.arcs));
+  return all + fmt::format("{} epochs\n", a.epochs);
+}
+
 void train_types(train_arguments& a) {
   for (auto const& [name, said] : {std::pair("--features", a.features), std::pair("--labels", a.labels), std::pair("--split", a.split)})
     if (!said.empty()) fail(errc::usage, "{} {}: {} names features, labels and splits itself; leave it out", name, said, a.file);
@@ -422,6 +444,7 @@ void train_types(train_arguments& a) {
       }
     });
   training run(model, on.g, on.features(), known, t);
+  if (!a.group.empty()) a.together->require_same(t.rank, named_files(a, on.g));
   if (t.rank > 0) return follow(a, run);
   resume(a, run);
   std::uint64_t arcs = 0;
@@ -456,19 +479,6 @@ bool fits_one(training_question const& q, graph_source const& from, std::string 
   }
 }
 
-// Rank 0 reads the files for all processes, so one that names others would learn from what it does not know. What this one names, a line
-// each; of rows some are looked at.
-std::string named_files(train_arguments const& a, graph_source const& from) {
-  row_array const table = is_row_file(a.features) ? open_rows(a.features) : map_rows(a.features);
-  std::uint64_t mark = 0;
-  std::uint64_t const looked_at = table.data ? std::min<std::uint64_t>(table.rows, 256) : 0;
-  for (std::uint64_t k = 0; k < looked_at; ++k) {
-    char const* const row = static_cast<char const*>(table.data) + table.rows * k / looked_at * table.row_bytes();
-    mark = mark * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}({row, table.row_bytes()});
-  }
-  return fmt::format("a graph of {}\nrows of {} x {} {}, mark {:016x}\n{} epochs\n", cli::describe(from.info()), table.rows, table.width,
-                     to_string(table.kind), mark, a.epochs);
-}
 void train_file(train_arguments& a) {
   a.width.reset();
   if (a.said_group && a.said_group->empty())

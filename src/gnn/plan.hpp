@@ -32,7 +32,7 @@ struct training_question {
     shard_options how = {};
   };
   std::optional<part> shard = {};
-  bool shard_windows = false;  // what shards share is copied into windows, which lie near (shard/windows.hpp)
+  bool shard_windows = false;         // what shards share is copied into windows, which lie near (shard/windows.hpp)
   std::uint64_t evaluation_near = 0;  // bytes that exact evaluation may take
 };
 

@@ -1,5 +1,6 @@
 // `garner train` and `garner predict` of a manifest: what is learned and told, a model and a checkpoint that come back, what is refused.
 #include <gmock/gmock.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/training_files.hpp"
@@ -87,6 +88,24 @@ TEST(training_types_program, learns_on_the_whole_graph_and_the_other_way_round) 
       "garner predict w.json --weighted --model m -o a.npy && garner predict w.json --model m -o b.npy");
   ASSERT_EQ(weighted.code, 0) << weighted.err;
   EXPECT_NE(read_text(at / "a.npy"), read_text(at / "b.npy"));
+}
+
+// Processes that name other files are told at the start which, and all end.
+TEST(training_types_program, processes_of_different_files_are_told) {
+  library const at;
+  json other = json::parse(read_text(at / "g.json"));
+  write_npy(at, "other.npy", "<f4", std::vector<float>(90 * 4, 0.25f), 4);
+  for (auto& type : other["vertices"])
+    if (type["name"] == "author") type["features"] = "other.npy";
+  std::ofstream(at / "other.json") << other.dump();
+  auto const told = [&](std::string const& second) {
+    std::string const after = " --fanout 5,5 --batch 16 --group garner-cli-t-" + std::to_string(::getpid());
+    outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 garner train " + second + after +
+                               " > one.txt 2>&1 & RANK=0 garner train g.json" + after + " --quiet; wait");
+    return o.err + read_text(at / "one.txt");
+  };
+  EXPECT_THAT(told("g.json --epochs 5"), HasSubstr(" epochs, and rank 1 with 5 epochs; give all ranks the same"));
+  EXPECT_THAT(told("other.json"), HasSubstr("rank 0 trains with 'author' of rows of "));
 }
 
 TEST(training_types_program, refuses_what_does_not_go_together) {
