@@ -344,6 +344,31 @@ class Traffic:
 
     def __repr__(self) -> str: ...
 
+class JobShard:
+    """What one shard had of a run over several places."""
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def vertices(self) -> int:
+        """of its part"""
+
+    @property
+    def edges(self) -> int:
+        """entries of their lists"""
+
+    @property
+    def ms(self) -> float:
+        """its own work"""
+
+    @property
+    def link(self) -> Traffic: ...
+
+    @property
+    def bytes_exchanged(self) -> int:
+        """that it read of the other shards"""
+
 class BfsLevel:
     """What happened at one depth."""
 
@@ -360,6 +385,10 @@ class BfsLevel:
 
     @property
     def ms(self) -> float: ...
+
+    @property
+    def bytes_exchanged(self) -> int:
+        """that shards read of each other"""
 
     @property
     def bottom_up(self) -> bool: ...
@@ -406,6 +435,10 @@ class BfsRun:
     @property
     def levels(self) -> list[BfsLevel]: ...
 
+    @property
+    def shards(self) -> list[JobShard]:
+        """none: one place"""
+
     def __repr__(self) -> str: ...
 
 class BfsResult:
@@ -424,13 +457,15 @@ class BfsResult:
         shape (vertices,); a vertex before it on some shortest path, the source its own, -1 (NO_VERTEX) where unreached
         """
 
-def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> BfsResult:
+def bfs(graph: Graph, source: int, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None, shards: list[object] | None = None) -> BfsResult:
     """
     Breadth-first search (EMOGI, PVLDB 14(2) 2020). Result: depth and parent, entry k of the vertex graph.ids()[k], and run.
 
     variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
     cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
     vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
+    lists of these; edges 'host' or 'device'
     place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
@@ -444,11 +479,13 @@ class BfsSearch:
     Breadth-first search from many sources: the state is made once. Holds the graph.
     """
 
-    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None) -> None:
+    def __init__(self, graph: Graph, *, variant: str | None = None, cached_neighbours: int | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, split_hubs: bool = True, slice: int = 1024, join_lists: bool | None = None, shards: list[object] | None = None) -> None:
         """
         variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can
         cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4
         vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams
+        shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
+        lists of these; edges 'host' or 'device'
         place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
         access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
         'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
@@ -602,6 +639,10 @@ class ComponentsPhase:
     def link(self) -> Traffic: ...
 
     @property
+    def bytes_exchanged(self) -> int:
+        """that shards read of each other"""
+
+    @property
     def ms(self) -> float: ...
 
 class ComponentsRun:
@@ -635,6 +676,10 @@ class ComponentsRun:
     @property
     def phases(self) -> list[ComponentsPhase]: ...
 
+    @property
+    def shards(self) -> list[JobShard]:
+        """none: one place"""
+
     def __repr__(self) -> str: ...
 
 class ComponentsResult:
@@ -647,12 +692,14 @@ class ComponentsResult:
     def label(self) -> numpy.typing.NDArray[numpy.int64]:
         """shape (vertices,); the smallest id of its component"""
 
-def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024) -> ComponentsResult:
+def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', vertices_per_team: int = 1, slice: int = 1024, shards: list[object] | None = None) -> ComponentsResult:
     """
     Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and
     run.
 
     variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest
+    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
+    lists of these; edges 'host' or 'device'
     place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)
@@ -676,6 +723,10 @@ class PagerankRound:
 
     @property
     def bytes_link(self) -> int: ...
+
+    @property
+    def bytes_exchanged(self) -> int:
+        """that shards read of each other"""
 
     @property
     def ms(self) -> float: ...
@@ -717,6 +768,10 @@ class PagerankRun:
     @property
     def rounds(self) -> list[PagerankRound]: ...
 
+    @property
+    def shards(self) -> list[JobShard]:
+        """none: one place"""
+
     def __repr__(self) -> str: ...
 
 class PagerankResult:
@@ -729,7 +784,7 @@ class PagerankResult:
     def rank(self) -> numpy.typing.NDArray[numpy.float32]:
         """shape (vertices,); variant 'pull': shares that sum to 1"""
 
-def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB') -> PagerankResult:
+def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int | None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB', shards: list[object] | None = None) -> PagerankResult:
     """
     PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError where
     it has none.
@@ -738,6 +793,8 @@ def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tole
     tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)
     iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'
     personal: ids and weights: where it starts and jumps to
+    shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the
+    lists of these; edges 'host' or 'device'
     place: where it runs: 'host', 'simulated' (counts what a GPU would ask of the link), 'device', 'device:1'
     access: how a team reads a list: 'strided', 'merged', 'aligned', 'paged', 'copied'; edges: where they lie: 'host', 'device',
     'managed'; device_budget: bytes of copies of far data kept on the device, as "1GiB" (None: a tenth of the edge list)

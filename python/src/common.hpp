@@ -87,6 +87,12 @@ class keywords {
   void take(char const* name, place& into) {
     if (nb::object const value = find(name); value.is_valid()) into = place_of(value);
   }
+  void take(char const* name, std::vector<place>& into) {
+    nb::object const value = find(name);
+    if (!value.is_valid() || value.is_none()) return;
+    if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value)) wrong(name, value);
+    for (nb::handle const one : value) into.push_back(place_of(one));
+  }
   void take(char const* name, access_mode& into) {
     if (nb::object const value = find(name); value.is_valid()) into = parse_access(text(name, value));
   }

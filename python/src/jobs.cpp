@@ -29,6 +29,10 @@ void take_common(keywords& given, Options& o) {
   given.take_bytes("block_bytes", o.block_bytes);
   given.take("verify", o.check_certificate);
 }
+#define SHARDS_OPTION ", shards: list[object] | None = None"
+#define SHARDS_TOLD                                                                                                                     \
+  "shards: places instead of place, as ['device:0', 'device:1'], or one so many times: each has a part of the vertices and reads the\n" \
+  "lists of these; edges 'host' or 'device'\n"
 #define COMMON_OPTIONS                                                                                                                 \
   "place: object = 'host', access: str = 'aligned', edges: str | None = None, device_budget: int | str | None = None, verify: bool = " \
   "False, l2_bytes: int | str = 0, block_bytes: int | str = '64MiB'"
@@ -50,17 +54,18 @@ bfs_options bfs_options_of(char const* call, nb::kwargs options) {
   given.take("split_hubs", o.paper.split_hubs);
   given.take("slice", o.slice);
   given.take("join_lists", o.paper.join_lists);
+  given.take("shards", o.shards);
   given.done();
   return o;
 }
 #define BFS_OPTIONS                                                                   \
   "variant: str | None = None, cached_neighbours: int | None = None, " COMMON_OPTIONS \
   ", vertices_per_team: int = 1, split_hubs: bool = True, slice: "                    \
-  "int = 1024, join_lists: bool | None = None"
+  "int = 1024, join_lists: bool | None = None" SHARDS_OPTION
 #define BFS_TOLD                                                                                                                      \
   "variant: 'levels', 'direction' (Beamer, Asanovic, Patterson, SC 2012), 'emogi' (PVLDB 14(2) 2020); None: direction where it can\n" \
   "cached_neighbours: direction: best in-neighbours of each vertex kept near, at most 4\n"                                            \
-  "vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" COMMON_TOLD
+  "vertices_per_team, split_hubs, slice, join_lists: how lists are given to teams\n" SHARDS_TOLD COMMON_TOLD
 
 sssp_options sssp_options_of(char const* call, nb::kwargs options) {
   sssp_options o;
@@ -197,11 +202,19 @@ void add_jobs(nb::module_& m) {
       .def_prop_ro("bytes_link", &traffic::bytes_link)
       .def("__repr__", [](traffic const& t) { return "<garner.Traffic " + std::to_string(t.bytes_link()) + " bytes over the link>"; });
 
+  nb::class_<job_shard>(m, "JobShard", "What one shard had of a run over several places.")
+      .def_prop_ro("place", [](job_shard const& s) { return to_string(s.where); })
+      .def_ro("vertices", &job_shard::vertices, "of its part")
+      .def_ro("edges", &job_shard::edges, "entries of their lists")
+      .def_ro("ms", &job_shard::ms, "its own work")
+      .def_ro("link", &job_shard::link)
+      .def_ro("bytes_exchanged", &job_shard::bytes_exchanged, "that it read of the other shards");
   nb::class_<bfs_level>(m, "BfsLevel", "What happened at one depth.")
       .def_ro("frontier", &bfs_level::frontier, "vertices at this depth")
       .def_ro("edges", &bfs_level::edges, "arcs that leave them")
       .def_ro("bytes_link", &bfs_level::bytes_link)
       .def_ro("ms", &bfs_level::ms)
+      .def_ro("bytes_exchanged", &bfs_level::bytes_exchanged, "that shards read of each other")
       .def_ro("bottom_up", &bfs_level::bottom_up);
   nb::class_<bfs_run>(m, "BfsRun", "What a search did; times in ms, state made and cleared before the clock starts.")
       .def_ro("source", &bfs_run::source)
@@ -215,6 +228,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &bfs_run::link)
       .def_ro("verified", &bfs_run::verified)
       .def_ro("levels", &bfs_run::levels)
+      .def_ro("shards", &bfs_run::shards, "none: one place")
       .def("__repr__", [](bfs_run const& r) { return said("<garner.BfsRun reached", r.reached, r.ms); });
   nb::class_<bfs_out>(m, "BfsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &bfs_out::run)
@@ -305,6 +319,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("vertices", &components_phase::vertices, "whose lists were looked at")
       .def_ro("edges", &components_phase::edges)
       .def_ro("link", &components_phase::link)
+      .def_ro("bytes_exchanged", &components_phase::bytes_exchanged, "that shards read of each other")
       .def_ro("ms", &components_phase::ms);
   nb::class_<components_run>(m, "ComponentsRun", "What the job did; times in ms, until every vertex has its label.")
       .def_ro("components", &components_run::components, "weak ones; an isolated vertex is one of its own")
@@ -315,6 +330,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &components_run::link)
       .def_ro("verified", &components_run::verified)
       .def_ro("phases", &components_run::phases)
+      .def_ro("shards", &components_run::shards, "none: one place")
       .def("__repr__", [](components_run const& r) { return said("<garner.ComponentsRun components", r.components, r.ms); });
   nb::class_<components_out>(m, "ComponentsResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &components_out::run)
@@ -331,6 +347,7 @@ void add_jobs(nb::module_& m) {
         given.take("seed", o.seed);
         given.take("vertices_per_team", o.paper.vertices_per_team);
         given.take("slice", o.slice);
+        given.take("shards", o.shards);
         given.done();
         auto const held = g.use();
         components_result r = released([&] { return components(*held, o); });
@@ -338,17 +355,18 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def components(graph: Graph, *, variant: str = 'afforest', first_neighbours: int = 2, seed: int = 1, " COMMON_OPTIONS
-              ", vertices_per_team: int = 1, slice: int = 1024) -> ComponentsResult"),
+              ", vertices_per_team: int = 1, slice: int = 1024" SHARDS_OPTION ") -> ComponentsResult"),
       "Weak connected components (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). Result: label, entry k of the vertex graph.ids()[k], and\n"
       "run.\n"
       "\n"
-      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" COMMON_TOLD);
+      "variant: 'afforest' or 'emogi' (labels spread round by round); first_neighbours, seed: afforest\n" SHARDS_TOLD COMMON_TOLD);
 
   nb::class_<pagerank_round>(m, "PagerankRound", "One iteration.")
       .def_ro("vertices", &pagerank_round::vertices)
       .def_ro("edges", &pagerank_round::edges)
       .def_ro("l1_change", &pagerank_round::l1_change, "pull only")
       .def_ro("bytes_link", &pagerank_round::bytes_link)
+      .def_ro("bytes_exchanged", &pagerank_round::bytes_exchanged, "that shards read of each other")
       .def_ro("ms", &pagerank_round::ms);
   nb::class_<pagerank_run>(m, "PagerankRun", "What the job did; times in ms, all iterations.")
       .def_ro("iterations", &pagerank_run::iterations)
@@ -361,6 +379,7 @@ void add_jobs(nb::module_& m) {
       .def_ro("link", &pagerank_run::link)
       .def_ro("verified", &pagerank_run::verified)
       .def_ro("rounds", &pagerank_run::rounds)
+      .def_ro("shards", &pagerank_run::shards, "none: one place")
       .def("__repr__", [](pagerank_run const& r) { return said("<garner.PagerankRun iterations", r.iterations, r.ms); });
   nb::class_<pagerank_out>(m, "PagerankResult", "Entry k belongs to the vertex graph.ids()[k].")
       .def_ro("run", &pagerank_out::run)
@@ -380,6 +399,7 @@ void add_jobs(nb::module_& m) {
         std::optional<std::map<std::uint64_t, double>> personal;
         given.take("personal", personal);
         if (personal) o.personal.assign(personal->begin(), personal->end());
+        given.take("shards", o.shards);
         given.done();
         auto const held = g.use();
         pagerank_result r = released([&] { return pagerank(*held, o); });
@@ -387,7 +407,7 @@ void add_jobs(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("options"),
       nb::sig("def pagerank(graph: Graph, *, variant: str = 'pull', damping: float = 0.85, tolerance: float | None = None, iterations: int "
-              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS
+              "| None = None, dangling: str = 'redistribute', personal: dict[int, float] | None = None, " COMMON_OPTIONS SHARDS_OPTION
               ") -> PagerankResult"),
       "PageRank. Result: rank, entry k of the vertex graph.ids()[k], and run. A directed graph is pulled along its in-lists: InputError "
       "where\n"
@@ -396,7 +416,7 @@ void add_jobs(nb::module_& m) {
       "variant: 'pull' (power iteration; the same bits each time at one place) or 'emogi' (residuals pushed; not normalised)\n"
       "tolerance: pull: of the L1 change of an iteration (1e-4); emogi: of the residual of a vertex (0.001)\n"
       "iterations: pull: exactly so many; emogi: at the most; dangling: 'redistribute' or 'drop'\n"
-      "personal: ids and weights: where it starts and jumps to\n" COMMON_TOLD);
+      "personal: ids and weights: where it starts and jumps to\n" SHARDS_TOLD COMMON_TOLD);
 }
 
 }  // namespace garner::python

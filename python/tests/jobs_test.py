@@ -57,6 +57,29 @@ class Jobs(unittest.TestCase):
         g = garner.build(source, target, weights, vertices=300, **options)
         return g.to(where) if where == "device" else g
 
+    def test_over_shards_what_one_place_gives(self):
+        g = self.graph("host", undirected=True)
+        jobs = [(lambda **o: garner.bfs(g, 5, **o), "depth"), (lambda **o: garner.components(g, **o), "label"),
+                (lambda **o: garner.pagerank(g, **o), "rank")]
+        for job, result in jobs:
+            self.assertEqual(job().run.shards, [])
+            for where in places:
+                with self.subTest(result=result, where=where):
+                    r = job(shards=[where] * 3, verify=True)
+                    np.testing.assert_array_equal(getattr(r, result), getattr(job(), result))
+                    self.assertTrue(r.run.verified)
+                    self.assertEqual([s.place.split(":")[0] for s in r.run.shards], [where] * 3)
+                    self.assertEqual(sum(s.vertices for s in r.run.shards), 300)
+                    self.assertEqual(sum(s.edges for s in r.run.shards), g.info.edges)
+                    exchanged = sum(s.bytes_exchanged for s in r.run.shards)
+                    self.assertGreater(exchanged, 0)
+                    steps = next(getattr(r.run, name) for name in ("levels", "phases", "rounds") if hasattr(r.run, name))
+                    self.assertTrue(0 < sum(step.bytes_exchanged for step in steps) <= exchanged)
+        with self.assertRaises(garner.UsageError):
+            garner.bfs(g, 5, shards=["host", "simulated"])
+        with self.assertRaises(TypeError):
+            garner.bfs(g, 5, shards="host")
+
     def test_bfs(self):
         for undirected in (False, True):
             twin = depths(lists_of(*edges_of(), undirected), 5, 300)
