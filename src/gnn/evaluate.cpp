@@ -128,9 +128,12 @@ void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float 
   for (side& s : sides_) {
     std::uint64_t const n = unseen(s, first + count);
     if (n == 0) continue;
-    float* const rows = room(x_, s.ranked ? s.picked : picked_, n * o_.classes, "scores");
-    pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
-    row_block<float const> const picked{rows, o_.classes};
+    row_block<float const> picked = scores;
+    if (s.ranked || n < count) {  // else all of them, as they lie
+      float* const rows = room(x_, s.ranked ? s.picked : picked_, n * o_.classes, "scores");
+      pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
+      picked = {rows, o_.classes};
+    }
     if (o_.labels == label_kind::one_class)
       losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data());
     else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
