@@ -51,7 +51,7 @@ float number_of(std::uint64_t seed, std::uint64_t v, std::uint64_t c) {
 
 class subject {
  public:
-  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false, true), seed_(seed) {}
+  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false), seed_(seed) {}
   whole_graph const& lists() const { return lists_; }
   std::vector<float> rows(std::uint64_t first, std::uint64_t count, std::uint64_t width) const {
     std::vector<float> all(count * width);
@@ -121,9 +121,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     group.take(k, x);
     if (k == 0) found.link = group.link(k);
     double const began = now_ms();
-    // Rows in managed memory stay where they are.
-    aggregated_widths const widths = job.managed ? aggregated_widths{} : aggregated_widths{job.width, job.width};
-    sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum, widths);
+    sharded_edges edges(group, k, x, s.lists(), parts, aggregation::sum);
     prepared[k] = now_ms() - began;
     std::uint64_t const first = parts.first(k), count = parts.count(k), numbers = count * job.width;
     std::vector<float> const made = s.rows(first, count, job.width);

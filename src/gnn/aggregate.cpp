@@ -324,8 +324,7 @@ void relation_edges<Real>::run(executor& x, sum_rows<Real> const& body, long_lis
 }
 
 template <class Real>
-void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices,
-                                aggregated_widths const& widths) {
+void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices) {
   if (vertices >= std::uint64_t{1} << 32) fail(errc::usage, "{} vertices; a model takes graphs of less than 2^32", vertices);
   targets_ = sources_ = vertices, edges_ = lists.offsets[vertices];
   auto const bring = [&](host_lists const& from, buffer<std::uint64_t>& offsets, buffer<std::uint32_t>& ends, buffer<Real>& weights) {
@@ -355,21 +354,14 @@ void relation_edges<Real>::take(executor& x, host_lists const& lists, host_lists
   find_long_lists(x, long_, lists_.offsets, vertices, edges_, true);
   if (!same) find_long_lists(x, long_turned_, turned_.offsets, vertices, edges_, true);
   same_ = same, whole_ = true;
-  hot_ = {}, hot_turned_ = {};
-  if (!in_hot_order(x.where().kind, widths, vertices, sizeof(Real))) return;
-  auto const own = [&](buffer<std::uint32_t>& of) { return x.on_device() ? of.data() : nullptr; };
-  hot_.take(x, lists_.ends, edges_, vertices, widths, sizeof(Real), own(ends_));
-  if (!same) hot_turned_.take(x, turned_.ends, edges_, vertices, widths, sizeof(Real), own(turned_ends_));
 }
 
 template <class Real>
 row_block<Real const> relation_edges<Real>::times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
-                                                          hot_lists const& hot, list_view<Real>& lists, Real const*& factor) {
-  bool const ordered = hot.serves(columns);
-  if (!whole_ || (!factor && !ordered)) return in;
+                                                          Real const*& factor) {
+  if (!whole_ || !factor) return in;
   row_block<Real> const to{room(x, scaled_, count * columns, "rows times their factors"), columns};
-  multiply_rows(x, in, to, count, columns, std::exchange(factor, nullptr), ordered ? hot.order() : nullptr);
-  if (ordered) lists.ends = hot.ends();
+  multiply_rows(x, in, to, count, columns, std::exchange(factor, nullptr));
   return {to.data, to.stride};
 }
 
@@ -440,7 +432,7 @@ void relation_edges<Real>::forward(executor& x, row_block<Real const> in, row_bl
   list_view<Real> lists = lists_;
   lists.offsets += from - first_;
   Real const* factor = gcn ? of_source_.data() : nullptr;
-  row_block<Real const> const rows = times_factors(x, in, sources_, columns, hot_, lists, factor);
+  row_block<Real const> const rows = times_factors(x, in, sources_, columns, factor);
   run(x,
       sum_rows<Real>{lists, ~std::uint64_t{0}, factor, how_ == aggregation::sum ? nullptr : of_target_.data() + from, rows, out, columns,
                      false, gcn ? row_block<Real const>{in.row(from), in.stride} : self, gcn ? of_self_.data() + from : nullptr,
@@ -454,10 +446,9 @@ void relation_edges<Real>::backward(executor& x, row_block<Real const> in, row_b
   if (others_) return others_->backward(x, in, out, columns, self, add);
   bool const gcn = how_ == aggregation::gcn;
   Real const* factor = how_ == aggregation::sum ? nullptr : of_target_.data();
-  list_view<Real> lists = turned_;
-  row_block<Real const> const rows = times_factors(x, in, targets, columns, same_ ? hot_ : hot_turned_, lists, factor);
+  row_block<Real const> const rows = times_factors(x, in, targets, columns, factor);
   run(x,
-      sum_rows<Real>{lists, whole_ && targets == targets_ ? ~std::uint64_t{0} : targets, factor, gcn ? of_source_.data() : nullptr, rows,
+      sum_rows<Real>{turned_, whole_ && targets == targets_ ? ~std::uint64_t{0} : targets, factor, gcn ? of_source_.data() : nullptr, rows,
                      out, columns, add, gcn ? in : self, gcn ? of_self_.data() : nullptr, gcn || self.data ? targets : 0},
       same_ ? long_ : long_turned_, 0, sources);
 }
@@ -473,7 +464,7 @@ std::uint64_t relation_edges<Real>::bytes() const {
   if (others_) return others_->bytes();
   return offsets_.bytes() + turned_offsets_.bytes() + keys_.bytes() + spare_keys_.bytes() + ends_.bytes() + turned_ends_.bytes() +
          order_.bytes() + spare_order_.bytes() + weights_.bytes() + turned_weights_.bytes() + of_source_.bytes() + of_target_.bytes() +
-         of_self_.bytes() + scaled_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes() + hot_.bytes() + hot_turned_.bytes();
+         of_self_.bytes() + scaled_.bytes() + partial_.bytes() + long_.bytes() + long_turned_.bytes();
 }
 
 template class relation_edges<float>;

@@ -14,7 +14,6 @@
 #include "core/executor.hpp"
 #include "garner/blocks.hpp"
 #include "garner/gnn.hpp"
-#include "gnn/hot_rows.hpp"
 #include "graph/graph.hpp"
 #include "memory/buffer.hpp"
 
@@ -105,8 +104,7 @@ class relation_edges {
     std::uint32_t const* ends;
     float const* weights;  // null: 1
   };
-  // Where rows narrower than a device's cache lines will be aggregated, `widths`, they are read in an order of their own (hot_rows.hpp).
-  void take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices, aggregated_widths const& widths = {});
+  void take(executor& x, host_lists const& lists, host_lists const& turned, std::uint64_t vertices);
   // The lists of vertices [first, first + count) of it alone, for forward(): read in place at the host, else copied.
   void take_part(executor& x, host_lists const& lists, std::uint64_t first, std::uint64_t count, std::uint64_t vertices);
 
@@ -150,9 +148,9 @@ class relation_edges {
   // `count`: the bounds become what there is, which waits.
   void find_long_lists(executor& x, long_lists& to, std::uint64_t const* offsets, std::uint64_t items, std::uint64_t edges, bool count);
   // Of a whole graph: the rows by their factors, once and not an edge at a time, where `factor` then is null. Reading one beside each row
-  // costs half as much again as the rows (docs/decisions.md). And in hot order, where that serves; `lists` then names them so.
+  // costs half as much again as the rows (docs/decisions.md).
   row_block<Real const> times_factors(executor& x, row_block<Real const> in, std::uint64_t count, std::uint64_t columns,
-                                      hot_lists const& hot, list_view<Real>& lists, Real const*& factor);
+                                      Real const*& factor);
   void run(executor& x, sum_rows<Real> const& body, long_lists const& of, std::uint64_t first, std::uint64_t items);
   aggregation how_ = aggregation::mean;
   std::uint64_t targets_ = 0, sources_ = 0, edges_ = 0;
@@ -165,7 +163,6 @@ class relation_edges {
   buffer<Real> weights_, turned_weights_;
   buffer<Real> of_source_, of_target_, of_self_;  // factors; of_self_: GCN's loops
   long_lists long_, long_turned_;
-  hot_lists hot_, hot_turned_;
   buffer<Real> scaled_, partial_;
   aggregation_over<Real>* others_ = nullptr;
 };

@@ -83,9 +83,7 @@ std::vector<double> measure_shard(shard_group& group, std::uint32_t k, place whe
   executor x(where);
   ranks.take(k, x, 1);
   group.take(k, x);
-  aggregated_widths widths{widest_of(passes), widest_of(passes)};
-  for (model_pass const& p : passes) widths.narrowest = std::min(widths.narrowest, p.columns);
-  sharded_edges edges(group, k, x, lists, parts, how, widths);
+  sharded_edges edges(group, k, x, lists, parts, how);
   std::uint64_t const numbers = std::max<std::uint64_t>(parts.count(k) * widest_of(passes), 1);
   auto const rows = [&] {
     buffer<float> made(x.near(), numbers, x.device(), "rows of a shard");

@@ -7,11 +7,11 @@
 namespace garner {
 
 graph_shard::graph_shard(shard_group& group, std::uint32_t shard, executor& x, graph_handle const& g, list_side side, bool weighted,
-                         aggregation how, aggregated_widths const& widths)
+                         aggregation how)
     : group_(group), shard_(shard), x_(x), relations_(1) {
   auto const all = group.from_first(shard, [&] { return std::make_shared<whole_graph const>(g, side, weighted, true, true); });
   parts_.emplace(all->pulled().offsets, all->vertices(), group.options(), g.name());
-  edges_.emplace(group, shard, x, *all, *parts_, how, widths);
+  edges_.emplace(group, shard, x, *all, *parts_, how);
   relations_[0].leave_to(*edges_);
   for (std::uint64_t const v : parts_->blocks(shard)) blocks_.push_back(v - parts_->first(shard));
   graph const& inside = graph_access::of(g);

@@ -37,9 +37,8 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
   scale_rows(x, row_block<float>{to, width}, count, width, scaling);
 }
 
-exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how, aggregated_widths const& widths)
-    : x_(x), vertices_(g.vertices()), edges_(1) {
-  edges_[0].take(x, g.pulled(), g.given(), vertices_, widths);
+exact_inference::exact_inference(executor& x, whole_graph const& g, aggregation how) : x_(x), vertices_(g.vertices()), edges_(1) {
+  edges_[0].take(x, g.pulled(), g.given(), vertices_);
   if (how == aggregation::gcn) {
     counts_ = bring(x, g.counts(), "degrees");
     degrees_ = bring(x, g.degrees(), "degrees");

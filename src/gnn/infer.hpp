@@ -11,7 +11,7 @@ namespace garner {
 
 class exact_inference {
  public:
-  exact_inference(executor& x, whole_graph const& g, aggregation how, aggregated_widths const& widths = {});
+  exact_inference(executor& x, whole_graph const& g, aggregation how);
 
   // Scores of vertices [first, first + count), in order, near.
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;

@@ -39,18 +39,6 @@ struct network_shape {
   std::uint64_t width(std::uint32_t layer, std::uint32_t type) const { return layer == 0 && !residual ? inputs[type] : hidden; }
   std::uint64_t outputs(std::uint32_t layer) const { return layer + 1 == layers && !residual ? classes : hidden; }
   bool uses(std::uint32_t layer, std::uint32_t type) const { return layer + 1 < layers || type == target; }  // somebody wants its rows
-  // Of the rows that a whole graph's vertices take up. Where rows shrink, the product comes first (network::product_first).
-  aggregated_widths aggregated() const {
-    aggregated_widths w{~std::uint64_t{0}, 0};
-    for (std::uint32_t l = 0; l < layers; ++l)
-      for (relation const& r : relations) {
-        if (!uses(l, r.to)) continue;
-        bool const one = relations.size() == 1 && inputs.size() == 1;
-        std::uint64_t const in = width(l, r.from), columns = one ? std::min(in, outputs(l)) : in;
-        w.narrowest = std::min(w.narrowest, columns), w.widest = std::max(w.widest, columns);
-      }
-    return w;
-  }
   // Of what the first product of a type takes in: GraphSAGE's relations side by side, and its own rows.
   std::uint64_t taken(std::uint32_t layer, std::uint32_t type) const {
     std::uint64_t sum = width(layer, type);

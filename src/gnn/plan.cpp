@@ -69,11 +69,8 @@ training_plan plan_training(training_question const& q) {
   // Numbers that stay from forward to backward, and gradients, each array by its widest use.
   double parameters = 0, forward = 0, flops = 0, moved = 0;
   double aggregations = 0, crossed = 0, widest = 0, kept = 0;  // columns that shards aggregate: of all times, of one, of the table
-  double narrow = 0;                                           // the widest of those narrower than a cache line
   double taken_back = 0, middle_back = 0, copies = 0, terms = 0;
-  std::vector<double> scaled(relations.size());  // rows times their factors, of a whole graph, or in hot order
-  aggregated_widths const widths = s.aggregated();
-  bool const ordered = full && one && !q.shard && in_hot_order(q.load.where.kind, widths, sizes.vertices[0], sizeof(float));
+  std::vector<double> scaled(relations.size());  // rows times their factors, of a whole graph
   std::vector<double> sides[2] = {std::vector<double>(types), std::vector<double>(types)};
   auto const dense = [&](double count, double in, double out, bool back) {
     parameters += in * out + out;
@@ -115,9 +112,7 @@ training_plan plan_training(training_question const& q) {
       std::uint32_t const from = s.relations[r].from, to = s.relations[r].to;
       if (!s.uses(l, to)) continue;
       double const columns = first ? out : width(l, from);
-      bool const hot = ordered && columns * sizeof(float) < cache_line;
-      if (columns * sizeof(float) < cache_line) narrow = std::max(narrow, columns);
-      if (full && (hot || gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], columns * n[to]);
+      if (full && (gcn || (sage && (first || back)))) scaled[r] = std::max(scaled[r], columns * n[to]);
       moved += (edges[l][r] + rows[l + 1][to]) * columns * 4;
       if (first || back) moved += (edges[l][r] + rows[l][from]) * columns * 4;
       // Rows of the table come to a shard once, where they are what is aggregated.
@@ -168,10 +163,6 @@ training_plan plan_training(training_question const& q) {
     if (of.how.far_lists) take("windows of lists", windows);
     if (of.how.far_lists && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
     else take("lists of a shard", lists_of);
-    auto const own_rows = static_cast<std::uint64_t>(own);
-    if (bulk && !of.how.far_lists && in_hot_order(q.load.where.kind, widths, own_rows, sizeof(float)))
-      take("rows of a shard in an order of their own",
-           directions * hot_lists::bytes_for(arcs, own, widths, sizeof(float)) + room * number * own * narrow);
     take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
     take("rows of a shard", own * static_cast<double>(s.inputs[0]) * number);
     take(mgg ? "sums of a shard" : "rows of other shards",
@@ -192,7 +183,6 @@ training_plan plan_training(training_question const& q) {
       auto const vertices = static_cast<double>(relations[r].info.vertices), arcs = static_cast<double>(relations[r].info.edges);
       double const copies_of = relations[r].info.directed ? 2 : 1;
       lists += copies_of * room * ((device ? (vertices + 1) * 8 + arcs * 4 : 0) + arcs * weight);
-      if (ordered) lists += (relations[r].info.directed ? 2 : 1) * hot_lists::bytes_for(arcs, vertices, widths, sizeof(float));
       factors += number * (gcn ? room * 3 * vertices + 2 * vertices : sage ? room * vertices : 0);
     }
     for (std::uint32_t t = 0; t < types; ++t) table += n[t] * static_cast<double>(s.inputs[t]) * number;

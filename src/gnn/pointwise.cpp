@@ -153,14 +153,12 @@ struct multiply_row {
   row_block<Real const> from;
   row_block<Real> to;
   std::uint64_t columns;
-  Real const* factors;         // null: 1
-  std::uint32_t const* order;  // null: as they are
+  Real const* factors;
   bool wide;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    std::uint64_t const at = order ? order[i] : i;
-    Real const by = factors ? factors[at] : Real{1};
-    Real const* const row = from.row(at);
+    Real const by = factors[i];
+    Real const* const row = from.row(i);
     Real* const out = to.row(i);
     each_part<Real>(t, columns, wide, [&](std::uint64_t c, auto n) {
       auto part = row_part<Real, decltype(n)::value>::in(row + c);
@@ -515,9 +513,9 @@ void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::
 }
 template <class Real>
 void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
-                   Real const* factors, std::uint32_t const* order) {
+                   Real const* factors) {
   bool const wide = all_wide(columns, from, to);
-  for_each_even_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, order, wide});
+  for_each_even_row<Real>(x, count, columns, wide, multiply_row<Real>{from, to, columns, factors, wide});
 }
 template <class Real>
 void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how) {
@@ -632,8 +630,7 @@ std::uint64_t first_bad(executor& x, Real const* values, std::uint64_t count, bu
   template void normalise_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*, Real const*); \
   template void normalise_rows_back(executor&, row_block<Real const>, row_block<Real>, row_block<Real>, std::uint64_t, std::uint64_t,      \
                                     Real const*);                                                                                          \
-  template void multiply_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*,                \
-                              std::uint32_t const*);                                                                                       \
+  template void multiply_rows(executor&, row_block<Real const>, row_block<Real>, std::uint64_t, std::uint64_t, Real const*);               \
   template void scale_rows(executor&, row_block<Real>, std::uint64_t, std::uint64_t, row_scaling);                                         \
   template void mark_bad(executor&, Real const*, std::uint64_t, std::uint64_t, std::uint64_t*);                                            \
   template void spoil(executor&, std::uint64_t const*, Real*);                                                                             \

@@ -37,10 +37,10 @@ void drop_rows(executor& x, row_block<Real const> from, row_block<Real> to, std:
 template <class Real>
 void add_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns);  // to += from
 
-// to = from, each row times its factor (null: 1). `order`: row i is then that at order[i], times that one's factor.
+// to = from, each row times its factor.
 template <class Real>
 void multiply_rows(executor& x, row_block<Real const> from, row_block<Real> to, std::uint64_t count, std::uint64_t columns,
-                   Real const* factors, std::uint32_t const* order = nullptr);
+                   Real const* factors);
 // A row of zeros stays.
 template <class Real>
 void scale_rows(executor& x, row_block<Real> rows, std::uint64_t count, std::uint64_t columns, row_scaling how);

@@ -136,20 +136,19 @@ struct finish_row {
 }  // namespace
 
 sharded_edges::sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
-                             aggregation how, aggregated_widths const& widths)
-    : sharded_edges(&group, group.options(), shard, x, g, parts, how, widths) {}
+                             aggregation how)
+    : sharded_edges(&group, group.options(), shard, x, g, parts, how) {}
 sharded_edges::sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                              aggregation how)
-    : sharded_edges(nullptr, options, shard, x, g, parts, how, {}) {}
+    : sharded_edges(nullptr, options, shard, x, g, parts, how) {}
 sharded_edges::sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
-                             shard_parts const& parts, aggregation how, aggregated_widths const& widths)
+                             shard_parts const& parts, aggregation how)
     : group_(group),
       shard_(shard),
       parts_(parts),
       own_options_(options),
       how_(how),
       rows_(parts.count(shard)),
-      widths_(widths),
       far_(x, executor::urgent{}),
       same_(!g.given().offsets || (g.pulled().ends == g.given().ends && g.pulled().offsets == g.given().offsets)) {
   std::vector<std::uint64_t> own(rows_);
@@ -199,8 +198,6 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
       c.items = keep(x, from.items, "lists of a shard"), c.offsets = keep(x, from.offsets, "lists of a shard");
       c.ends = keep(x, from.ends, "lists of a shard"), c.weights = keep(x, from.weights, "weights of a shard");
       if (options().far_lists) find_windows(c);
-      else if (k == shard_ && !all && in_hot_order(x.where().kind, widths_, rows_, sizeof(float)))
-        c.hot.take(x, c.ends.data(), c.ends.size(), rows_, widths_, sizeof(float), c.ends.data());
       c.needs = bring(x, made.needs[k], "rows that a shard needs");
       c.first_brought = arrive[k];
       made.chunks[k] = {};
@@ -329,15 +326,8 @@ void sharded_edges::add_items(executor& x, sums const& s, row_block<float const>
 }
 void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows) {
   bool const weighted = c.weights.size() > 0;
-  if (!options().far_lists) {
-    std::uint32_t const* ends = c.ends.data();
-    if (c.hot.serves(s.columns)) {
-      row_block<float> const ordered{room(x, ordered_, rows_ * s.columns, "rows of a shard in an order of their own"), s.columns};
-      multiply_rows<float>(x, rows, ordered, rows_, s.columns, nullptr, c.hot.order());
-      rows = {ordered.data, ordered.stride}, ends = c.hot.ends();
-    }
-    return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), ends, weighted ? c.weights.data() : nullptr, 0);
-  }
+  if (!options().far_lists)
+    return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
   for (list_window const& w : c.windows) {  // the next comes while this one is added up
     staged_lists& to = staged_[windows_come_++ % 2];
     executor& by = *lists_come_;
@@ -475,14 +465,14 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() + ordered_.bytes() +
-                      packed_.bytes() + factors_.bytes() + staged_[0].bytes() + staged_[1].bytes();
+  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() + packed_.bytes() +
+                      factors_.bytes() + staged_[0].bytes() + staged_[1].bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();
     bool const lists_near = !options().far_lists || far_.where().kind != place_kind::device;
     for (near_chunk const& c : d->chunks) {
-      sum += c.needs.bytes() + c.hot.bytes();
+      sum += c.needs.bytes();
       if (lists_near) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.weights.bytes();
     }
   }

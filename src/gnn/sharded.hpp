@@ -19,10 +19,8 @@ namespace garner {
 
 class sharded_edges final : public aggregation_over<float> {
  public:
-  // All must outlive it but `g`, which is read here; without its transpose for forward() alone. `widths`: by bulk, where lists are near,
-  // this shard's own rows are read in hot order.
-  sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how,
-                aggregated_widths const& widths = {});
+  // All must outlive it but `g`, which is read here; without its transpose for forward() alone.
+  sharded_edges(shard_group& group, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts, aggregation how);
   // Of a shard whose group is elsewhere: rows of others are brought by the caller, and begin() and finish() stand for a call.
   sharded_edges(shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g, shard_parts const& parts,
                 aggregation how);
@@ -53,7 +51,6 @@ class sharded_edges final : public aggregation_over<float> {
     buffer<std::uint64_t> offsets;
     buffer<std::uint32_t> ends, needs;
     buffer<float> weights;
-    hot_lists hot;                    // of its own rows
     std::uint64_t first_brought = 0;  // of its rows, among those that come
     event came;
   };
@@ -79,7 +76,7 @@ class sharded_edges final : public aggregation_over<float> {
     bool add;
   };
   sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
-                shard_parts const& parts, aggregation how, aggregated_widths const& widths);
+                shard_parts const& parts, aggregation how);
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
   buffer<float> degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const;
   void normalise(executor& x);
@@ -112,7 +109,6 @@ class sharded_edges final : public aggregation_over<float> {
   shard_options own_options_;  // without a group
   aggregation how_;
   std::uint64_t rows_;
-  aggregated_widths widths_;
   executor far_;
   bool same_;
   direction forth_, back_;
@@ -128,7 +124,7 @@ class sharded_edges final : public aggregation_over<float> {
   staged_lists staged_[2];
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
-  buffer<float> degrees_, brought_, partial_, kept_, scaled_, ordered_;
+  buffer<float> degrees_, brought_, partial_, kept_, scaled_;
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;

@@ -171,7 +171,7 @@ struct training::impl {
       ranks->take(o.rank, x, net.count());
       o.shards->take(o.rank, x);
       require_same();
-      shard.emplace(*o.shards, o.rank, x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind), net.shape().aggregated());
+      shard.emplace(*o.shards, o.rank, x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind));
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
@@ -183,7 +183,7 @@ struct training::impl {
       known = parts.near_of_all(x, split_part::train);
     } else if (o.fanouts.empty()) {
       lists.emplace(*ground.one, o.side, o.weighted);
-      whole.emplace(x, *lists, aggregation_of(m.options.kind), m.net.shape().aggregated());
+      whole.emplace(x, *lists, aggregation_of(m.options.kind));
       known = parts.near_of_all(x, split_part::train);
     } else {
       block_options b;

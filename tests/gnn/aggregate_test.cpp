@@ -92,66 +92,6 @@ TEST_P(aggregate_at, long_lists_give_what_plain_sums_give) {
   }
 }
 
-// Rows side by side in the order of how often they are read: the same bits, of narrow rows and wide ones, forward and backward.
-TEST_P(aggregate_at, rows_in_hot_order_give_the_same_bits) {
-  executor x(where());
-  arcs const lists = of_lists(), back = turned(lists);
-  auto const host = [](arcs const& a) { return relation_edges<float>::host_lists{a.offsets.data(), a.ends.data(), a.weights.data()}; };
-  std::vector<float> degrees(vertices);
-  for (std::uint64_t v = 0; v < vertices; ++v) degrees[v] = static_cast<float>(lists.offsets[v + 1] - lists.offsets[v]);
-  auto const near_degrees = near_copy(x, degrees);
-  for (bool const undirected : {false, true})
-    for (aggregation const how : {aggregation::sum, aggregation::mean, aggregation::gcn})
-      for (aggregated_widths const widths : {aggregated_widths{8, 8, true}, aggregated_widths{5, 70, true}}) {
-        relation_edges<float> plain_order, hot;
-        plain_order.take(x, host(lists), host(undirected ? lists : back), vertices);
-        hot.take(x, host(lists), host(undirected ? lists : back), vertices, widths);
-        EXPECT_GT(hot.bytes(), 0u);
-        for (auto* const r : {&plain_order, &hot}) r->normalise_whole(x, how, near_degrees.data(), vertices);
-        for (std::uint64_t const columns : {5u, 8u, 70u}) {
-          if (columns > widths.widest) continue;
-          auto const in = near_copy(x, some_rows(columns));
-          std::vector<float> got[2][2];
-          for (int k = 0; k < 2; ++k) {
-            relation_edges<float>& r = k ? hot : plain_order;
-            auto const out = near_copy(x, std::vector<float>(vertices * columns, 9));
-            r.forward(x, {in.data(), columns}, {out.data(), columns}, vertices, columns);
-            got[k][0] = host_copy(x, out.data(), vertices * columns);
-            r.backward(x, {in.data(), columns}, {out.data(), columns}, vertices, vertices, columns, {}, true);
-            got[k][1] = host_copy(x, out.data(), vertices * columns);
-          }
-          EXPECT_EQ(got[0][0], got[1][0]) << "forward, " << columns;
-          EXPECT_EQ(got[0][1], got[1][1]) << "backward, " << columns;
-        }
-      }
-}
-
-// The most read first, in classes of powers of two; in a class as they were.
-TEST_P(aggregate_at, hot_rows_come_by_class) {
-  executor x(where());
-  std::vector<std::uint32_t> ends;
-  std::vector<std::uint32_t> const times{1, 5, 0, 4, 9, 1, 7, 0};
-  for (std::uint32_t round = 0; round < 9; ++round)
-    for (std::uint32_t v = 0; v < times.size(); ++v)
-      if (round < times[v]) ends.push_back(v);
-  auto const from = near_copy(x, ends), to = near_copy(x, ends);
-  hot_lists rows;
-  EXPECT_FALSE(rows.serves(8));
-  rows.take(x, from.data(), ends.size(), times.size(), {8, 8}, sizeof(float), nullptr);
-  EXPECT_TRUE(rows.serves(31));
-  EXPECT_FALSE(rows.serves(32));  // of a cache line, which the ends as they are read
-  std::vector<std::uint32_t> const order{4, 1, 3, 6, 0, 5, 2, 7};
-  EXPECT_EQ(host_copy(x, rows.order(), times.size()), order);
-  std::vector<std::uint32_t> named = host_copy(x, rows.ends(), ends.size());
-  for (std::size_t e = 0; e < ends.size(); ++e) ASSERT_EQ(order[named[e]], ends[e]);
-  EXPECT_EQ(host_copy(x, from.data(), ends.size()), ends);
-  // Over what they were, where nobody wants these.
-  rows.take(x, to.data(), ends.size(), times.size(), {8, 8}, sizeof(float), to.data());
-  EXPECT_EQ(rows.ends(), to.data());
-  EXPECT_EQ(host_copy(x, to.data(), ends.size()), named);
-  EXPECT_TRUE(rows.serves(32));
-}
-
 TEST_P(aggregate_at, long_lists_of_a_block_too) {
   executor x(where());
   arcs const lists = of_lists(), back = turned(lists);

@@ -68,7 +68,6 @@ struct shards_of {
   bool weighted = false;
   std::uint64_t vertices = g.info().vertices;
   std::vector<std::uint64_t> brought{};
-  aggregated_widths widths{};
 
   std::vector<float> run(aggregation how, std::vector<float> const& rows, std::uint64_t columns, bool back, std::vector<float> const* self,
                          std::vector<float> const* before = nullptr, int times = 2, std::uint64_t gap = 0) {
@@ -83,7 +82,7 @@ struct shards_of {
                     group.take(s, x);
                     whole_graph const lists(g, list_side::in, weighted);
                     shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
-                    sharded_edges edges(group, s, x, lists, parts, how, widths);
+                    sharded_edges edges(group, s, x, lists, parts, how);
                     std::uint64_t const first = parts.first(s), count = parts.count(s), stride = columns + gap;
                     auto const part = [&](std::vector<float> const& of) {
                       std::vector<float> mine(count * stride, 77);
@@ -162,28 +161,6 @@ TEST_P(sharded_at, mgg_without_partitions_or_interleaving_gives_the_same_sums) {
       expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
                   fmt::format("{}{}", whole_lists ? "whole lists " : "", apart ? "apart" : ""));
     }
-}
-
-TEST_P(sharded_at, own_rows_in_hot_order_give_the_same_bits) {
-  constexpr std::uint64_t n = 1300;
-  for (bool const undirected : {true, false}) {
-    graph_handle const g = graph_with_hub(n, undirected, true);
-    for (std::uint32_t const shards : {1u, 3u})
-      for (std::uint64_t const columns : {7u, 16u, 40u}) {
-        shard_options o;
-        o.shards = shards;
-        std::vector<float> const rows = some_rows(n, columns, 1);
-        for (bool const back : {false, true}) {
-          shards_of plain{g, o, where(), true}, hot = plain, wide_too = plain;
-          hot.widths = {7, 16, true}, wide_too.widths = {7, 40, true};
-          std::vector<float> const given = plain.run(aggregation::gcn, rows, columns, back, nullptr);
-          if (columns <= 16) {
-            EXPECT_EQ(hot.run(aggregation::gcn, rows, columns, back, nullptr), given);
-          }
-          EXPECT_EQ(wide_too.run(aggregation::gcn, rows, columns, back, nullptr), given);
-        }
-      }
-  }
 }
 
 TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
