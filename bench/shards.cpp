@@ -51,7 +51,7 @@ float number_of(std::uint64_t seed, std::uint64_t v, std::uint64_t c) {
 
 class subject {
  public:
-  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false), seed_(seed) {}
+  subject(graph_handle const& g, std::uint64_t seed) : lists_(g, list_side::out, false, false, true), seed_(seed) {}
   whole_graph const& lists() const { return lists_; }
   std::vector<float> rows(std::uint64_t first, std::uint64_t count, std::uint64_t width) const {
     std::vector<float> all(count * width);
