@@ -88,12 +88,13 @@ void pick_labels(executor& x, model_options const& o, std::int64_t const* positi
 }
 
 void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
-               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first) {
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first,
+               float const* bias) {
   auto const mean = 1 / static_cast<double>(counted);
-  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data() + first, rows, o.classes, mean, gradient, totals);
+  if (o.labels == label_kind::one_class) with.softmax(x, scores, of.classes.data() + first, rows, o.classes, mean, gradient, totals, bias);
   else
-    with.sigmoid(x, scores, of.answers.data() + first * o.classes, rows, o.classes, mean / static_cast<double>(o.classes), gradient,
-                 totals);
+    with.sigmoid(x, scores, of.answers.data() + first * o.classes, rows, o.classes, mean / static_cast<double>(o.classes), gradient, totals,
+                 bias);
 }
 
 evaluator::evaluator(executor& x, model_options const& o, labelled_parts const& parts) : x_(x), o_(o), parts_(parts) {
@@ -124,7 +125,7 @@ std::uint64_t evaluator::unseen(side const& s, std::uint64_t end) const {
   return static_cast<std::uint64_t>(std::lower_bound(from, positions.end(), static_cast<std::int64_t>(end)) - from);
 }
 
-void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores) {
+void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores, float const* bias) {
   for (side& s : sides_) {
     std::uint64_t const n = unseen(s, first + count);
     if (n == 0) continue;
@@ -135,8 +136,8 @@ void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float 
       picked = {rows, o_.classes};
     }
     if (o_.labels == label_kind::one_class)
-      losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data());
-    else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data());
+      losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data(), bias);
+    else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data(), bias);
   }
 }
 

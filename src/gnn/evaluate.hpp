@@ -49,9 +49,10 @@ class labelled_parts {
 
 void pick_labels(executor& x, model_options const& o, std::int64_t const* positions, std::uint64_t count, near_labels const& from,
                  near_labels& to);
-// `counted`: of these rows the loss is the mean. `first`: where their labels begin.
+// `counted`: of these rows the loss is the mean. `first`: where their labels begin. `bias`: what the scores still lack.
 void take_loss(losses<float>& with, executor& x, row_block<float const> scores, near_labels const& of, model_options const& o,
-               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first = 0);
+               std::uint64_t rows, std::uint64_t counted, row_block<float> gradient, loss_totals* totals, std::uint64_t first = 0,
+               float const* bias = nullptr);
 
 class evaluator {
  public:
@@ -62,8 +63,9 @@ class evaluator {
     weigh(first, count, scores);
     note(first + count);
   }
-  // take() in two: what the place does, the same for the same vertices, and what the host keeps of it.
-  void weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores);
+  // take() in two: what the place does, the same for the same vertices, and what the host keeps of it. `bias`: what the scores still lack;
+  // not where the area under a curve is told, which takes them as they are.
+  void weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores, float const* bias = nullptr);
   void note(std::uint64_t end);
   evaluation result();
   std::uint64_t bytes() const;

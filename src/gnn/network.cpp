@@ -252,7 +252,7 @@ typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& 
     normalise_rows(x, {made.data, made.stride}, out, count, columns, w + of.norm.gain, w + of.norm.shift);
     bias = nullptr;
   }
-  activate(x, out, count, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
+  if (active || !p.leave_bias) activate(x, out, count, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
   of.result = out;
   if (s.residual) {
     of.result = {room(x, of.result_room, count * columns, "rows of a layer"), columns};
@@ -268,7 +268,7 @@ typename network<Real>::rows_out network<Real>::scores_of(executor& x, pass cons
   end.in = s.layer_norm ? norm_rows(x, end.norm, in, count, end.normed) : in;
   rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
   multiply(x, p, end.last, end.in, count, scores);
-  activate(x, scores, count, s.classes, values_.data() + end.last.bias, false, {});
+  if (!p.leave_bias) activate(x, scores, count, s.classes, values_.data() + end.last.bias, false, {});
   return scores;
 }
 

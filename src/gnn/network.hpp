@@ -81,6 +81,7 @@ class network {
     // last ends. Products and gradients are made block by block; empty: all at once.
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
+    bool leave_bias = false;  // forward() gives scores without the last bias, for who reads them anyhow to add it
     // Sees the rows of a step as they come: what comes out of each layer, then, from the last layer down, the gradients of that. For the
     // search of a number that is none; steps that learn leave it empty.
     using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
@@ -89,6 +90,9 @@ class network {
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
   row_block<Real> forward(executor& x, pass const& p);
+  Real const* last_bias() const {
+    return values_.data() + (shape_.residual ? ends_[shape_.target].last.bias : layers_.back()[shape_.target].products.back().bias);
+  }
   // Sets gradients(). `scores`: the gradient of what forward() gave; overwritten. `of_inputs`: by type, filled where data is not null.
   void backward(executor& x, pass const& p, row_block<Real> scores, std::vector<row_block<Real>> const& of_inputs = {});
   // With blocks: gradients() is not set, but a row of these each.

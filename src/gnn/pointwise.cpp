@@ -292,9 +292,23 @@ struct row_verdict {
   }
 };
 
+// A row of scores, with the bias that it may lack.
+template <class Real>
+struct score_row {
+  Real const *row, *bias;
+  GARNER_HD Real operator[](std::uint64_t c) const { return bias ? row[c] + bias[c] : row[c]; }
+  template <int Each>
+  GARNER_HD row_part<Real, Each> part(std::uint64_t c) const {
+    auto p = row_part<Real, Each>::in(row + c);
+    for (int j = 0; bias && j < Each; ++j) p.v[j] += bias[c + j];
+    return p;
+  }
+};
+
 template <class Real>
 struct softmax_row {
   row_block<Real const> scores;
+  Real const* bias;  // null: none
   std::int64_t const* labels;
   std::uint64_t classes;
   Real scale;
@@ -306,22 +320,22 @@ struct softmax_row {
     GARNER_HD friend highest operator+(highest const& a, highest const& b) { return b.value > a.value ? b : a; }
   };
   struct score_of {
-    Real const* row;
+    score_row<Real> row;
     GARNER_HD highest operator()(std::uint64_t c) const { return {row[c]}; }
   };
   struct power {
-    Real const* row;
+    score_row<Real> row;
     Real highest;
     GARNER_HD Real operator()(std::uint64_t c) const { return std::exp(row[c] - highest); }  // of a NaN a NaN
   };
   struct is_highest {
-    Real const* row;
+    score_row<Real> row;
     Real highest;
     GARNER_HD std::uint32_t operator()(std::uint64_t c) const { return row[c] == highest; }
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    Real const* const row = scores.row(i);
+    score_row<Real> const row{scores.row(i), bias};
     std::int64_t const label = labels[i];
     Real const highest = t.sum(indices{0, classes}, score_of{row}).value;
     Real const sum = t.sum(indices{0, classes}, power{row, highest});
@@ -336,7 +350,7 @@ struct softmax_row {
     Real const by = (counts ? scale : Real{0}) / sum, at = counts ? scale : Real{0};
     auto const of_label = static_cast<std::uint32_t>(label);
     each_part<Real>(t, classes, wide, [&](std::uint64_t c, auto n) {
-      auto part = row_part<Real, decltype(n)::value>::in(row + c);
+      auto part = row.template part<decltype(n)::value>(c);
       for (int j = 0; j < decltype(n)::value; ++j)
         part.v[j] = std::exp(part.v[j] - highest) * by - (static_cast<std::uint32_t>(c) + j == of_label ? at : Real{0});
       row_part<Real, decltype(n)::value>::in(g + c) = part;
@@ -347,13 +361,14 @@ struct softmax_row {
 template <class Real>
 struct sigmoid_row {
   row_block<Real const> scores;
+  Real const* bias;  // null: none
   float const* truths;
   std::uint64_t classes;
   Real scale;
   row_block<Real> gradient;
   row_verdict out;
   struct cost {  // -log of the probability of what is true, without overflow
-    Real const* row;
+    score_row<Real> row;
     float const* truth;
     GARNER_HD double operator()(std::uint64_t c) const {
       Real const z = row[c];
@@ -362,7 +377,7 @@ struct sigmoid_row {
     }
   };
   struct right {
-    Real const* row;
+    score_row<Real> row;
     float const* truth;
     GARNER_HD std::uint32_t operator()(std::uint64_t c) const { return truth[c] >= 0 && (row[c] > 0) == (truth[c] > 0.5f); }
   };
@@ -372,7 +387,7 @@ struct sigmoid_row {
   };
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t i) const {
-    Real const* const row = scores.row(i);
+    score_row<Real> const row{scores.row(i), bias};
     float const* const truth = truths + i * classes;
     double const loss = t.sum(indices{0, classes}, cost{row, truth});
     std::uint32_t const correct = t.sum(indices{0, classes}, right{row, truth});
@@ -576,20 +591,20 @@ void losses<Real>::add_up(executor& x, std::uint64_t count, loss_totals* totals)
 }
 template <class Real>
 void losses<Real>::softmax(executor& x, row_block<Real const> scores, std::int64_t const* labels, std::uint64_t count,
-                           std::uint64_t classes, double scale, row_block<Real> gradient, loss_totals* totals) {
+                           std::uint64_t classes, double scale, row_block<Real> gradient, loss_totals* totals, Real const* bias) {
   row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
                         room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
   for_each_narrow(x, count, classes,
-                  softmax_row<Real>{scores, labels, classes, static_cast<Real>(scale), gradient,
+                  softmax_row<Real>{scores, bias, labels, classes, static_cast<Real>(scale), gradient,
                                     gradient.data && all_wide(classes, scores, gradient), out});
   add_up(x, count, totals);
 }
 template <class Real>
 void losses<Real>::sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes,
-                           double scale, row_block<Real> gradient, loss_totals* totals) {
+                           double scale, row_block<Real> gradient, loss_totals* totals, Real const* bias) {
   row_verdict const out{room(x, loss_, count, "losses of a mini-batch"), room(x, correct_, count, "losses of a mini-batch"),
                         room(x, counted_, count, "losses of a mini-batch"), room(x, bad_, count, "losses of a mini-batch")};
-  for_each_item<32>(x, count, sigmoid_row<Real>{scores, truths, classes, static_cast<Real>(scale), gradient, out});
+  for_each_item<32>(x, count, sigmoid_row<Real>{scores, bias, truths, classes, static_cast<Real>(scale), gradient, out});
   add_up(x, count, totals);
 }
 

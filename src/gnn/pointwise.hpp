@@ -72,14 +72,15 @@ struct loss_totals {
   std::uint64_t bad = ~std::uint64_t{0};  // the first row that holds a number that is none
 };
 // labels: of row i labels[i] (softmax; below 0: none) or classes of them (sigmoid, as `truths`: 0 or 1, below 0: none). gradient (null: not
-// wanted): of the mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to.
+// wanted): of the mean over what is counted, which is `scale` times the sum; may be the scores themselves. totals: near, added to. bias:
+// near, a number a class that the scores still lack, as activate() adds it; null: none.
 template <class Real>
 class losses {
  public:
   void softmax(executor& x, row_block<Real const> scores, std::int64_t const* labels, std::uint64_t count, std::uint64_t classes,
-               double scale, row_block<Real> gradient, loss_totals* totals);
+               double scale, row_block<Real> gradient, loss_totals* totals, Real const* bias = nullptr);
   void sigmoid(executor& x, row_block<Real const> scores, float const* truths, std::uint64_t count, std::uint64_t classes, double scale,
-               row_block<Real> gradient, loss_totals* totals);
+               row_block<Real> gradient, loss_totals* totals, Real const* bias = nullptr);
   static std::uint64_t bytes_for(std::span<std::uint64_t const> counts);  // of rows, one call after the other
   std::uint64_t bytes() const { return loss_.bytes() + correct_.bytes() + counted_.bytes() + bad_.bytes() + slices_.bytes(); }
 

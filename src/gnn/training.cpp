@@ -301,6 +301,7 @@ struct training::impl {
     p.products = &products;
     p.training = true;
     p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
+    p.leave_bias = true;
     p.seed = o.seed + 0x5eed + (shard ? 0 : o.rank) * 0x9e3779b97f4a7c15ull, p.step = done_steps;
     return p;
   }
@@ -309,12 +310,14 @@ struct training::impl {
     a.rate = o.rate, a.decay = *o.decay, a.step = done_steps + 1;
     return a;
   }
-  void take_losses(row_block<float> scores, near_labels const& of, std::uint64_t rows, std::uint64_t counted, row_block<float> gradient) {
-    if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data());
+  // `bias`: what the scores still lack.
+  void take_losses(row_block<float> scores, float const* bias, near_labels const& of, std::uint64_t rows, std::uint64_t counted,
+                   row_block<float> gradient) {
+    if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data(), 0, bias);
     for (std::uint64_t b = 0; shard && b < blocks(); ++b) {
       std::uint64_t const at = shard->block(b);
       take_loss(loss, x, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
-                {gradient.row(at), gradient.stride}, totals.data() + b, at);
+                {gradient.row(at), gradient.stride}, totals.data() + b, at, bias);
     }
   }
   // Forward, loss, backward, Adam.
@@ -325,7 +328,7 @@ struct training::impl {
     x.copy(totals.data() + blocks(), totals.data(), blocks() * sizeof(loss_totals));
     row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
     try {
-      take_losses(scores, of, rows, counted, gradient);
+      take_losses(scores, p.leave_bias ? net.last_bias() : nullptr, of, rows, counted, gradient);
       net.backward(x, p, gradient);
     } catch (...) {  // memory that ran out: the step comes again, and counts once
       x.copy(totals.data(), totals.data() + blocks(), blocks() * sizeof(loss_totals));
@@ -436,7 +439,7 @@ struct training::impl {
     } first;
     std::uint64_t turn = 0;
     network<float>::pass p = pass_of_step();
-    p.step = done_steps - 1;
+    p.step = done_steps - 1, p.leave_bias = false;
     if (shard) {
       shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
     } else {
@@ -456,7 +459,7 @@ struct training::impl {
     row_block<float> const scores = m.net.forward(x, p);
     std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
     row_block<float> const gradient{room(x, of_scores, rows * m.options.classes, "gradients of scores"), m.options.classes};
-    take_losses(scores, known, rows, seeds.size(), gradient);
+    take_losses(scores, nullptr, known, rows, seeds.size(), gradient);
     m.net.backward(x, p, gradient);
     set_totals(clean);
     if (ranks)  // the first of all shards
@@ -718,9 +721,11 @@ struct training::impl {
   evaluation evaluate_whole() {
     judge_anew();
     std::uint64_t const n = ground.vertices(ground.target);
-    auto const give = [this, n, p = pass_of_whole()] {
+    network<float>::pass p = pass_of_whole();
+    p.leave_bias = !tells_area(m.options);
+    auto const give = [this, n, p] {
       row_block<float> const scores = m.net.forward(x, p);
-      judge->weigh(0, n, {scores.data, scores.stride});
+      judge->weigh(0, n, {scores.data, scores.stride}, p.leave_bias ? m.net.last_bias() : nullptr);
     };
     if (o.record) evaluation_recorded.run(x, give);
     else give();

@@ -320,6 +320,44 @@ TEST_P(pointwise, what_is_no_number_is_found) {
   EXPECT_EQ(x.read(bad.data()), 2u);
 }
 
+// A bias that the scores still lack gives what it gives where it was added before, bit for bit.
+TEST_P(pointwise, losses_add_the_bias_that_scores_lack) {
+  executor x(where());
+  for (std::uint64_t const classes : {3u, 64u}) {
+    constexpr std::uint64_t count = 130;
+    std::vector<float> scores(count * classes), bias(classes), truths(count * classes);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      scores[i] = 4 * static_cast<float>(unit_float(random_bits(1, classes, i))) - 2;
+      truths[i] = static_cast<float>(random_bits(2, classes, i) % 2);
+    }
+    for (std::size_t c = 0; c < classes; ++c) bias[c] = static_cast<float>(unit_float(random_bits(3, classes, c)));
+    std::vector<float> with = scores;
+    for (std::size_t i = 0; i < with.size(); ++i) with[i] += bias[i % classes];
+    std::vector<std::int64_t> labels(count);
+    for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int64_t>(random_bits(4, classes, i) % classes);
+    auto const near_bias = near_copy(x, bias), near_truths = near_copy(x, truths);
+    auto const near_labels = near_copy(x, labels);
+    for (bool const one_class : {true, false}) {
+      std::vector<float> found[2];
+      double loss[2];
+      for (int k = 0; k < 2; ++k) {
+        auto const rows = near_copy(x, k ? scores : with);
+        auto const totals = near_copy(x, std::vector{loss_totals{}});
+        float const* const lacks = k ? near_bias.data() : nullptr;
+        row_block<float> const to{rows.data(), classes};  // in place, as a caller may
+        losses<float> l;
+        if (one_class) l.softmax(x, {rows.data(), classes}, near_labels.data(), count, classes, 0.5, to, totals.data(), lacks);
+        else l.sigmoid(x, {rows.data(), classes}, near_truths.data(), count, classes, 0.5, to, totals.data(), lacks);
+        found[k] = host_copy(x, rows.data(), scores.size());
+        loss[k] = host_copy(x, totals.data(), 1)[0].loss;
+      }
+      EXPECT_EQ(found[0], found[1]);
+      EXPECT_EQ(loss[0], loss[1]);
+      EXPECT_GT(loss[0], 0);
+    }
+  }
+}
+
 TEST_P(pointwise, rows_are_picked_by_position) {
   executor x(where());
   auto const from = near_copy(x, some(60, 16));
