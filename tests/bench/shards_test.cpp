@@ -99,6 +99,24 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
   }
 }
 
+// Parts are of the order that a graph has inside, so its lists and what crosses are too.
+TEST(shards_bench, a_reordered_graph_is_measured_in_its_order) {
+  std::string const file = ::testing::TempDir() + "garner_bench_reordered.gnr";
+  save_graph(reorder_graph(generate_graph({generator::kron, 10, 8, 1, {}}), {vertex_order::degree, 1, {}}), file);
+  shards_bench_options o = small({}, 3);
+  o.graphs = {}, o.files = {file}, o.figures = {"ways"};
+  shards_file const f = measure_shards(o);
+  ASSERT_EQ(f.graphs.size(), 1u);
+  std::size_t seen = 0;
+  for (shard_row const& r : f.rows) {
+    if (r.how.shards == 1 || r.how.sums != shard_sums::exact || r.how.way != shard_way::bulk) continue;
+    ++seen;
+    EXPECT_EQ(r.bytes, f.graphs[0].remote_rows * 16 * sizeof(float));
+  }
+  EXPECT_EQ(seen, 1u);
+  std::filesystem::remove(file);
+}
+
 // Two shards on one GPU: rows in managed memory too, whose sums are compared like all others.
 TEST(shards_bench, rows_in_managed_memory_on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
