@@ -160,13 +160,13 @@ std::uint64_t evaluator::bytes() const {
   return sum;
 }
 
-std::uint64_t evaluator::bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts) {
+std::uint64_t evaluator::bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts, std::uint64_t vertices) {
   std::uint64_t sum = losses<float>::bytes_for(counts), picked = 0;
   for (std::size_t k = 0; k < counts.size(); ++k) {
     std::uint64_t const n = counts[k];
     sum += n * (sizeof(std::int64_t) + label_bytes(o)) + sizeof(loss_totals);
     if (k > 0 && tells_area(o)) sum += grown(0, n * o.classes) * sizeof(float);
-    else picked = grown(picked, n * o.classes);
+    else if (n < vertices) picked = grown(picked, n * o.classes);
   }
   return sum + picked * sizeof(float);
 }

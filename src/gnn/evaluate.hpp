@@ -69,8 +69,8 @@ class evaluator {
   void note(std::uint64_t end);
   evaluation result();
   std::uint64_t bytes() const;
-  // Of so many to train, to validate and to test with, whose scores are all taken at once.
-  static std::uint64_t bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts);
+  // Of so many to train, to validate and to test with, of `vertices`, whose scores are all taken at once.
+  static std::uint64_t bytes_for(model_options const& o, std::array<std::uint64_t, 3> const& counts, std::uint64_t vertices);
 
  private:
   struct side {

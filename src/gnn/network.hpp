@@ -90,7 +90,9 @@ class network {
   };
   // Scores, rows[layers][target] x classes; stay until the next call.
   row_block<Real> forward(executor& x, pass const& p);
-  Real const* last_bias() const {
+  // What it left out of them; null: nothing.
+  Real const* bias_left(pass const& p) const {
+    if (!p.leave_bias) return nullptr;
     return values_.data() + (shape_.residual ? ends_[shape_.target].last.bias : layers_.back()[shape_.target].products.back().bias);
   }
   // Sets gradients(). `scores`: the gradient of what forward() gave; overwritten. `of_inputs`: by type, filled where data is not null.

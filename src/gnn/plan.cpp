@@ -146,8 +146,9 @@ training_plan plan_training(training_question const& q) {
   double const weight = q.load.weighted ? 4 : 0;
   double lists = 0, factors = 0, table = 0;  // bytes
   auto const for_evaluation = [&] {
-    p.near.push_back({"labels and scores of an evaluation",
-                      evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test})});
+    p.near.push_back(
+        {"labels and scores of an evaluation",
+         evaluator::bytes_for(m, {static_cast<std::uint64_t>(std::llround(q.training)), q.validation, q.test}, sizes.vertices[s.target])});
   };
   take("rows times their factors", room * number * std::accumulate(scaled.begin(), scaled.end(), 0.0));
   if (q.shard) {

@@ -328,7 +328,7 @@ struct training::impl {
     x.copy(totals.data() + blocks(), totals.data(), blocks() * sizeof(loss_totals));
     row_block<float> const gradient{room(x, of_scores, rows * classes, "gradients of scores"), classes};
     try {
-      take_losses(scores, p.leave_bias ? net.last_bias() : nullptr, of, rows, counted, gradient);
+      take_losses(scores, net.bias_left(p), of, rows, counted, gradient);
       net.backward(x, p, gradient);
     } catch (...) {  // memory that ran out: the step comes again, and counts once
       x.copy(totals.data(), totals.data() + blocks(), blocks() * sizeof(loss_totals));
@@ -459,7 +459,7 @@ struct training::impl {
     row_block<float> const scores = m.net.forward(x, p);
     std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
     row_block<float> const gradient{room(x, of_scores, rows * m.options.classes, "gradients of scores"), m.options.classes};
-    take_losses(scores, nullptr, known, rows, seeds.size(), gradient);
+    take_losses(scores, m.net.bias_left(p), known, rows, seeds.size(), gradient);
     m.net.backward(x, p, gradient);
     set_totals(clean);
     if (ranks)  // the first of all shards
@@ -725,7 +725,7 @@ struct training::impl {
     p.leave_bias = !tells_area(m.options);
     auto const give = [this, n, p] {
       row_block<float> const scores = m.net.forward(x, p);
-      judge->weigh(0, n, {scores.data, scores.stride}, p.leave_bias ? m.net.last_bias() : nullptr);
+      judge->weigh(0, n, {scores.data, scores.stride}, m.net.bias_left(p));
     };
     if (o.record) evaluation_recorded.run(x, give);
     else give();

@@ -143,7 +143,7 @@ TEST(training_plan, says_what_shards_then_take) {
 TEST(training_plan, says_what_an_evaluation_takes_besides) {
   for (place_kind const kind : {place_kind::host, place_kind::simulated})
     for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
-      for (std::uint64_t const classes : {1u, 2u, 5u}) {
+      for (auto const& [classes, all_train] : {std::pair{1u, false}, {2u, false}, {5u, false}, {2u, true}, {5u, true}}) {
         SCOPED_TRACE(std::string(to_string(place{kind, 0})) + (labels == label_kind::one_class ? " one of " : " yes or no of ") +
                      std::to_string(classes));
         generate_options how;
@@ -158,7 +158,7 @@ TEST(training_plan, says_what_an_evaluation_takes_besides) {
         for (std::uint64_t v = 0; v < n; ++v) {
           of_class[v] = static_cast<std::int64_t>(v % classes);
           for (std::uint64_t c = 0; c < classes; ++c) answers[v * classes + c] = (v + c) % 3 == 0;
-          ++parts[split[v] = static_cast<std::uint8_t>(v % 11 == 0 ? 0 : v % 5 == 1 ? 1 : v % 7 < 2 ? 3 : 2)];
+          ++parts[split[v] = static_cast<std::uint8_t>(all_train ? 1 : v % 11 == 0 ? 0 : v % 5 == 1 ? 1 : v % 7 < 2 ? 3 : 2)];
         }
         tiered_options t;
         t.where = where;

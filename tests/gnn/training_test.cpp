@@ -744,6 +744,42 @@ TEST(area_under_roc, is_the_share_of_pairs_in_order) {
   EXPECT_FALSE(area_under_roc({}, {}));
 }
 
+// A step and an evaluation tell the losses of the same scores as infer() gives, biases with them: of parts of the vertices, and where all
+// are of one part, whose scores are weighed where they lie.
+TEST(training, tells_the_losses_of_its_scores) {
+  for (label_kind const labels : {label_kind::one_class, label_kind::yes_or_no})
+    for (bool const residual : {false, true})
+      for (bool const all_train : {false, true}) {
+        communities c;
+        if (all_train) std::fill(c.split.begin(), c.split.end(), std::uint8_t{1});
+        model_options m = c.model(model_kind::gcn);
+        m.labels = labels, m.residual = residual;
+        training_options o = options_of(way::full);
+        o.dropout = 0, o.input_dropout = 0, o.evaluate_every = 0;
+        lesson l({}, m, o, c);
+        l.after(5);
+        evaluation const e = l.run->evaluate();
+        std::vector<float> scores(c.vertices * c.classes);
+        infer(l.model, l.g, l.features, scores);
+        double loss[4] = {}, counted[4] = {};
+        for (std::uint64_t v = 0; v < c.vertices; ++v) {
+          float const* const row = &scores[v * c.classes];
+          double sum = 0;
+          for (std::uint64_t k = 0; k < c.classes; ++k) {
+            double const z = row[k];
+            if (labels == label_kind::one_class) sum += std::exp(z);
+            else loss[c.split[v]] += std::log1p(std::exp(z)) - z * c.answers[v * c.classes + k], counted[c.split[v]] += 1;
+          }
+          if (labels == label_kind::one_class) loss[c.split[v]] += std::log(sum) - row[c.classes_of[v]], counted[c.split[v]] += 1;
+        }
+        EXPECT_NEAR(e.train.loss, loss[1] / counted[1], 1e-6);
+        if (!all_train) {
+          EXPECT_NEAR(e.test.loss, loss[3] / counted[3], 1e-6);
+        }
+        EXPECT_NEAR(l.run->next().loss, e.train.loss, 1e-6);  // before the step
+      }
+}
+
 TEST(training, tells_the_area_under_roc_of_two_classes) {
   communities c(240, 2);
   lesson l({}, c.model(model_kind::sage), options_of(way::full), c);
