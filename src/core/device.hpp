@@ -108,6 +108,9 @@ void wait(int index, void* stream);  // and throws what went wrong on it since t
 // (CUDA's graphs), where it was given, with the arguments that it had. Kernels, copies and fills can be kept; what waits, or allocates
 // memory, is an error, and then so is the end. `parts`: how many there are. drop_recording: an end after an error.
 void begin_recording(int index, void* stream);
+// Streams of other threads and devices take part: theirs is kept too once they wait for an event that was given to the stream since begin,
+// and the stream must wait for theirs before the end. Such a thread says from when to when it takes part; one thread gives at a time.
+void take_part_in_recording(bool from_here) noexcept;
 void require_unrecorded(int index, std::size_t bytes);  // errc::device while this thread records; all that allocates asks
 void* end_recording(int index, void* stream, std::uint64_t& parts);
 void drop_recording(int index, void* stream) noexcept;

@@ -504,6 +504,7 @@ void begin_recording(int index, void* stream) {
   GARNER_CALL(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
   recording_here = true;
 }
+void take_part_in_recording(bool from_here) noexcept { recording_here = from_here; }
 void* end_recording(int index, void* stream, std::uint64_t& parts) {
   current const here(index);
   recording_here = false;

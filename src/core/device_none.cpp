@@ -55,6 +55,7 @@ kernel_loader::kernel_loader(int, std::function<void()>) {}
 kernel_loader::~kernel_loader() = default;
 void wait(int, void*) { refuse(); }
 void begin_recording(int, void*) { refuse(); }
+void take_part_in_recording(bool) noexcept {}
 void* end_recording(int, void*, std::uint64_t&) { refuse(); }
 void drop_recording(int, void*) noexcept {}
 void replay(int, void*, void*) { refuse(); }

@@ -94,6 +94,9 @@ class executor {
   // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
   std::uint64_t moves() const { return moves_; }
   void tell_move() { ++moves_; }
+  // How often what it was given was recorded, or came from a recording: an event from before knows nothing of that.
+  std::uint64_t recordings() const { return recordings_; }
+  void tell_recording() { ++recordings_; }
 
  private:
   place where_;
@@ -102,7 +105,7 @@ class executor {
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
-  std::uint64_t moves_ = 0;
+  std::uint64_t moves_ = 0, recordings_ = 0;
   int multiprocessors_ = 0;
   unsigned blocks_ = 0, threads_ = 0;
 };

@@ -19,6 +19,7 @@ void recording::record(executor& x, std::function<void()> const& work) {
     return;
   }
   device_ = x.device(), stream_ = x.stream();
+  x.tell_recording();
   try {
     device::begin_recording(device_, stream_);
     work();
@@ -38,6 +39,7 @@ void recording::run(executor& x, std::function<void()> const& work) {
     return;
   }
   if (!work_ && !graph_) record(x, work);
+  x.tell_recording();
   if (graph_) device::replay(device_, stream_ = x.stream(), graph_);
   else if (work_) work_();
   else work();

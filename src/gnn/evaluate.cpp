@@ -119,31 +119,31 @@ void evaluator::begin() {
   x_.wait();
 }
 
-std::uint64_t evaluator::unseen(side const& s, std::uint64_t end) const {
+std::uint64_t evaluator::below(side const& s, std::uint64_t end) const {
   auto const& positions = parts_.of(s.which).positions;
-  auto const from = positions.begin() + static_cast<std::ptrdiff_t>(s.seen);
-  return static_cast<std::uint64_t>(std::lower_bound(from, positions.end(), static_cast<std::int64_t>(end)) - from);
+  return static_cast<std::uint64_t>(std::lower_bound(positions.begin(), positions.end(), static_cast<std::int64_t>(end)) -
+                                    positions.begin());
 }
 
 void evaluator::weigh(std::uint64_t first, std::uint64_t count, row_block<float const> scores, float const* bias) {
   for (side& s : sides_) {
-    std::uint64_t const n = unseen(s, first + count);
+    std::uint64_t const from = below(s, first), n = below(s, first + count) - from;
     if (n == 0) continue;
     row_block<float const> picked = scores;
     if (s.ranked || n < count) {  // else all of them, as they lie
       float* const rows = room(x_, s.ranked ? s.picked : picked_, n * o_.classes, "scores");
-      pick(x_, s.positions.data() + s.seen, n, scores.data, o_.classes, rows, first);
+      pick(x_, s.positions.data() + from, n, scores.data, o_.classes, rows, first);
       picked = {rows, o_.classes};
     }
     if (o_.labels == label_kind::one_class)
-      losses_.softmax(x_, picked, s.labels.classes.data() + s.seen, n, o_.classes, 1, {}, s.totals.data(), bias);
-    else losses_.sigmoid(x_, picked, s.labels.answers.data() + s.seen * o_.classes, n, o_.classes, 1, {}, s.totals.data(), bias);
+      losses_.softmax(x_, picked, s.labels.classes.data() + from, n, o_.classes, 1, {}, s.totals.data(), bias);
+    else losses_.sigmoid(x_, picked, s.labels.answers.data() + from * o_.classes, n, o_.classes, 1, {}, s.totals.data(), bias);
   }
 }
 
 void evaluator::note(std::uint64_t end) {
   for (side& s : sides_) {
-    std::uint64_t const n = unseen(s, end);
+    std::uint64_t const n = below(s, end) - s.seen;
     if (s.ranked && n > 0) {
       std::vector<float> here(n * o_.classes);
       x_.copy(here.data(), s.picked.data(), here.size() * sizeof(float));

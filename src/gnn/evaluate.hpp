@@ -83,7 +83,7 @@ class evaluator {
     std::uint64_t seen = 0;
     std::vector<float> margins;
   };
-  std::uint64_t unseen(side const& s, std::uint64_t end) const;  // how many of it lie below
+  std::uint64_t below(side const& s, std::uint64_t end) const;  // how many of its positions are
   executor& x_;
   model_options const& o_;
   labelled_parts const& parts_;

@@ -1,6 +1,7 @@
 #include "gnn/sharded.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "core/exec.hpp"
 #include "core/fail.hpp"
@@ -331,14 +332,14 @@ void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, r
   for (list_window const& w : c.windows) {  // the next comes while this one is added up
     staged_lists& to = staged_[windows_come_++ % 2];
     executor& by = *lists_come_;
-    to.used.before(by);
+    to.used.before(x, by);
     by.copy(to.items.data(), c.items.data() + w.item, w.items * sizeof(shard_item));
     by.copy(to.offsets.data(), c.offsets.data() + w.item, (w.items + 1) * sizeof(std::uint64_t));
     by.copy(to.ends.data(), c.ends.data() + w.end, w.ends * sizeof(std::uint32_t));
     if (weighted) by.copy(to.weights.data(), c.weights.data() + w.end, w.ends * sizeof(float));
     to.came.record(by), to.came.before(x);
     add_items(x, s, rows, to.items.data(), w.items, to.offsets.data(), to.ends.data(), weighted ? to.weights.data() : nullptr, w.end);
-    to.used.record(x);
+    to.used.note(x);
   }
 }
 
@@ -377,9 +378,9 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   if (!there) {
     given_rows const given = give(x, s);
     rows.emplace(*group_, shard_, x, given, d.demand.get());
-    used_.before(far_);
-    for (near_chunk& c : d.chunks) {
+    for (bool first = true; near_chunk & c : d.chunks) {
       if (c.needs.size() == 0) continue;
+      if (std::exchange(first, false)) used_.before(x, far_);
       rows->before(c.owner, far_);
       bring_rows(far_, rows->table(), c.owner, rows->at(c.needs.data()), c.needs.size(), s.columns, given.wire,
                  brought + c.first_brought * s.columns);
@@ -393,7 +394,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
     add_chunk(x, s, c, own ? s.in : row_block<float const>{brought + c.first_brought * s.columns, s.columns});
   }
   add_slices(x, s);
-  used_.record(x);
+  used_.note(x);
   brings.behind_x = true;
   if (!rows) return;
   rows->close();
@@ -452,9 +453,9 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
   if (options().mgg.apart) {  // side by side, in warps of their own
     sum_partitions local = body, remote = body;
     local.remotes = remote.locals = 0;
-    used_.record(x), used_.before(far_);
+    here_done_.record(x), here_done_.before(far_);
     add_up(far_, remote), add_up(x, local);
-    used_.record(far_), used_.before(x);
+    aside_.record(far_), aside_.before(x);
   } else {
     add_up(x, body);
   }

@@ -117,7 +117,8 @@ class sharded_edges final : public aggregation_over<float> {
     buffer<std::uint64_t> offsets;
     buffer<std::uint32_t> ends;
     buffer<float> weights;
-    event came, used;
+    event came;
+    last_use used;
     std::uint64_t bytes() const { return items.bytes() + offsets.bytes() + ends.bytes() + weights.bytes(); }
   };
   std::optional<executor> lists_come_;  // where they are far
@@ -128,7 +129,8 @@ class sharded_edges final : public aggregation_over<float> {
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;
-  event used_;  // what was brought last
+  last_use used_;            // of what was brought last
+  event here_done_, aside_;  // of mgg, where local and remote partitions have warps of their own
 };
 
 }  // namespace garner

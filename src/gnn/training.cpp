@@ -3,8 +3,8 @@
 // comes, and keep() writes all of it; a step whose loss or gradients are no numbers changes nothing. The host waits for the device at the
 // end of an epoch and every 64 steps. A step of the whole graph, and the evaluation behind it, are recorded and given again: what differs
 // by step stands near (step_numbers). Ranks agree before each step that all take it, and after a step hold the same parameters. Shards are
-// ranks that train on a part of the whole graph each, unrecorded; what they add up goes by the blocks of their parts. Cost: three numbers a
-// parameter beside it, and what network.hpp says.
+// ranks that train on a part of the whole graph each, recorded together where no host waits in a step; what they add up goes by the blocks
+// of their parts. Cost: three numbers a parameter beside it, and what network.hpp says.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -28,6 +28,7 @@
 #include "gnn/model.hpp"
 #include "gnn/sampled.hpp"
 #include "graph/handle.hpp"
+#include "shard/recording.hpp"
 
 namespace garner {
 
@@ -150,7 +151,8 @@ struct training::impl {
   // Of the whole graph.
   std::optional<evaluator> judge;
   buffer<step_numbers> numbers;
-  recording step_recorded, evaluation_recorded;  // they know all that stands before them
+  recording step_recorded, evaluation_recorded;                     // they know all that stands before them
+  std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not recorded
   bool refusal_told = false;
 
   impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
@@ -175,7 +177,12 @@ struct training::impl {
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
-    if (o.fanouts.empty() && !shard && o.record) numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
+    if (shard && o.record && shard_recording::can(*o.shards, o.rank)) {
+      auto const one = [&] { return o.shards->from_first(o.rank, [&] { return std::make_shared<shard_recording>(*o.shards); }); };
+      shards_step = one(), shards_evaluation = one();
+    }
+    if (shard ? shards_step != nullptr : o.fanouts.empty() && o.record)
+      numbers = buffer<step_numbers>(x.near(), 1, x.device(), "numbers of a step");
     if (shard) {
       known = shard->labels(parts, split_part::train);
     } else if (o.fanouts.empty() && ground.several) {
@@ -206,6 +213,10 @@ struct training::impl {
     if (!ranks || shard) return;
     ranks->take(o.rank, x, net.count());
     require_same();
+  }
+  ~impl() {
+    for (auto const& r : {shards_step, shards_evaluation})
+      if (r) r->leave(o.rank);
   }
   std::uint64_t blocks() const { return shard ? shard->blocks() : 1; }
 
@@ -350,23 +361,34 @@ struct training::impl {
     if (done_steps % steps_unseen == 0) look();
   }
   network<float>::pass pass_of_whole() {
+    if (shard) {
+      network<float>::pass p;
+      p.products = &products;
+      shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
+      return p;
+    }
     return whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)
                  : whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
+  }
+  void give_recorded(recording& alone, std::shared_ptr<shard_recording> const& by_all, std::function<void()> const& work) {
+    if (by_all) by_all->run(o.rank, x, work);
+    else if (!shard && o.record) alone.run(x, work);
+    else work();
   }
   void step_of_whole() {
     clock.begin(x);
     network<float>::pass p = pass_of_step();
     network<float>::pass const all = pass_of_whole();
     p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
+    p.first_row = all.first_row, p.blocks = all.blocks;
     adam_step a = adam_of_step();
-    if (o.record) {
+    if (numbers.size()) {
       step_numbers const now{done_steps, a.corrections()};
       x.copy(numbers.data(), &now, sizeof now);
       p.step_at = &numbers.data()->step, a.known = &numbers.data()->adam;
     }
-    auto const give = [this, p, a] { give_step(p, known, ground.vertices(ground.target), seeds.size(), a); };
-    if (o.record) step_recorded.run(x, give);
-    else give();
+    std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);
+    give_recorded(step_recorded, shards_step, [this, p, a, rows] { give_step(p, known, rows, seeds.size(), a); });
     step_done();
   }
   void step(mini_batch const& b) {
@@ -440,12 +462,9 @@ struct training::impl {
     std::uint64_t turn = 0;
     network<float>::pass p = pass_of_step();
     p.step = done_steps - 1, p.leave_bias = false;
-    if (shard) {
-      shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
-    } else {
-      network<float>::pass const all = pass_of_whole();
-      p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
-    }
+    network<float>::pass const all = pass_of_whole();
+    p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
+    p.first_row = all.first_row, p.blocks = all.blocks;
     p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, row_block<float const> rows, std::uint64_t count,
                   std::uint64_t columns) {
       ++turn;
@@ -485,17 +504,10 @@ struct training::impl {
     epoch_report r;
     if (at == stage::evaluation) {
       // The last call was broken off in it.
-    } else if (shard) {
-      if (ranks->any(o.rank, interrupt_requested()))
+    } else if (shard || whole || whole_types) {
+      if (!shard) check_interrupted();
+      else if (ranks->any(o.rank, interrupt_requested()))
         fail(errc::interrupted, "interrupted before step {}; nothing was left half-written", done_steps + 1);
-      interrupts_held const whole_step;
-      clock.begin(x);
-      network<float>::pass p = pass_of_step();
-      shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
-      give_step(p, known, shard->count(), seeds.size(), adam_of_step());
-      step_done();
-    } else if (whole || whole_types) {
-      check_interrupted();
       interrupts_held const whole_step;
       step_of_whole();
     } else {
@@ -545,8 +557,11 @@ struct training::impl {
       r.exact = ranks && !shard ? evaluate_for_all() : evaluate();
       r.best = weigh(*r.exact);
     }
-    r.recorded = step_recorded.parts();
-    std::string const& refused = step_recorded.refused().empty() ? evaluation_recorded.refused() : step_recorded.refused();
+    r.recorded = shards_step ? shards_step->parts() : step_recorded.parts();
+    std::string refused = shards_step ? shards_step->refused() : step_recorded.refused();
+    if (refused.empty()) refused = shards_evaluation ? shards_evaluation->refused() : evaluation_recorded.refused();
+    if (shard && o.record && !shards_step && x.on_device())
+      refused = fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);
     if (!refused.empty() && !std::exchange(refusal_told, true)) r.unrecorded = refused;
     at = stage::between;
     return r;
@@ -700,13 +715,20 @@ struct training::impl {
   evaluation evaluate_shards() {
     auto const begun = steady::now();
     interrupts_held const together;
-    network<float>::pass p;
-    p.products = &products;
-    shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
-    row_block<float> const scores = m.net.forward(x, p);
+    network<float>::pass p = pass_of_whole();
+    p.leave_bias = !tells_area(m.options);
     if (o.rank == 0) judge_anew();
-    shard->scores_of_all({scores.data, scores.stride}, m.options.classes,
-                         [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) { judge->take(from, count, found); });
+    auto const give = [this, p] {
+      row_block<float> const scores = m.net.forward(x, p);
+      shard->scores_of_all({scores.data, scores.stride}, m.options.classes,
+                           [&](std::uint64_t from, std::uint64_t count, row_block<float const> found) {
+                             judge->weigh(from, count, found, m.net.bias_left(p));
+                             if (tells_area(m.options)) judge->note(from + count);
+                           });
+    };
+    if (tells_area(m.options)) give();  // the host waits for the scores of each block
+    else give_recorded(evaluation_recorded, shards_evaluation, give);
+    if (o.rank == 0 && !tells_area(m.options)) judge->note(ground.vertices(ground.target));
     evaluation mine;
     if (o.rank == 0) mine = judge->result(), mine.ms = ms_since(begun);
     return from_bytes<evaluation>(ranks->tell_all(o.rank, bytes_of(mine))[0]);
@@ -727,8 +749,7 @@ struct training::impl {
       row_block<float> const scores = m.net.forward(x, p);
       judge->weigh(0, n, {scores.data, scores.stride}, m.net.bias_left(p));
     };
-    if (o.record) evaluation_recorded.run(x, give);
-    else give();
+    give_recorded(evaluation_recorded, shards_evaluation, give);
     judge->note(n);
     return judge->result();
   }

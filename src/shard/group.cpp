@@ -12,6 +12,7 @@
 #include "shard/exchange.hpp"
 #include "shard/library_rows.hpp"
 #include "shard/parts.hpp"
+#include "shard/recording.hpp"
 #include "shard/windows.hpp"
 
 namespace garner {
@@ -91,7 +92,7 @@ class direct_rows final : public row_access {
     auto& m = g_.members_[shard_];
     m.part = mine;
     m.ready.record(x);
-    g_.threads_->meet(shard_);
+    g_.meet(shard_);
     peer_table t;
     t.shards = g_.options_.shards;
     for (std::uint32_t k = 0; k < t.shards; ++k) {
@@ -105,11 +106,12 @@ class direct_rows final : public row_access {
   }
   void close(executor& x) override {
     g_.members_[shard_].read.record(x);
-    g_.threads_->meet(shard_);
+    g_.meet(shard_);
     for (std::uint32_t k = 0; k < g_.options_.shards; ++k)
       if (k != shard_) g_.members_[k].read.before(x);
   }
   void drop(executor& x) override {
+    if (g_.members_[shard_].by_turns) return;  // what is being recorded reads nothing yet
     close(x);
     x.wait();
   }
@@ -235,6 +237,11 @@ void shard_group::take(std::uint32_t shard, executor& x) {
   }
   fail(errc::device, "shards cannot read rows of each other: {}; say another provider, or other devices",
        fmt::join(found.passed_over, ", "));
+}
+
+void shard_group::meet(std::uint32_t shard) {
+  if (turns* const t = members_[shard].by_turns) t->meet();
+  else threads_->meet(shard);
 }
 
 std::shared_ptr<void const> shard_group::share(std::uint32_t shard, std::shared_ptr<void const> mine) {

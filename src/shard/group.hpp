@@ -19,6 +19,8 @@
 
 namespace garner {
 
+class turns;  // shard/recording.hpp
+
 class shard_group {
  public:
   explicit shard_group(shard_options const& o, double wait_seconds = 300);
@@ -38,13 +40,16 @@ class shard_group {
     return members_[shard].access->ask(x, needs);
   }
   row_access const& access(std::uint32_t shard) const { return *members_[shard].access; }
+  // Null: it meets the others as they all come. By its own thread.
+  void take_turns(std::uint32_t shard, turns* by) { members_[shard].by_turns = by; }
 
   // What make() gives on shard 0, for all; each process makes its own.
   template <class Make>
   auto from_first(std::uint32_t shard, Make const& make) {
     using shared = decltype(make());
     if (of_processes()) return make();
-    return std::static_pointer_cast<typename shared::element_type>(share(shard, shard == 0 ? make() : nullptr));
+    return std::static_pointer_cast<typename shared::element_type>(
+        std::const_pointer_cast<void>(share(shard, shard == 0 ? make() : nullptr)));
   }
 
  private:
@@ -53,6 +58,7 @@ class shard_group {
   std::shared_ptr<void const> share(std::uint32_t shard, std::shared_ptr<void const> mine);
   std::unique_ptr<row_access> made(shard_provider p, std::uint32_t shard, executor& x);
   void try_out(row_access& a, std::uint32_t shard, executor& x);
+  void meet(std::uint32_t shard);
   std::string unreached(std::uint32_t shard, executor const& x) const;
   struct member {
     place where;
@@ -61,6 +67,7 @@ class shard_group {
     event ready, read;
     std::unique_ptr<row_access> access;
     shard_link link;
+    turns* by_turns = nullptr;
   };
   shard_options options_;
   std::shared_ptr<rank_group> threads_;

@@ -39,6 +39,7 @@ struct sharded_training {
   training_options t;
   int epochs = 4;
   std::shared_ptr<shard_group> group{};
+  std::function<void(int, epoch_report const&)> seen{};  // from 1 on
 
   struct shard {
     std::optional<tiered_tensor> rows;
@@ -61,6 +62,7 @@ struct sharded_training {
     for (int e = static_cast<int>(run.epochs()); e < epochs; ++e) {
       epoch_report const r = run.next();
       all.losses.push_back(r.loss);
+      if (seen) seen(e + 1, r);
       if (r.exact) all.validation.push_back(r.exact->validation.loss);
     }
     all.last = run.evaluate();
@@ -116,6 +118,7 @@ build_options directed() {
   return o;
 }
 
+using shard_files = in_a_folder;
 class training_shards : public at_place {};
 GARNER_AT_EVERY_PLACE(training_shards);
 
@@ -162,6 +165,74 @@ TEST_P(training_shards, every_way_learns_the_same_within_rounding) {
   }
 }
 
+// Of one device, several or none.
+TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) {
+  communities const c(300, 3, 20);
+  graph_handle const both = c.graph(), one_way = c.graph(directed());
+  bool const far = where().kind == place_kind::device;
+  struct {
+    char const* name;
+    model_kind kind;
+    shard_options o;
+    bool directed = false, answers = false, two = false;
+  } cases[] = {{"bulk", model_kind::gin, of(3)},
+               {"alone", model_kind::sage, of(1)},
+               {"quick", model_kind::gcn, of(4, shard_sums::quick), true},
+               {"collective", model_kind::gcn, of(2, shard_sums::exact, shard_way::collective), false, true},
+               {"lists far", model_kind::sage, of(3), true},
+               {"rounded", model_kind::gcn, of(3)},
+               {"mgg", model_kind::gcn, of(3, shard_sums::quick, shard_way::mgg)}};
+  cases[4].o.far_lists = true, cases[4].o.list_window = 512;
+  cases[5].o.wire = element::bf16;
+  for (auto const& a : cases) {
+    SCOPED_TRACE(a.name);
+    model_options m = c.model(a.kind);
+    if (a.answers) m.labels = label_kind::yes_or_no;
+    std::vector<trained> found;
+    for (bool const record : {false, true}) {
+      sharded_training s{c, a.directed ? one_way : both, m, where(), whole_graph_steps()};
+      s.t.record = record, s.epochs = 6;
+      s.seen = [&](int epoch, epoch_report const& r) {
+        EXPECT_EQ(r.recorded > 0, record && far && epoch > 2) << epoch;
+        EXPECT_EQ(r.unrecorded, "");
+      };
+      found.push_back(s.by(a.o));
+    }
+    if (a.o.way == shard_way::mgg) expect_close(found[1], found[0], a.name);
+    else expect_same(found[1], found[0], a.name);
+  }
+}
+
+// The area under a curve is told of scores that the host sees block by block; an interrupt, a checkpoint and its way back come in between.
+TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
+  communities const c(240, 2, 8);
+  graph_handle const g = c.graph();
+  for (place_kind const kind : {place_kind::host, place_kind::device}) {
+    if (kind == place_kind::device && device::count() == 0) continue;
+    sharded_training s{c, g, c.model(model_kind::gcn), {kind, 0}, whole_graph_steps()};
+    s.epochs = 8;
+    s.t.record = false;
+    trained const straight = s.by(of(3));
+    s.t.record = true;
+    s.group = shards_of_threads(of(3));
+    std::vector<trained> all(3);
+    EXPECT_EQ(on_shards(3,
+                        [&](std::uint32_t k) {
+                          sharded_training::shard mine;
+                          training& run = s.begin(mine, k);
+                          for (int e = 0; e < 4; ++e) run.next();
+                          run.keep(at("c"));
+                          for (int e = 0; e < 3; ++e) run.next();
+                          run.resume(at("c"));
+                          all[k] = s.finish(mine, run);
+                        }),
+              none_of(3));
+    EXPECT_EQ(all[0].values, straight.values);
+    EXPECT_EQ(all[0].last.test.loss, straight.last.test.loss);
+    EXPECT_EQ(all[0].last.test.auc, straight.last.test.auc);
+  }
+}
+
 // Parts are of the order inside; rows, labels and scores go by the user's ids all the same.
 TEST_P(training_shards, a_graph_in_another_order_learns_the_same) {
   communities const c(300, 3, 8);
@@ -195,7 +266,6 @@ TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
   expect_same(t.by(of(16)), t.by(of(1)), "mostly empty");
 }
 
-using shard_files = in_a_folder;
 TEST_F(shard_files, a_checkpoint_goes_on_bit_for_bit_and_only_with_as_many_shards) {
   communities const c(240, 3, 8);
   graph_handle const g = c.graph();

@@ -1,0 +1,110 @@
+#include "shard/recording.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "core/device.hpp"
+#include "core/fail.hpp"
+
+namespace garner {
+
+void turns::meet() {
+  std::uint64_t const now = met_;
+  if (++here_ == threads_) {
+    here_ = 0, ++met_;
+    changed_.notify_all();
+  } else if (!changed_.wait_for(mutex_, patience_, [&] { return broken_ || met_ != now; })) {
+    break_off();
+  }
+  if (broken_) throw given_up{};
+}
+void turns::break_off() {
+  broken_ = true;
+  changed_.notify_all();
+}
+
+void shard_recording::forget() noexcept {
+  if (graph_) device::free_recording(device_, stream_, std::exchange(graph_, nullptr));
+  parts_ = 0;
+}
+
+void shard_recording::run(std::uint32_t shard, executor& x, std::function<void()> const& work) {
+  member& m = members_[shard];
+  m.ready.record(x);
+  bool known = true;
+  for (auto const& said : group_.threads()->meet_with(shard, {m.given && m.moves == x.moves(), 0})) known &= said[0] == 1;
+  if (!known) {
+    if (shard == 0) forget();
+    m.work = nullptr;
+    work();
+    m.moves = x.moves(), m.given = true;
+    return;
+  }
+  if (!x.on_device()) {
+    if (!m.work) m.work = work;
+    return m.work();
+  }
+  if (!graph_ && refused_.empty()) record(shard, x, work);
+  if (graph_) give(shard, x);
+  else work();
+}
+
+void shard_recording::record(std::uint32_t shard, executor& x, std::function<void()> const& work) {
+  rank_group& threads = *group_.threads();
+  member& m = members_[shard];
+  bool const first = shard == 0;
+  if (first) {
+    turns_ = std::make_unique<turns>(group_.options().shards, threads.patience());
+    device_ = x.device(), stream_ = x.stream();
+  }
+  threads.meet(shard);
+  std::string why;
+  std::string const for_another = "?";
+  x.tell_recording();
+  turns_->take();
+  group_.take_turns(shard, turns_.get());
+  try {
+    if (first) device::begin_recording(device_, stream_), begun_.record(x);
+    else device::take_part_in_recording(true);
+    turns_->meet();
+    if (!first) begun_.before(x);
+    work();
+    m.done.record(x);
+    turns_->meet();
+    for (std::uint32_t k = 1; first && k < group_.options().shards; ++k) members_[k].done.before(x);
+  } catch (given_up const&) {
+    why = for_another;
+  } catch (std::exception const& e) {
+    why = e.what();
+    turns_->break_off();
+  }
+  if (!first) device::take_part_in_recording(false);
+  group_.take_turns(shard, nullptr);
+  turns_->leave();
+  std::string refused;
+  for (std::string const& said : threads.tell_all(shard, why))
+    if (!said.empty() && (refused.empty() || refused == for_another)) refused = said;
+  if (refused == for_another) refused = "a shard came too late to a recording";
+  if (first && !refused.empty()) device::drop_recording(device_, stream_);
+  if (first && refused.empty()) try {
+      graph_ = device::end_recording(device_, stream_, parts_);
+    } catch (error const& e) {
+      refused = e.what();
+    }
+  if (first) refused_ = refused;
+  x.tell_recording();
+  threads.meet(shard);
+}
+
+void shard_recording::give(std::uint32_t shard, executor& x) {
+  if (shard == 0) {
+    for (std::uint32_t k = 1; k < group_.options().shards; ++k) members_[k].ready.before(x);
+    device::replay(device_, stream_, graph_);
+    started_.record(x);
+  }
+  group_.threads()->meet(shard);
+  if (shard) started_.before(x);
+  x.tell_recording();
+}
+
+}  // namespace garner

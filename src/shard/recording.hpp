@@ -1,0 +1,77 @@
+// What all shards of one process give again and again, recorded: on devices as one graph of CUDA's over all of them, which one call starts;
+// elsewhere as each shard's function, kept.
+// Invariant: as of core/recording.hpp: what is given again is what was given, anew where memory of any shard has moved. All shards decide
+// alike. What one of them fails to record none records, and all hear why. While they record, one shard gives at a time, since a graph is
+// not for two threads, and none waits for one that failed. Cost: two meetings a run. Source: CUDA graphs by stream capture, whose streams
+// of other devices join by events.
+#pragma once
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "core/event.hpp"
+#include "shard/group.hpp"
+
+namespace garner {
+
+// Threads that take turns, and meet: who waits at a meeting leaves the turn to another.
+class turns {
+ public:
+  turns(std::uint32_t threads, std::chrono::steady_clock::duration patience) : threads_(threads), patience_(patience) {}
+  void take() { mutex_.lock(); }
+  void leave() { mutex_.unlock(); }
+  // All have come. Throws given_up where one has broken it off, or does not come.
+  void meet();
+  void break_off();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::uint32_t threads_, here_ = 0;
+  std::chrono::steady_clock::duration patience_;
+  std::uint64_t met_ = 0;
+  bool broken_ = false;
+};
+
+class shard_recording {
+ public:
+  explicit shard_recording(shard_group& g) : group_(g) {}
+  shard_recording(shard_recording const&) = delete;
+  shard_recording& operator=(shard_recording const&) = delete;
+
+  // By all shards, each with its own work, which gives x always the same and reads rows of others by shared_rows alone.
+  void run(std::uint32_t shard, executor& x, std::function<void()> const& work);
+  // No shard runs it again. Before the shard's executor goes.
+  void leave(std::uint32_t shard) noexcept {
+    if (shard == 0) forget();
+  }
+  std::uint64_t parts() const { return parts_; }           // of all shards; 0: none are recorded
+  std::string const& refused() const { return refused_; }  // why not
+
+  // Whether rows of others come so that the host need not wait for a device.
+  static bool can(shard_group const& g, std::uint32_t shard) { return !g.of_processes() && !g.access(shard).waits(); }
+
+ private:
+  void forget() noexcept;
+  void record(std::uint32_t shard, executor& x, std::function<void()> const& work);
+  void give(std::uint32_t shard, executor& x);
+  shard_group& group_;
+  struct member {
+    bool given = false;  // once, with all its memory made
+    std::uint64_t moves = 0;
+    std::function<void()> work;
+    event ready, done;
+  };
+  std::array<member, shard_parts::most> members_;
+  std::unique_ptr<turns> turns_;
+  event begun_, started_;
+  void *graph_ = nullptr, *stream_ = nullptr;
+  int device_ = -1;
+  std::uint64_t parts_ = 0;
+  std::string refused_;
+};
+
+}  // namespace garner
