@@ -16,7 +16,7 @@ bool layer_norm_of(std::string const& said, model_kind model);
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> way, sums, balance, wire, provider;
+  std::optional<std::string> way, sums, balance, wire, rows, provider;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
   bool far_lists = false;  // as --tier host says of shards on devices

@@ -214,6 +214,9 @@ constexpr option_row table[] = {
      "what rows of other shards come over: peer (each other's memory), nccl, nvshmem, host (host memory), or automatic: peer, nccl or "
      "host, "
      "the first that all have"},
+    {"--shard-rows", "WHERE", advanced,
+     "rows of the table: near, gathered once (default), or tiers: they stay where they lie, in host memory or a file, and come a block at "
+     "a time, twice a step; of models that multiply rows before they add them up"},
     {"--shard-balance", "OF", advanced, "what shards have as many of: edges or vertices (default: edges)"},
     {"--mgg", "PS,DIST,WPB", paper,
      "of --shard-way mgg: neighbours of a partition, pairs of partitions a warp, warps a block (default: 16,1,4)"},

@@ -13,6 +13,7 @@
 #include "features/stored_rows.hpp"
 #include "gnn/decide_shards.hpp"
 #include "gnn/model.hpp"
+#include "gnn/part_rows.hpp"
 #include "gnn/plan.hpp"
 #include "graph/hetero.hpp"
 #include "graph/source.hpp"
@@ -401,6 +402,7 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
                static_cast<double>(arcs),
                static_cast<double>(o.shards > 1 ? std::min(arcs, n - own) : 0),
                static_cast<std::uint32_t>(parts.blocks(s).size() - 1),
+               static_cast<double>(part_rows::largest(parts.blocks(s))),
                s == 0,
                o};
     all.push_back({first, *q.shard, plan_training(q)});

@@ -66,6 +66,10 @@ struct shard_options {
   // Lists stay in host memory and come near a window at a time, in every aggregation: of a part that is larger than its device. Not by mgg.
   bool far_lists = false;
   std::uint64_t list_window = 1 << 22;  // edges of a window; two are near at once
+  // Rows of the table stay where its tiers have them, and come near a block of vertices at a time, twice a step (GraphSAGE: three times),
+  // for a table larger than all devices. Of models that multiply rows first: wider than what the first layer makes of them, or residual.
+  // With exact sums.
+  bool far_rows = false;
   // What rows are between shards: f32, or rounded to bf16 or f16 and added up in f32 (not by mgg). One shard alone rounds nothing.
   element wire = element::f32;
   shard_provider provider = shard_provider::automatic;

@@ -1,5 +1,6 @@
 #include "gnn/graph_shard.hpp"
 
+#include "core/fail.hpp"
 #include "gnn/infer.hpp"
 #include "graph/handle.hpp"
 #include "graph/ranks.hpp"
@@ -26,7 +27,23 @@ near_labels graph_shard::labels(labelled_parts const& of, split_part p) const {
   return permuted_ ? of.near_of_rows(x_, p, positions_) : of.near_of_range(x_, p, first(), count());
 }
 
+void graph_shard::require_rows(shard_options const& o, network<float> const& net) {
+  network<float>::pass p;
+  p.rows.assign(net.shape().layers + 1, {1});
+  if (o.far_rows && !net.turns_inputs(p))
+    fail(errc::usage, "rows by tier, and the first layer adds rows up as they are, so that all are wanted near; leave the rows near");
+}
+
 void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features) {
+  p.edges = &relations_;
+  p.rows.assign(net.shape().layers + 1, {count()});
+  p.first_row = first(), p.blocks = blocks_;
+  if (group_.options().far_rows) {
+    if (!far_rows_) far_rows_.emplace(x_, features, scaling, blocks_, first(), permuted_ ? positions_.data() : nullptr);
+    p.inputs = {{nullptr, features.width()}};
+    p.bring = [this](std::uint64_t from, std::uint64_t some) { return far_rows_->block(from, some); };
+    return;
+  }
   if (!have_rows_) {
     // Some of none too: a shard without rows has others' all the same.
     rows_ = buffer<float>(x_.near(), std::max<std::uint64_t>(count() * features.width(), 1), x_.device(), "rows of a shard");
@@ -34,10 +51,7 @@ void graph_shard::fill(network<float>::pass& p, network<float>& net, row_scaling
     have_rows_ = true;
     edges_->never_changes(rows_.data());
   }
-  p.edges = &relations_;
-  p.rows.assign(net.shape().layers + 1, {count()});
   p.inputs = {{rows_.data(), features.width()}};
-  p.first_row = first(), p.blocks = blocks_;
 }
 
 void graph_shard::sum_gradients(network<float>& net) {

@@ -11,6 +11,7 @@
 #include "garner/features.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/network.hpp"
+#include "gnn/part_rows.hpp"
 #include "gnn/sharded.hpp"
 
 namespace garner {
@@ -27,7 +28,9 @@ class graph_shard {
   std::uint64_t position(std::uint64_t i) const {                    // of its vertex i, among the user's ids
     return permuted_ ? static_cast<std::uint64_t>(positions_[i]) : first() + i;
   }
-  // Rows, edges and blocks of the part. The rows are gathered once.
+  // errc::usage: rows by tier, and a model that wants all near.
+  static void require_rows(shard_options const& o, network<float> const& net);
+  // Rows, edges and blocks of the part. The rows are gathered once; or, as the group says, they come from their tiers block by block.
   void fill(network<float>::pass& p, network<float>& net, row_scaling scaling, tiered_tensor& features);
   // Sets gradients(), the same bits on all shards.
   void sum_gradients(network<float>& net);
@@ -37,7 +40,8 @@ class graph_shard {
   using taker = std::function<void(std::uint64_t first, std::uint64_t count, row_block<float const> scores)>;
   void scores_of_all(row_block<float const> mine, std::uint64_t columns, taker const& take);
   std::uint64_t bytes() const {
-    return edges_->bytes() + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes() + group_.access(shard_).bytes();
+    return edges_->bytes() + rows_.bytes() + all_positions_.bytes() + all_scores_.bytes() + group_.access(shard_).bytes() +
+           (far_rows_ ? far_rows_->bytes() : 0);
   }
 
  private:
@@ -51,6 +55,7 @@ class graph_shard {
   std::vector<std::int64_t> positions_;  // of its vertices; none: they follow each other
   buffer<std::int64_t> all_positions_;   // shard 0: of all
   buffer<float> rows_, all_scores_;
+  std::optional<part_rows> far_rows_;
   bool have_rows_ = false, permuted_ = false;
 };
 

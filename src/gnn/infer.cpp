@@ -12,6 +12,12 @@
 
 namespace garner {
 
+void require_numbers(executor& x, float const* rows, std::uint64_t count, std::uint64_t width,
+                     std::function<std::uint64_t(std::uint64_t)> const& position, buffer<std::uint64_t>* in) {
+  if (std::uint64_t const bad = first_bad(x, rows, count * width, in); bad != ~std::uint64_t{0})
+    fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
+         position(bad / width));
+}
 void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::uint64_t first, std::uint64_t count, float* to,
                take_room* kept, std::int64_t const* which) {
   constexpr std::uint64_t most = 1u << 20;
@@ -31,9 +37,8 @@ void take_rows(executor& x, tiered_tensor& features, row_scaling scaling, std::u
     x.wait();
     features.gather({ids, n, 8}, {to + at * width, n * width * sizeof(float)}, o);
   }
-  if (std::uint64_t const bad = first_bad(x, to, count * width, &in.bad); bad != ~std::uint64_t{0})
-    fail(errc::input, "element {} of row {} of the features is no finite number; mend the table, or replace such numbers by 0", bad % width,
-         which ? static_cast<std::uint64_t>(which[bad / width]) : first + bad / width);
+  require_numbers(
+      x, to, count, width, [&](std::uint64_t row) { return which ? static_cast<std::uint64_t>(which[row]) : first + row; }, &in.bad);
   scale_rows(x, row_block<float>{to, width}, count, width, scaling);
 }
 

@@ -29,6 +29,9 @@ class exact_inference {
 
 std::uint64_t free_near(executor const& x);  // what may be taken now, with something left for others
 
+// errc::input names the first of rows of a table that holds what is no finite number; `position`: which row of the table each is.
+void require_numbers(executor& x, float const* rows, std::uint64_t count, std::uint64_t width,
+                     std::function<std::uint64_t(std::uint64_t row)> const& position, buffer<std::uint64_t>* in = nullptr);
 // Rows [first, first + count) of a table as floats, scaled; errc::input names a row that holds what is no finite number.
 // `kept`: what it works in, for the next call.
 struct take_room {

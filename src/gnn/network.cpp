@@ -153,9 +153,22 @@ bool network<Real>::turns_inputs(pass const& p) const {
 }
 
 template <class Real>
-void network<Real>::multiply(executor&, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
+typename network<Real>::rows_in network<Real>::some_of(executor& x, pass const& p, rows_in from, std::uint64_t first, std::uint64_t count) {
+  if (from.data || !p.bring) return {from.row(first), from.stride};
+  rows_in const brought = p.bring(first, count);
+  dropped drop = drop_of(p, 0, 0);
+  if (drop.share <= 0) return brought;
+  std::uint64_t const columns = shape_.inputs[0];
+  drop.first += first;
+  rows_out const to{room(x, dropped_inputs_[0], count * columns, "rows with dropout"), columns};
+  drop_rows(x, brought, to, count, columns, drop);
+  return {to.data, to.stride};
+}
+template <class Real>
+void network<Real>::multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
   each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real*) {
-    p.products->product(false, true, some, d.out, d.in, Real{1}, from.row(first), from.stride, values_.data() + d.weight, d.in, Real{0},
+    rows_in const rows = some_of(x, p, from, first, some);
+    p.products->product(false, true, some, d.out, d.in, Real{1}, rows.data, rows.stride, values_.data() + d.weight, d.in, Real{0},
                         to.row(first), to.stride);
   });
 }
@@ -164,8 +177,9 @@ void network<Real>::multiply_back(executor& x, pass const& p, dense const& d, ro
                                   rows_out of_from) {
   sum_columns(x, p, {of_result.data, of_result.stride}, count, d.out, d.bias);
   each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real* gradients) {
-    p.products->product(true, false, d.out, d.in, some, Real{1}, of_result.row(first), of_result.stride, from.row(first), from.stride,
-                        Real{0}, gradients + d.weight, d.in);
+    rows_in const rows = some_of(x, p, from, first, some);
+    p.products->product(true, false, d.out, d.in, some, Real{1}, of_result.row(first), of_result.stride, rows.data, rows.stride, Real{0},
+                        gradients + d.weight, d.in);
     if (of_from.data)
       p.products->product(false, false, some, d.in, d.out, Real{1}, of_result.row(first), of_result.stride, values_.data() + d.weight, d.in,
                           Real{0}, of_from.row(first), of_from.stride);
@@ -286,14 +300,16 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
     std::uint64_t const in = width(l, t), out = first.out;
     rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};
     each_block(p, p.rows[l][t], [&](std::uint64_t from, std::uint64_t some, Real*) {
-      p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.part[0],
-                          first.in, Real{0}, small.row(from), out);
+      rows_in const rows = some_of(x, p, source[t], from, some);
+      p.products->product(false, true, some, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.part[0], first.in, Real{0},
+                          small.row(from), out);
     });
     (*p.edges)[0].forward(x, {small.data, out}, to, targets, out, s.kind == model_kind::gin ? rows_in{small.data, out} : rows_in{});
     if (s.kind == model_kind::sage)
       each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real*) {
-        p.products->product(false, true, some, out, in, Real{1}, source[t].row(from), source[t].stride, w + first.weight + of.own_part,
-                            first.in, Real{1}, to.row(from), to.stride);
+        rows_in const rows = some_of(x, p, source[t], from, some);
+        p.products->product(false, true, some, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.own_part, first.in, Real{1},
+                            to.row(from), to.stride);
       });
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
@@ -329,18 +345,24 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
     sum_columns(x, p, made, targets, out, first.bias);
     rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
     (*p.edges)[0].backward(x, made, small, targets, sources, out, s.kind == model_kind::gin ? made : rows_in{}, false);
-    auto const back = [&](rows_out of_result, std::uint64_t count, std::uint64_t part, bool add) {
-      each_block(p, count, [&](std::uint64_t from, std::uint64_t some, Real* g) {
-        p.products->product(true, false, out, in, some, Real{1}, of_result.row(from), of_result.stride, of.source.row(from),
-                            of.source.stride, Real{0}, g + first.weight + part, first.in);
-        if (of_source[t].data)
-          p.products->product(false, false, some, in, out, Real{1}, of_result.row(from), of_result.stride, w + first.weight + part,
-                              first.in, add ? Real{1} : Real{0}, of_source[t].row(from), of_source[t].stride);
-      });
+    auto const back = [&](rows_out of_result, rows_in rows, std::uint64_t from, std::uint64_t some, std::uint64_t part, bool add, Real* g) {
+      p.products->product(true, false, out, in, some, Real{1}, of_result.row(from), of_result.stride, rows.data, rows.stride, Real{0},
+                          g + first.weight + part, first.in);
+      if (of_source[t].data)
+        p.products->product(false, false, some, in, out, Real{1}, of_result.row(from), of_result.stride, w + first.weight + part, first.in,
+                            add ? Real{1} : Real{0}, of_source[t].row(from), of_source[t].stride);
     };
-    back(small, sources, of.part[0], false);
+    bool const own = s.kind == model_kind::sage, together = own && sources == targets;  // a block is brought once for both
+    each_block(p, sources, [&](std::uint64_t from, std::uint64_t some, Real* g) {
+      rows_in const rows = some_of(x, p, of.source, from, some);
+      back(small, rows, from, some, of.part[0], false, g);
+      if (together) back(of_made, rows, from, some, of.own_part, true, g);
+    });
+    if (own && !together)
+      each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real* g) {
+        back(of_made, some_of(x, p, of.source, from, some), from, some, of.own_part, true, g);
+      });
     written[t] = true;
-    if (s.kind == model_kind::sage) back(of_made, targets, of.own_part, true);
     return;
   }
   bool wanted = false;
@@ -371,7 +393,7 @@ row_block<Real> network<Real>::forward(executor& x, pass const& p) {
   for (std::uint32_t t = 0; t < s.inputs.size(); ++t) {
     inputs_[t] = p.inputs[t];
     dropped const drop = drop_of(p, 0, t);
-    if (drop.share <= 0) continue;
+    if (drop.share <= 0 || p.bring) continue;
     rows_out const to{room(x, dropped_inputs_[t], p.rows[0][t] * s.inputs[t], "rows with dropout"), s.inputs[t]};
     drop_rows(x, p.inputs[t], to, p.rows[0][t], s.inputs[t], drop);
     inputs_[t] = {to.data, to.stride};

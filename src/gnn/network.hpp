@@ -73,6 +73,8 @@ class network {
     std::vector<relation_edges<Real>>* edges = nullptr;  // a relation
     std::vector<std::vector<std::uint64_t>> rows;        // [l][t]: of type t before layer l; the last: those that come out
     std::vector<row_block<Real const>> inputs;           // a type
+    // Of one type whose rows are not near, instead of them: rows of a block, until the next is asked for. Where turns_inputs() alone.
+    std::function<row_block<Real const>(std::uint64_t first, std::uint64_t count)> bring = {};
     bool training = false;
     double input_dropout = 0, dropout = 0;
     std::uint64_t seed = 0, step = 0;        // of dropout
@@ -165,6 +167,8 @@ class network {
     for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b)  // forward there are none yet
       f(p.blocks[b], p.blocks[b + 1] - p.blocks[b], by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_);
   }
+  // Rows of a block, where they lie, or brought; then with dropout.
+  rows_in some_of(executor& x, pass const& p, rows_in from, std::uint64_t first, std::uint64_t count);
   void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
   // Gradients of matrix and bias, and, where data is not null, of what came in.
   void multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result, rows_out of_from);

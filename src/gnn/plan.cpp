@@ -78,7 +78,8 @@ training_plan plan_training(training_question const& q) {
   };
   for (std::uint32_t t = 0; t < types; ++t) {
     auto const inputs = static_cast<double>(s.inputs[t]);
-    if (q.dropout && q.input_dropout > 0) forward += rows[0][t] * inputs;
+    bool const by_tier = q.shard && q.shard->how.far_rows;
+    if (q.dropout && q.input_dropout > 0) forward += (by_tier ? q.shard->largest_block : rows[0][t]) * inputs;
     if (m.residual) dense(rows[0][t], inputs, hidden, false), forward += rows[0][t] * hidden;
   }
   for (std::uint32_t l = 0; l < layers; ++l) {
@@ -165,7 +166,17 @@ training_plan plan_training(training_question const& q) {
     if (of.how.far_lists && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
     else take("lists of a shard", lists_of);
     take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
-    take("rows of a shard", own * static_cast<double>(s.inputs[0]) * number);
+    auto const row = static_cast<double>(s.inputs[0]) * number;
+    if (of.how.far_rows) {
+      take("rows of two blocks", 2 * of.largest_block * row + own * sizeof(std::int64_t));
+      double const passes = 2 + (sage && !m.residual), bytes = passes * own * static_cast<double>(q.load.row_bytes);
+      double const kept = std::min(static_cast<double>(q.load.rows_kept) / std::max(all, 1.0), 1.0),
+                   home = q.load.rows_at_home ? static_cast<double>(*q.load.rows_at_home) / std::max(all, 1.0) : 1;
+      p.reads.push_back(
+          {"rows of the table", host ? bytes : bytes * kept, 0, host ? 0 : bytes * (1 - kept), bytes * std::max(1 - kept - home, 0.0)});
+    } else {
+      take("rows of a shard", own * row);
+    }
     take(mgg ? "sums of a shard" : "rows of other shards",
          room * number * (widest * (brought + arcs / slice_edges) + kept * of.remote_rows));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;

@@ -28,6 +28,7 @@ struct training_question {
   struct part {
     double vertices = 0, edges = 0, remote_rows = 0;  // at the most, of others
     std::uint32_t blocks = 1;                         // of its gradients
+    double largest_block = 0;                         // vertices; where rows come by tier
     bool evaluates = false;                           // the first: scores of all
     shard_options how = {};
   };

@@ -173,11 +173,12 @@ struct training::impl {
       ranks->take(o.rank, x, net.count());
       o.shards->take(o.rank, x);
       require_same();
+      graph_shard::require_rows(o.shards->options(), m.net);
       shard.emplace(*o.shards, o.rank, x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind));
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
-    if (shard && o.record && shard_recording::can(*o.shards, o.rank)) {
+    if (shard && o.record && shard_recording::can(*o.shards, o.rank) && !o.shards->options().far_rows) {
       auto const one = [&] { return o.shards->from_first(o.rank, [&] { return std::make_shared<shard_recording>(*o.shards); }); };
       shards_step = one(), shards_evaluation = one();
     }
@@ -307,8 +308,8 @@ struct training::impl {
     return sum;
   }
 
-  network<float>::pass pass_of_step() {
-    network<float>::pass p;
+  // `p`: of the rows and edges.
+  network<float>::pass pass_of_step(network<float>::pass p = {}) {
     p.products = &products;
     p.training = true;
     p.input_dropout = *o.input_dropout, p.dropout = o.dropout;
@@ -377,10 +378,7 @@ struct training::impl {
   }
   void step_of_whole() {
     clock.begin(x);
-    network<float>::pass p = pass_of_step();
-    network<float>::pass const all = pass_of_whole();
-    p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
-    p.first_row = all.first_row, p.blocks = all.blocks;
+    network<float>::pass p = pass_of_step(pass_of_whole());
     adam_step a = adam_of_step();
     if (numbers.size()) {
       step_numbers const now{done_steps, a.corrections()};
@@ -460,11 +458,8 @@ struct training::impl {
       bool forward = false;
     } first;
     std::uint64_t turn = 0;
-    network<float>::pass p = pass_of_step();
+    network<float>::pass p = pass_of_step(pass_of_whole());
     p.step = done_steps - 1, p.leave_bias = false;
-    network<float>::pass const all = pass_of_whole();
-    p.edges = all.edges, p.rows = all.rows, p.inputs = all.inputs;
-    p.first_row = all.first_row, p.blocks = all.blocks;
     p.watch = [&](char const* what, std::uint32_t layer, std::uint32_t type, row_block<float const> rows, std::uint64_t count,
                   std::uint64_t columns) {
       ++turn;
@@ -561,7 +556,9 @@ struct training::impl {
     std::string refused = shards_step ? shards_step->refused() : step_recorded.refused();
     if (refused.empty()) refused = shards_evaluation ? shards_evaluation->refused() : evaluation_recorded.refused();
     if (shard && o.record && !shards_step && x.on_device())
-      refused = fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);
+      refused = o.shards->options().far_rows
+                    ? "rows come by tier, for which the host waits"
+                    : fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);
     if (!refused.empty() && !std::exchange(refusal_told, true)) r.unrecorded = refused;
     at = stage::between;
     return r;

@@ -41,6 +41,10 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   json const rounded = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 3 --shard-wire bf16 -o rounded");
   EXPECT_EQ(rounded["shards"]["wire"], "bf16");
   EXPECT_NE(read_text(at / "rounded"), first);
+  json const by_tier = ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 3 --shard-rows tiers -o tiers");
+  EXPECT_EQ(by_tier["shards"]["rows"], "tiers");
+  EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["rows"], "near");
+  EXPECT_EQ(read_text(at / "tiers"), read_text(at / "near"));
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-way bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
@@ -257,6 +261,10 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-wire x", 2, "'x'");
   says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
+  says("--full --shards 2 --shard-rows x", 2, "--shard-rows x: say near or tiers");
+  says("--full --shard-rows tiers", 2, "--shard-rows is of shards, and there are none");
+  says("--full --shards 2 --shard-rows tiers --shard-sums quick", 2, "rows by tier come a block of the exact sums at a time");
+  says("--full --shards 2 --shard-rows tiers --model gin", 2, "the first layer adds rows up as they are");
   says("--full --shards 2 --mgg 1,1,1", 2, "--mgg is of --shard-way mgg");
   says("--full --shards 2 --shard-way mgg --mgg 1,1", 2, "--mgg of 2 numbers");
   says("--full --shards 2 --shard-way mgg --mgg 33,1,1", 2, "33 neighbours of a partition (ps): say 1 to 32");

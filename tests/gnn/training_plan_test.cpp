@@ -9,9 +9,12 @@
 #include "core/random.hpp"
 #include "garner/gnn.hpp"
 #include "garner/hetero.hpp"
+#include "gnn/part_rows.hpp"
+#include "gnn/whole_graph.hpp"
 #include "graph/handle.hpp"
 #include "memory/budget.hpp"
 #include "shard/group.hpp"
+#include "shard/parts.hpp"
 #include "shard_support.hpp"
 
 namespace garner::testing {
@@ -92,10 +95,15 @@ TEST(training_plan, says_what_shards_then_take) {
   std::vector<std::int64_t> labels(n, 1);
   std::vector<std::uint8_t> split(n, 1);
   for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
-    for (model_kind const model : {model_kind::gcn, model_kind::sage, model_kind::gin}) {
-      SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)));
+    for (auto const& [model, by_tier] : {std::pair{model_kind::gcn, false},
+                                         {model_kind::sage, false},
+                                         {model_kind::gin, false},
+                                         {model_kind::gcn, true},
+                                         {model_kind::sage, true}}) {
+      if (by_tier && way == shard_way::mgg) continue;
+      SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)) + (by_tier ? " rows by tier" : ""));
       shard_options o;
-      o.shards = 3, o.way = way;
+      o.shards = 3, o.way = way, o.far_rows = by_tier;
       bool const windows = model == model_kind::gin;
       if (windows) o.provider = shard_provider::host;
       if (way != shard_way::mgg && model == model_kind::gcn) o.wire = element::bf16;
@@ -103,6 +111,8 @@ TEST(training_plan, says_what_shards_then_take) {
       model_options m;
       m.kind = model, m.inputs = width, m.classes = 5, m.hidden = 24;
       shard_report const r = split_report(g, list_side::in, o);
+      whole_graph const lists(g, list_side::in, false);
+      shard_parts const parts(lists.pulled().offsets, n, o, "a test");
       std::vector<std::uint64_t> took(3);
       auto const group = shards_of_threads(o);
       EXPECT_EQ(on_shards(
@@ -124,7 +134,13 @@ TEST(training_plan, says_what_shards_then_take) {
         q.load.row_bytes = width * 4;
         q.model = m, q.input_dropout = model == model_kind::gcn ? 0.5 : 0, q.training = static_cast<double>(n);
         shard_report::part const& p = r.parts[k];
-        q.shard = {static_cast<double>(p.vertices), static_cast<double>(p.edges), static_cast<double>(p.remote_rows()), 16, false, o};
+        q.shard = {static_cast<double>(p.vertices),
+                   static_cast<double>(p.edges),
+                   static_cast<double>(p.remote_rows()),
+                   16,
+                   static_cast<double>(part_rows::largest(parts.blocks(k))),
+                   false,
+                   o};
         std::uint64_t const without = plan_training(q).bytes();
         q.shard_windows = windows;
         training_plan const planned = plan_training(q);
@@ -135,6 +151,9 @@ TEST(training_plan, says_what_shards_then_take) {
         EXPECT_GT(static_cast<double>(planned.bytes()), 0.75 * static_cast<double>(took[k])) << k;
         EXPECT_LT(static_cast<double>(planned.bytes()), 1.4 * static_cast<double>(took[k])) << k;
         EXPECT_GT(planned.reads.front().near, 0);
+        if (!by_tier) continue;
+        q.shard->how.far_rows = false;
+        EXPECT_LT(planned.bytes(), plan_training(q).bytes() - static_cast<std::uint64_t>(p.vertices) * width * 4 / 2) << k;
       }
     }
 }

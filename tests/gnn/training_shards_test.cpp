@@ -203,6 +203,66 @@ TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) 
   }
 }
 
+// Of a table that is larger than what is near; forward and back, with dropout and in another order.
+TEST_P(training_shards, rows_by_tier_give_the_bits_of_rows_near) {
+  communities c(300, 3, 24);
+  graph_handle const both = c.graph(), other = reorder_graph(c.graph(), {vertex_order::random, 5, {}});
+  struct {
+    char const* name;
+    model_kind kind;
+    bool residual = false, inputs_dropped = false, reordered = false, answers = false;
+    shard_way way = shard_way::bulk;
+  } const cases[] = {{"gcn", model_kind::gcn, false, true},
+                     {"sage", model_kind::sage, false, true, true},
+                     {"sage by all rows", model_kind::sage, false, false, false, true, shard_way::collective},
+                     {"residual gin", model_kind::gin, true, true}};
+  for (auto const& a : cases)
+    for (std::uint32_t const n : {1u, 3u}) {
+      SCOPED_TRACE(fmt::format("{} by {}", a.name, n));
+      model_options m = c.model(a.kind);
+      m.residual = a.residual, m.hidden = 8;
+      if (a.answers) m.labels = label_kind::yes_or_no;
+      sharded_training s{c, a.reordered ? other : both, m, where(), whole_graph_steps()};
+      if (a.inputs_dropped) s.t.input_dropout = 0.3;
+      shard_options o = of(n, shard_sums::exact, a.way);
+      trained const near = s.by(o);
+      o.far_rows = true;
+      s.seen = [&](int, epoch_report const& r) {
+        EXPECT_EQ(r.recorded, 0u);
+        EXPECT_EQ(r.unrecorded, where().kind == place_kind::device ? "rows come by tier, for which the host waits" : "");
+      };
+      expect_same(s.by(o), near, a.name);
+    }
+}
+
+TEST(training_over_shards, rows_by_tier_are_refused_where_all_are_wanted_near) {
+  communities const c(240, 3, 8);
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::gin), {}, whole_graph_steps()};
+  s.m.hidden = 16;  // rows are no wider, so they are added up as they are
+  shard_options o = of(2);
+  o.far_rows = true;
+  std::vector<std::string> threw;
+  s.by(o, &threw);
+  EXPECT_THAT(threw[0] + threw[1], HasSubstr("the first layer adds rows up as they are"));
+  o.sums = shard_sums::quick;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), HasSubstr("rows by tier come a block of the exact sums at a time"));
+}
+
+// Named as rows that are near are.
+TEST(training_over_shards, a_row_by_tier_that_is_no_number_is_named) {
+  communities c(240, 3, 24);
+  c.rows[77 * 24 + 5] = std::numeric_limits<float>::quiet_NaN();
+  graph_handle const g = c.graph();
+  sharded_training s{c, g, c.model(model_kind::gcn), {}, whole_graph_steps()};
+  s.m.hidden = 8;
+  shard_options o = of(3);
+  o.far_rows = true;
+  std::vector<std::string> threw;
+  s.by(o, &threw);
+  EXPECT_THAT(threw[0] + threw[1] + threw[2], HasSubstr("element 5 of row 77 of the features is no finite number"));
+}
+
 // The area under a curve is told of scores that the host sees block by block; an interrupt, a checkpoint and its way back come in between.
 TEST_F(shard_files, recorded_steps_go_on_from_a_checkpoint) {
   communities const c(240, 2, 8);

@@ -1,0 +1,44 @@
+// Rows of a part of the vertices, whose table is larger than what is near: they stay in its tiers, and come near a block at a time, the
+// next while the last one is multiplied. Invariant: what a block gives stays until the one after the next is asked for; rows are looked
+// through once for what is no number. Cost: two blocks near; each time that all are asked for, all cross once.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/event.hpp"
+#include "garner/features.hpp"
+#include "garner/gnn.hpp"
+#include "gnn/aggregate.hpp"
+
+namespace garner {
+
+class part_rows {
+ public:
+  // Blocks of a part: where each begins, and the last ends, counted from `first`; `positions` (null: they follow each other): which rows
+  // of the table those of the part are. The table must outlive it. errc::input names a row that holds no finite number.
+  part_rows(executor& x, tiered_tensor& table, row_scaling scaling, std::vector<std::uint64_t> const& blocks, std::uint64_t first,
+            std::int64_t const* positions);
+  ~part_rows();
+  // Rows of the block that begins there, for what is given to x from here on.
+  row_block<float const> block(std::uint64_t first, std::uint64_t count);
+  std::uint64_t bytes() const { return ids_.bytes() + rows_[0].bytes() + rows_[1].bytes(); }
+  static std::uint64_t largest(std::span<std::uint64_t const> blocks);
+
+ private:
+  void bring(std::size_t block, int to);
+  executor &x_, come_;
+  tiered_tensor& table_;
+  row_scaling scaling_;
+  std::vector<std::uint64_t> blocks_;
+  buffer<std::int64_t> ids_;
+  buffer<float> rows_[2];
+  event came_[2];
+  last_use used_[2];
+  static constexpr std::size_t none = ~std::size_t{0};
+  std::size_t holds_[2] = {none, none};
+  int last_ = 0;  // what was given last
+  std::vector<bool> looked_;
+};
+
+}  // namespace garner
