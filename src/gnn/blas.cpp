@@ -43,7 +43,8 @@ dense_math parse_dense_math(std::string_view text) {
   fail(errc::usage, "dense math '{}': say f32, tf32 or bf16", text);
 }
 
-blas::blas(executor& x, dense_math math) : library_(x.on_device() ? on_gpu::open_dense(x, math) : on_host::open_dense(x)) {}
+blas::blas(executor& x, dense_math math, std::size_t workspace)
+    : library_(x.on_device() ? on_gpu::open_dense(x, math, workspace) : on_host::open_dense(x)) {}
 blas::~blas() = default;
 
 void blas::product(bool transpose_a, bool transpose_b, std::uint64_t m, std::uint64_t n, std::uint64_t k, float alpha, float const* a,

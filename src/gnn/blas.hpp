@@ -13,7 +13,8 @@ class dense_library;
 
 class blas {
  public:
-  blas(executor& x, dense_math math);
+  // `workspace`: bytes of a device for it; 0: as many as cuBLAS recommends.
+  blas(executor& x, dense_math math, std::size_t workspace = 0);
   ~blas();
   blas(blas const&) = delete;
   blas& operator=(blas const&) = delete;

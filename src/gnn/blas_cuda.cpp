@@ -92,11 +92,11 @@ std::vector<std::string> files_of(int major) {
 
 class by_cublas final : public dense_library {
  public:
-  by_cublas(executor& x, dense_math math) : x_(x), math_(math) {
+  by_cublas(executor& x, dense_math math, std::size_t workspace) : x_(x), math_(math) {
     current_device const here(x.device());
     open();
     // 32 MiB are what cuBLAS recommends for a device of compute capability 9 (its own choice there), 4 MiB before it.
-    std::size_t const bytes = (device::describe(x.device()).compute_major >= 9 ? 32u : 4u) << 20;
+    std::size_t const bytes = workspace ? workspace : (device::describe(x.device()).compute_major >= 9 ? 32u : 4u) << 20;
     try {
       workspace_ = memory_block(tier::device, bytes, x.device(), "the workspace of dense products");
       check(library_.set_math_mode(handle_, default_math), "cublasSetMathMode");
@@ -175,6 +175,8 @@ class by_cublas final : public dense_library {
 };
 }  // namespace
 
-std::unique_ptr<dense_library> open_dense(executor& x, dense_math math) { return std::make_unique<by_cublas>(x, math); }
+std::unique_ptr<dense_library> open_dense(executor& x, dense_math math, std::size_t workspace) {
+  return std::make_unique<by_cublas>(x, math, workspace);
+}
 
 }  // namespace garner::on_gpu

@@ -5,6 +5,6 @@
 
 namespace garner::on_gpu {
 
-std::unique_ptr<dense_library> open_dense(executor&, dense_math) { fail(errc::device, "{}", device::why_none()); }
+std::unique_ptr<dense_library> open_dense(executor&, dense_math, std::size_t) { fail(errc::device, "{}", device::why_none()); }
 
 }  // namespace garner::on_gpu

@@ -57,7 +57,8 @@ std::unique_ptr<dense_library> open_dense(executor& x, cblas const& found);
 }  // namespace on_host
 
 namespace on_gpu {
-std::unique_ptr<dense_library> open_dense(executor& x, dense_math math);  // errc::device where there is no cuBLAS
-}
+// `workspace`: 0: as many bytes as cuBLAS recommends.
+std::unique_ptr<dense_library> open_dense(executor& x, dense_math math, std::size_t workspace);  // errc::device where there is no cuBLAS
+}  // namespace on_gpu
 
 }  // namespace garner

@@ -166,30 +166,29 @@ typename network<Real>::rows_in network<Real>::some_of(executor& x, pass const& 
 }
 template <class Real>
 void network<Real>::multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
-  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real*) {
-    rows_in const rows = some_of(x, p, from, first, some);
-    p.products->product(false, true, some, d.out, d.in, Real{1}, rows.data, rows.stride, values_.data() + d.weight, d.in, Real{0},
-                        to.row(first), to.stride);
+  each_block(x, p, count, [&](block const& b) {
+    rows_in const rows = some_of(x, p, from, b.first, b.count);
+    b.products.product(false, true, b.count, d.out, d.in, Real{1}, rows.data, rows.stride, values_.data() + d.weight, d.in, Real{0},
+                       to.row(b.first), to.stride);
   });
 }
 template <class Real>
 void network<Real>::multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result,
                                   rows_out of_from) {
-  sum_columns(x, p, {of_result.data, of_result.stride}, count, d.out, d.bias);
-  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real* gradients) {
-    rows_in const rows = some_of(x, p, from, first, some);
-    p.products->product(true, false, d.out, d.in, some, Real{1}, of_result.row(first), of_result.stride, rows.data, rows.stride, Real{0},
-                        gradients + d.weight, d.in);
+  each_block(x, p, count, [&](block const& b) {
+    rows_in const rows = some_of(x, p, from, b.first, b.count);
+    Real const* const made = of_result.row(b.first);
+    b.sums.run(b.x, {made, of_result.stride}, b.count, d.out, b.gradients + d.bias);
+    b.products.product(true, false, d.out, d.in, b.count, Real{1}, made, of_result.stride, rows.data, rows.stride, Real{0},
+                       b.gradients + d.weight, d.in);
     if (of_from.data)
-      p.products->product(false, false, some, d.in, d.out, Real{1}, of_result.row(first), of_result.stride, values_.data() + d.weight, d.in,
-                          Real{0}, of_from.row(first), of_from.stride);
+      b.products.product(false, false, b.count, d.in, d.out, Real{1}, made, of_result.stride, values_.data() + d.weight, d.in, Real{0},
+                         of_from.row(b.first), of_from.stride);
   });
 }
 template <class Real>
 void network<Real>::sum_columns(executor& x, pass const& p, rows_in rows, std::uint64_t count, std::uint64_t columns, std::uint64_t into) {
-  each_block(p, count, [&](std::uint64_t first, std::uint64_t some, Real* gradients) {
-    sums_.run(x, {rows.row(first), rows.stride}, some, columns, gradients + into);
-  });
+  each_block(x, p, count, [&](block const& b) { b.sums.run(b.x, {rows.row(b.first), rows.stride}, b.count, columns, b.gradients + into); });
 }
 template <class Real>
 typename network<Real>::rows_in network<Real>::norm_rows(executor& x, norm_of const& n, rows_in from, std::uint64_t count,
@@ -299,17 +298,17 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
   if (of.product_first) {
     std::uint64_t const in = width(l, t), out = first.out;
     rows_out const small{room(x, of.taken, p.rows[l][t] * out, "products of rows"), out};
-    each_block(p, p.rows[l][t], [&](std::uint64_t from, std::uint64_t some, Real*) {
-      rows_in const rows = some_of(x, p, source[t], from, some);
-      p.products->product(false, true, some, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.part[0], first.in, Real{0},
-                          small.row(from), out);
+    each_block(x, p, p.rows[l][t], [&](block const& b) {
+      rows_in const rows = some_of(x, p, source[t], b.first, b.count);
+      b.products.product(false, true, b.count, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.part[0], first.in, Real{0},
+                         small.row(b.first), out);
     });
     (*p.edges)[0].forward(x, {small.data, out}, to, targets, out, s.kind == model_kind::gin ? rows_in{small.data, out} : rows_in{});
     if (s.kind == model_kind::sage)
-      each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real*) {
-        rows_in const rows = some_of(x, p, source[t], from, some);
-        p.products->product(false, true, some, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.own_part, first.in, Real{1},
-                            to.row(from), to.stride);
+      each_block(x, p, targets, [&](block const& b) {
+        rows_in const rows = some_of(x, p, source[t], b.first, b.count);
+        b.products.product(false, true, b.count, out, in, Real{1}, rows.data, rows.stride, w + first.weight + of.own_part, first.in,
+                           Real{1}, to.row(b.first), to.stride);
       });
   } else {
     rows_out const taken{room(x, of.taken, targets * first.in, "aggregated rows"), first.in};
@@ -345,23 +344,22 @@ void network<Real>::aggregate_back(executor& x, pass const& p, std::uint32_t l, 
     sum_columns(x, p, made, targets, out, first.bias);
     rows_out const small{room(x, of_taken_, sources * out, "gradients of products"), out};
     (*p.edges)[0].backward(x, made, small, targets, sources, out, s.kind == model_kind::gin ? made : rows_in{}, false);
-    auto const back = [&](rows_out of_result, rows_in rows, std::uint64_t from, std::uint64_t some, std::uint64_t part, bool add, Real* g) {
-      p.products->product(true, false, out, in, some, Real{1}, of_result.row(from), of_result.stride, rows.data, rows.stride, Real{0},
-                          g + first.weight + part, first.in);
+    auto const back = [&](block const& b, rows_in rows, rows_out of_result, std::uint64_t part, bool add) {
+      Real const* const made_here = of_result.row(b.first);
+      b.products.product(true, false, out, in, b.count, Real{1}, made_here, of_result.stride, rows.data, rows.stride, Real{0},
+                         b.gradients + first.weight + part, first.in);
       if (of_source[t].data)
-        p.products->product(false, false, some, in, out, Real{1}, of_result.row(from), of_result.stride, w + first.weight + part, first.in,
-                            add ? Real{1} : Real{0}, of_source[t].row(from), of_source[t].stride);
+        b.products.product(false, false, b.count, in, out, Real{1}, made_here, of_result.stride, w + first.weight + part, first.in,
+                           add ? Real{1} : Real{0}, of_source[t].row(b.first), of_source[t].stride);
     };
     bool const own = s.kind == model_kind::sage, together = own && sources == targets;  // a block is brought once for both
-    each_block(p, sources, [&](std::uint64_t from, std::uint64_t some, Real* g) {
-      rows_in const rows = some_of(x, p, of.source, from, some);
-      back(small, rows, from, some, of.part[0], false, g);
-      if (together) back(of_made, rows, from, some, of.own_part, true, g);
+    each_block(x, p, sources, [&](block const& b) {
+      rows_in const rows = some_of(x, p, of.source, b.first, b.count);
+      back(b, rows, small, of.part[0], false);
+      if (together) back(b, rows, of_made, of.own_part, true);
     });
     if (own && !together)
-      each_block(p, targets, [&](std::uint64_t from, std::uint64_t some, Real* g) {
-        back(of_made, some_of(x, p, of.source, from, some), from, some, of.own_part, true, g);
-      });
+      each_block(x, p, targets, [&](block const& b) { back(b, some_of(x, p, of.source, b.first, b.count), of_made, of.own_part, true); });
     written[t] = true;
     return;
   }

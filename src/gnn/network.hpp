@@ -17,6 +17,7 @@
 #include "garner/gnn.hpp"
 #include "gnn/aggregate.hpp"
 #include "gnn/blas.hpp"
+#include "gnn/block_workers.hpp"
 #include "gnn/pointwise.hpp"
 
 namespace garner {
@@ -83,7 +84,8 @@ class network {
     // last ends. Products and gradients are made block by block; empty: all at once.
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
-    bool leave_bias = false;  // forward() gives scores without the last bias, for who reads them anyhow to add it
+    block_workers<Real>* workers = nullptr;  // who do blocks side by side; null, and where rows are brought: one after the other
+    bool leave_bias = false;                 // forward() gives scores without the last bias, for who reads them anyhow to add it
     // Sees the rows of a step as they come: what comes out of each layer, then, from the last layer down, the gradients of that. For the
     // search of a number that is none; steps that learn leave it empty.
     using watcher = std::function<void(char const* what, std::uint32_t layer, std::uint32_t type, row_block<Real const> rows,
@@ -160,12 +162,24 @@ class network {
   bool product_first(pass const& p, std::uint32_t layer, std::uint32_t type) const;
   dropped drop_of(pass const& p, std::uint32_t layer, std::uint32_t type) const;
 
-  // f(first row, rows, gradients) for each block.
+  struct block {
+    std::uint64_t first, count;
+    Real* gradients;
+    executor& x;  // by whom
+    blas& products;
+    column_sums<Real>& sums;
+  };
+  // f(block) for each block.
   template <class F>
-  void each_block(pass const& p, std::uint64_t count, F f) const {
-    if (p.blocks.empty()) return f(std::uint64_t{0}, count, gradients_.data());
-    for (std::size_t b = 0; b + 1 < p.blocks.size(); ++b)  // forward there are none yet
-      f(p.blocks[b], p.blocks[b + 1] - p.blocks[b], by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_);
+  void each_block(executor& x, pass const& p, std::uint64_t count, F const& f) {
+    if (p.blocks.empty()) return f(block{0, count, gradients_.data(), x, *p.products, sums_});
+    auto const one = [&](std::size_t b, executor& by, blas& products, column_sums<Real>& sums) {
+      Real* const gradients = by_block_.empty() ? by_block_.data() : by_block_.data() + b * reserved_;  // forward there are none yet
+      f(block{p.blocks[b], p.blocks[b + 1] - p.blocks[b], gradients, by, products, sums});
+    };
+    std::size_t const blocks = p.blocks.size() - 1;
+    if (p.workers) return p.workers->each(x, blocks, [&](block_worker<Real>& w, std::size_t b) { one(b, w.x, w.products, w.sums); });
+    for (std::size_t b = 0; b < blocks; ++b) one(b, x, *p.products, sums_);
   }
   // Rows of a block, where they lie, or brought; then with dropout.
   rows_in some_of(executor& x, pass const& p, rows_in from, std::uint64_t first, std::uint64_t count);

@@ -132,6 +132,7 @@ struct training::impl {
   std::optional<exact_inference> whole;
   std::optional<types_inference> whole_types;
   std::optional<graph_shard> shard;
+  std::optional<block_workers<float>> workers;
   // Of mini-batches.
   std::optional<sampled_layers> layers;
   std::optional<block_sampler> sampler;
@@ -160,7 +161,7 @@ struct training::impl {
         ground(std::move(on)),
         o(options),
         x(m.x),
-        products(x, o.math),
+        products(x, o.math, o.shards ? block_worker<float>::workspace : 0),  // a block's bits are then the same by whom it is done
         parts(from, ground.name(), ground.vertices(ground.target), m.options),
         ranks(ranks_of(o)) {
     check();
@@ -175,6 +176,7 @@ struct training::impl {
       require_same();
       graph_shard::require_rows(o.shards->options(), m.net);
       shard.emplace(*o.shards, o.rank, x, *ground.one, o.side, o.weighted, aggregation_of(m.options.kind));
+      if (blocks() > 1 && !x.sink()) workers.emplace(x, o.math);
     }
     totals = buffer<loss_totals>(x.near(), 2 * blocks(), x.device(), "totals");  // and as they were before a step
     set_totals({});
@@ -326,11 +328,13 @@ struct training::impl {
   void take_losses(row_block<float> scores, float const* bias, near_labels const& of, std::uint64_t rows, std::uint64_t counted,
                    row_block<float> gradient) {
     if (!shard) take_loss(loss, x, {scores.data, scores.stride}, of, m.options, rows, counted, gradient, totals.data(), 0, bias);
-    for (std::uint64_t b = 0; shard && b < blocks(); ++b) {
+    auto const one = [&](std::uint64_t b, executor& by, losses<float>& with) {
       std::uint64_t const at = shard->block(b);
-      take_loss(loss, x, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
+      take_loss(with, by, {scores.row(at), scores.stride}, of, m.options, shard->block(b + 1) - at, counted,
                 {gradient.row(at), gradient.stride}, totals.data() + b, at, bias);
-    }
+    };
+    if (workers) workers->each(x, blocks(), [&](block_worker<float>& w, std::size_t b) { one(b, w.x, w.loss); });
+    for (std::uint64_t b = 0; shard && !workers && b < blocks(); ++b) one(b, x, loss);
   }
   // Forward, loss, backward, Adam.
   void give_step(network<float>::pass const& p, near_labels const& of, std::uint64_t rows, std::uint64_t counted, adam_step const& a) {
@@ -347,7 +351,9 @@ struct training::impl {
       throw;
     }
     if (shard) {
-      for (std::uint64_t b = 0; b < blocks(); ++b) spoil(x, &(totals.data() + b)->bad, net.block_gradients().row(b));
+      auto const one = [&](executor& by, std::uint64_t b) { spoil(by, &(totals.data() + b)->bad, net.block_gradients().row(b)); };
+      if (workers) workers->each(x, blocks(), [&](block_worker<float>& w, std::size_t b) { one(w.x, b); });
+      for (std::uint64_t b = 0; !workers && b < blocks(); ++b) one(x, b);
       shard->sum_gradients(net);
     } else if (ranks) {
       spoil(x, &totals.data()->bad, net.gradients());  // so that no rank takes a step that this one does not
@@ -366,6 +372,7 @@ struct training::impl {
       network<float>::pass p;
       p.products = &products;
       shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
+      if (!p.bring) p.workers = workers ? &*workers : nullptr;
       return p;
     }
     return whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)

@@ -1,0 +1,54 @@
+// Executors that work beside one another on blocks of rows that do not depend on each other: a device has room for several, whose kernels
+// are too short to fill it. Each has what such work needs of its own: products, rooms for sums. Invariant: worker b % n does block b, so a
+// worker's blocks are in order; what x was given before happens before all of them, and what it is given later behind. A block's bits do
+// not depend on who does it. Cost: a stream and 8 MiB of a device each.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/executor.hpp"
+#include "gnn/blas.hpp"
+#include "gnn/pointwise.hpp"
+
+namespace garner {
+
+template <class Real>
+struct block_worker {
+  block_worker(executor const& beside, dense_math math) : x(beside.where()), products(x, math, workspace) {}
+  static constexpr std::size_t workspace = 8u << 20;
+  executor x;
+  blas products;
+  column_sums<Real> sums;
+  losses<Real> loss;
+  event done;
+};
+
+template <class Real>
+class block_workers {
+ public:
+  static constexpr unsigned usual = 8;
+  block_workers(executor& x, dense_math math, unsigned n = usual) {
+    for (unsigned k = 0; k < n; ++k) all_.push_back(std::make_unique<block_worker<Real>>(x, math));
+  }
+  // f(worker, b) for each block.
+  template <class F>
+  void each(executor& x, std::size_t blocks, F const& f) {
+    begun_.record(x);
+    std::uint64_t moved = 0;
+    for (auto const& w : all_) begun_.before(w->x), moved -= w->x.moves();
+    for (std::size_t b = 0; b < blocks; ++b) f(*all_[b % all_.size()], b);
+    for (auto const& w : all_) w->done.record(w->x), w->done.before(x), moved += w->x.moves();
+    if (moved) x.tell_move();
+  }
+  void wait() {
+    for (auto const& w : all_) w->x.wait();
+  }
+
+ private:
+  std::vector<std::unique_ptr<block_worker<Real>>> all_;
+  event begun_;
+};
+
+}  // namespace garner
