@@ -402,14 +402,15 @@ struct sigmoid_row {
   }
 };
 
+// Rows of a slice stand `apart`, so that neighbouring slices read neighbouring rows.
 struct slice_of_rows {
   row_verdict rows;
-  std::uint64_t count;
+  std::uint64_t count, apart;
   loss_totals* slices;
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t s) const {
     loss_totals t;
-    for (std::uint64_t i = s * slice_rows; i < smaller(count, (s + 1) * slice_rows); ++i) {
+    for (std::uint64_t i = s; i < count; i += apart) {
       t.loss += rows.loss[i], t.correct += rows.correct[i], t.counted += rows.counted[i];
       if (rows.bad[i] && i < t.bad) t.bad = i;
     }
@@ -582,7 +583,7 @@ template <class Real>
 void losses<Real>::add_up(executor& x, std::uint64_t count, loss_totals* totals) {
   loss_totals* from = room(x, slices_, slices_of_losses(count), "losses of a mini-batch");
   std::uint64_t n = slices_of(count);
-  for_each_item<1>(x, n, slice_of_rows{{loss_.data(), correct_.data(), counted_.data(), bad_.data()}, count, from});
+  for_each_item<1>(x, n, slice_of_rows{{loss_.data(), correct_.data(), counted_.data(), bad_.data()}, count, n, from});
   for (; n > slice_rows; n = slices_of(n)) {
     for_each_item<1>(x, slices_of(n), slice_of_totals{from, n, from + n, false});
     from += n;
