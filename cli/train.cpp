@@ -72,6 +72,7 @@ struct train_arguments : cli::load_arguments {
     return all;
   }
 
+  bool measures_ways() const { return split_into.decides() && resume.empty(); }  // a training that goes on keeps its way
   bool sharded(std::size_t places) const { return full && (places > 1 || split_into.shards || !group.empty()); }
   std::vector<std::int64_t> hops() const { return full ? std::vector<std::int64_t>() : fanouts(); }
   std::uint32_t depth() const {
@@ -125,8 +126,10 @@ std::uint32_t join_ranks(train_arguments& a, std::vector<place> const& places, t
       resume_split(a.resume, before);
       if (before.shards == o.shards) o = before;  // the way that it began with
     }
-    t.shards = a.group.empty() ? shards_of_threads(o, a.split_into.late_seconds())
-                               : shards_of_processes(o, a.group, t.rank, a.split_into.late_seconds());
+    double const late = a.split_into.late_seconds();
+    t.shards = a.group.empty()
+                   ? shards_of_threads(o, late)
+                   : std::make_shared<shard_group>(o, a.group, t.rank, late, a.measures_ways() ? ", its way measured first" : "");
     if (!a.group.empty()) a.together = t.shards->threads();
   } else if (!a.group.empty()) {
     a.together = t.ranks = ranks_of_processes(a.group, t.rank, all_ranks, 600);
@@ -186,12 +189,13 @@ json json_of(shard_decision const& d) {
                            {"refused", w.refused.empty() ? json(nullptr) : json(w.refused)}});
   return all;
 }
-// --shard-way auto, and of one process where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
+// --shard-way auto, and where nothing was said: what is the fastest here; a training that goes on keeps what it began with.
 // Fewer places, where one is faster.
+// `files`: what all processes must have alike.
 void decide(train_arguments& a, model_options const& m, training_options& t, graph_handle const& g, std::vector<place>& places) {
   if (!t.shards || !a.split_into.decides()) return;
   if (!a.group.empty()) {
-    if (!a.split_into.way || !a.resume.empty()) return;
+    if (!a.measures_ways()) return;
     a.decided = decide_shards_of_processes(m, g, t, t.shards->options(), a.group, t.rank, places[0], a.split_into.late_seconds());
     t.shards->take_way(a.decided->options.way);
     return;

@@ -206,6 +206,9 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
     try {
       executor const x(where);
       ranks->take(shard, x, 1);
+      // Of another graph one would measure other ways than the rest.
+      ranks->require_same(shard, fmt::format("a graph of {} vertices and {} edges\na graph whose lists have the digest {:016x}\n",
+                                             g.info().vertices, g.info().edges, digest_of(g)));
       std::vector<std::string> const at = ranks->tell_all(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
       std::vector<model_pass> const passes = passes_for(model, t);
       // All predict the same, so that all measure the same ways: by rates that no process measures for itself.

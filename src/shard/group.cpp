@@ -126,8 +126,8 @@ class direct_rows final : public row_access {
 
 shard_group::shard_group(shard_options const& o, double wait_seconds)
     : options_(checked(o)), threads_(rank_group::of_threads(o.shards, wait_seconds, wait_seconds)) {}
-shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds)
-    : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, wait_seconds, wait_seconds, told(o))) {}
+shard_group::shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds, std::string const& also)
+    : options_(checked(o)), threads_(rank_group::of_processes(name, shard, o.shards, wait_seconds, wait_seconds, told(o) + also)) {}
 
 // Why this shard's kernels do not read the memory of all other devices; empty: they do, and may from here on.
 std::string shard_group::unreached(std::uint32_t shard, executor const& x) const {

@@ -24,8 +24,9 @@ class turns;  // shard/recording.hpp
 class shard_group {
  public:
   explicit shard_group(shard_options const& o, double wait_seconds = 300);
-  // This process is that shard. `wait_seconds`: for all to come, and for each at every meeting: who is later is named, and all end.
-  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds = 60);
+  // This process is that shard. `wait_seconds`: for all to come, and for each at every meeting: who is later is named, and all end. `also`:
+  // what else all processes must say alike.
+  shard_group(shard_options const& o, std::string const& name, std::uint32_t shard, double wait_seconds = 60, std::string const& also = "");
   shard_options const& options() const { return options_; }
   std::shared_ptr<rank_group> const& threads() const { return threads_; }  // or processes
   bool of_processes() const { return threads_->only().has_value(); }

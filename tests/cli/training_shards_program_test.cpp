@@ -63,7 +63,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
   EXPECT_EQ(threads["shards"]["passed_over"], json::array());
   for (std::string const provider : {"peer", "host"}) {
     std::string const train = "garner train " + files + "--full --model gcn --epochs 3 --shard-provider " + provider +
-                              (provider == "peer" ? " --shard-way auto" : "") + " --group garner-cli-" + std::to_string(::getpid()) +
+                              (provider == "host" ? " --shard-way bulk" : "") + " --group garner-cli-" + std::to_string(::getpid()) +
                               provider;
     outcome const all = at.shell("export WORLD_SIZE=3; RANK=1 " + train + " > one.txt & first=$!; RANK=2 " + train +
                                  " > two.txt & second=$!; RANK=0 " + train + " -o processes --json && wait $first && wait $second");
@@ -71,7 +71,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
     json const told = json::parse(all.out);
     EXPECT_EQ(told["shards"]["count"], 3);
     EXPECT_EQ(told["shards"]["provider"], provider);
-    ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // where auto was said they measure together
+    ASSERT_EQ(told["shards"]["decided"].is_null(), provider == "host");  // unless a way is said they measure together
     for (json const& w : provider == "peer" ? told["shards"]["decided"]["ways"] : json::array())
       EXPECT_TRUE(w["measured_ms"].is_number()) << told["shards"];
     EXPECT_EQ(told["ranks"], 1);
@@ -86,7 +86,7 @@ TEST(training_shards_program, processes_write_the_same_model_and_tell_what_rows_
   ASSERT_EQ(two.code, 0) << two.err;
   EXPECT_THAT(two.out, HasSubstr("shards  2 processes at host"));
   EXPECT_THAT(two.out, HasSubstr("over    peer: shared memory"));
-  ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-way bulk --resume c.ck -o again");
+  ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --resume c.ck -o again");
   EXPECT_EQ(read_text(at / "again"), read_text(at / "threads"));
 }
 
@@ -119,6 +119,14 @@ TEST(training_shards_program, processes_of_different_files_are_told) {
   EXPECT_THAT(told(line.replace(line.find("x.npy"), 5, "other.npy")), HasSubstr("rank 0 trains with rows of "));
   line = files;
   EXPECT_THAT(told(line.replace(line.find("g.gnr"), 5, "other.gnr")), HasSubstr("rank 0 trains with a graph of "));
+}
+
+TEST(training_shards_program, processes_that_say_other_ways_are_told) {
+  folder const at;
+  write_communities(at);
+  std::string const train = "garner train " + files + "--full --model gcn --group garner-cli-w-" + std::to_string(::getpid());
+  outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-way bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
+  EXPECT_THAT(o.err + read_text(at / "one.txt"), HasSubstr("its way measured first"));
 }
 
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
