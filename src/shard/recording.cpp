@@ -27,6 +27,9 @@ void shard_recording::forget() noexcept {
   if (graph_) device::free_recording(device_, stream_, std::exchange(graph_, nullptr));
   parts_ = 0;
 }
+void shard_recording::leave(std::uint32_t shard) noexcept {
+  if (shard == 0 && graph_) device::free_recording(device_, stream_, graph_);
+}
 
 void shard_recording::run(std::uint32_t shard, executor& x, std::function<void()> const& work) {
   member& m = members_[shard];

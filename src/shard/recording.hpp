@@ -44,10 +44,9 @@ class shard_recording {
 
   // By all shards, each with its own work, which gives x always the same and reads rows of others by shared_rows alone.
   void run(std::uint32_t shard, executor& x, std::function<void()> const& work);
-  // No shard runs it again. Before the shard's executor goes.
-  void leave(std::uint32_t shard) noexcept {
-    if (shard == 0) forget();
-  }
+  // No shard runs it again. Before the shard's executor goes. Shard 0 may be first, by an error, while others still look: it frees the
+  // graph, which it alone starts, and writes nothing.
+  void leave(std::uint32_t shard) noexcept;
   std::uint64_t parts() const { return parts_; }           // of all shards; 0: none are recorded
   std::string const& refused() const { return refused_; }  // why not
 
