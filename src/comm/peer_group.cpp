@@ -42,10 +42,12 @@ struct slot {
   std::uint64_t bytes = 0;
 };
 struct table {                                                     // the page of a meeting
-  static constexpr std::uint64_t magic_word = 0x3150554f52475247;  // "GRGROUP1"
+  static constexpr std::uint64_t magic_word = 0x3250554f52475247;  // "GRGROUP2"
+  enum : std::uint32_t { none, writing, written };
   std::uint64_t magic = magic_word;
-  std::uint32_t members = 0, unused = 0;
-  char same[512] = {};
+  std::uint32_t members = 0;
+  std::uint32_t refusal = none;  // of one that came and says something else: those who wait for it need not wait on
+  char same[512] = {}, other[600] = {};
   slot slots[peer_group::most_members];
 };
 static_assert(sizeof(table) <= page_bytes);
@@ -96,6 +98,8 @@ struct peer_group::meeting {
   }
   bool create();
   bool join(descriptor d);
+  void tell_refusal() const;
+  void heed_refusal() const;
   void wait_for(state wanted, bool with_end) const;
   bool read_by_others() const {
     for (std::uint32_t k = 0; k < said.members; ++k)
@@ -148,6 +152,20 @@ bool peer_group::meeting::create() {
   return true;
 }
 
+void peer_group::meeting::tell_refusal() const {
+  std::atomic_ref const refusal(page->refusal);
+  if (std::uint32_t is = table::none; !refusal.compare_exchange_strong(is, table::writing)) return;
+  std::string const what = fmt::format("{} members and {}", said.members, said.same);
+  std::memcpy(page->other, what.data(), std::min(what.size(), sizeof page->other - 1));
+  refusal.store(table::written, std::memory_order_release);
+}
+
+void peer_group::meeting::heed_refusal() const {
+  if (std::atomic_ref(page->refusal).load(std::memory_order_acquire) == table::written)
+    fail(errc::usage, "the group '{}' has {} members and {} here; another process came and says {}; let all say the same", name,
+         said.members, said.same, page->other);
+}
+
 // False: again, a little later. The file may be of a meeting that is just going, of this process too.
 bool peer_group::meeting::join(descriptor d) {
   if (!held_by_others(d.fd, holders)) {  // of processes that were killed while they waited for others: nothing in it is of worth
@@ -164,9 +182,11 @@ bool peer_group::meeting::join(descriptor d) {
   bool const taken = said.mine < t.members && state_of(said.mine) != nobody;
   if (!taken) {
     std::string const theirs(t.same, ::strnlen(t.same, sizeof t.same));
-    if (t.members != said.members || theirs != said.same.substr(0, sizeof t.same - 1))
-      fail(errc::usage, "the group '{}' was begun by others with {} members and {}; this process says {} and {}", name, t.members, theirs,
-           said.members, said.same);
+    if (t.members != said.members || theirs != said.same.substr(0, sizeof t.same - 1)) {
+      tell_refusal();
+      fail(errc::usage, "the group '{}' was begun by others with {} members and {}; this process says {} members and {}", name, t.members,
+           theirs, said.members, said.same);
+    }
     // The life first: from here on a slot that is not nobody's and has no lock is a member's that ended.
     if (lock(d.fd, F_RDLCK, holders) && lock(d.fd, F_WRLCK, life_of(said.mine)) && has_name(d.fd) && state_of(said.mine) == nobody) {
       page->slots[said.mine].process = static_cast<std::uint32_t>(process);
@@ -211,6 +231,7 @@ void peer_group::meeting::wait_for(state wanted, bool with_end) const {
       missing += fmt::format("{}{}", missing.empty() ? "" : ", ", k);
     }
     if (missing.empty()) return;
+    heed_refusal();
     if (with_end && late())
       fail(errc::io,
            "of the {} members of the group '{}' these have not come in {} seconds: {}; start a process for each of the peers, or wait "
@@ -284,6 +305,7 @@ bool peer_group::lives(std::uint32_t member) const { return meeting_->lives(memb
 bool peer_group::ended(std::uint32_t member) const {
   return meeting_->state_of(member).load(std::memory_order_acquire) != nobody && !meeting_->lives(member);
 }
+void peer_group::heed_refusal() const { meeting_->heed_refusal(); }
 void peer_group::require_alive() const {
   meeting const& m = *meeting_;
   for (std::uint32_t k = 0; k < m.said.members; ++k)

@@ -29,7 +29,8 @@ class peer_group {
     std::function<void()> look = {};  // called while it waits; throws where that has no meaning any more
     bool writable = false;            // parts of others in host memory are mapped so, as pinning them asks
   };
-  // Comes to the meeting of that name; the first one makes it. errc::usage where somebody else is that member or `same` differs.
+  // Comes to the meeting of that name; the first one makes it. errc::usage where somebody else is that member or `same` differs: then those
+  // who still wait for members hear of it too.
   peer_group(std::string const& name, terms const& t);
   ~peer_group();
   peer_group(peer_group&&) noexcept;
@@ -47,6 +48,7 @@ class peer_group {
   void require_alive() const;
   bool lives(std::uint32_t member) const;  // of one that has come
   bool ended(std::uint32_t member) const;  // it has come, and lives no more
+  void heed_refusal() const;               // while not all have come: errc::usage tells of one that came and said something else
 
   static std::filesystem::path file(std::string const& name);
   static std::size_t left_behind();  // parts of groups let go of here that others still read; those that nobody reads go now

@@ -135,20 +135,24 @@ struct rank_group::parts {
 
 rank_group::rank_group(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
 rank_group::~rank_group() = default;
+void rank_group::look() const {
+  parts& p = *parts_;
+  if (!p.processes) return;
+  for (std::uint32_t k = 0; k < p.ranks; ++k)
+    if (p.boards[k] && p.boards[k]->state.load(std::memory_order_acquire) == board::gone)
+      p.gone(*p.only, p.boards[k]->root, p.boards[k]->why);
+    else if (p.processes->ended(k))
+      fail(errc::io, "{} has stopped: its process ended before all had rows and lists; begin anew in all ranks", p.named(k));
+  if (!p.mine) p.processes->heed_refusal();
+}
 std::uint32_t rank_group::ranks() const { return parts_->ranks; }
 std::chrono::steady_clock::duration rank_group::patience() const { return parts_->patience(); }
 std::optional<std::uint32_t> rank_group::only() const { return parts_->only; }
 std::optional<common_memory::terms> rank_group::common(int device) {
   parts& p = *parts_;
   if (!p.only || p.ranks < 2) return std::nullopt;
-  auto const look = [&p] {
-    for (std::uint32_t k = 0; k < p.ranks; ++k)
-      if (p.boards[k] && p.boards[k]->state.load(std::memory_order_acquire) == board::gone)
-        p.gone(*p.only, p.boards[k]->root, p.boards[k]->why);
-      else if (p.processes->ended(k))
-        fail(errc::io, "{} has stopped: its process ended before all had rows and lists; begin anew in all ranks", p.named(k));
-  };
-  return common_memory::terms{fmt::format("{}.{}", p.name, p.in_common++), p.ranks, *p.only, device, {}, p.wait_seconds, look};
+  return common_memory::terms{
+      fmt::format("{}.{}", p.name, p.in_common++), p.ranks, *p.only, device, {}, p.wait_seconds, [this] { look(); }};
 }
 
 namespace {
@@ -167,13 +171,13 @@ std::shared_ptr<rank_group> rank_group::of_threads(std::uint32_t ranks, double w
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }
 std::shared_ptr<rank_group> rank_group::of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks, double wait_seconds,
-                                                     double late_seconds, std::string const& same) {
+                                                     double late_seconds, std::string const& same, std::function<void()> look) {
   check(ranks, wait_seconds), check(ranks, late_seconds);
   if (rank >= ranks) fail(errc::usage, "rank {} of {}: ranks count from 0", rank, ranks);
   auto p = std::make_unique<parts>();
   p->ranks = ranks, p->wait_seconds = wait_seconds, p->late_seconds = late_seconds, p->only = rank, p->name = name;
   peer_group::terms t;
-  t.members = ranks, t.mine = rank, t.same = same, t.wait_seconds = wait_seconds;
+  t.members = ranks, t.mine = rank, t.same = same, t.wait_seconds = wait_seconds, t.look = std::move(look);
   p->processes.emplace(name, t);
   return std::shared_ptr<rank_group>(new rank_group(std::move(p)));
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,12 +28,15 @@ class rank_group {
   static constexpr std::uint32_t most_ranks = 16;
   // `wait_seconds`: for all to come, in take(). `late_seconds`: for one to come to any other meeting, where all have about as much to do;
   // 0: as long as it lives. Time in which this process itself was stopped does not count. `same`: what processes must say alike, told where
-  // they do not.
+  // they do not. `look` is called while it waits for all to come.
   static std::shared_ptr<rank_group> of_threads(std::uint32_t ranks, double wait_seconds = 60, double late_seconds = 0);
   static std::shared_ptr<rank_group> of_processes(std::string const& name, std::uint32_t rank, std::uint32_t ranks,
-                                                  double wait_seconds = 60, double late_seconds = 0, std::string const& same = "ranks");
+                                                  double wait_seconds = 60, double late_seconds = 0, std::string const& same = "ranks",
+                                                  std::function<void()> look = {});
   ~rank_group();
 
+  // Of processes, while this one waits for others elsewhere: throws where one has left or ended, or came and said something else.
+  void look() const;
   std::uint32_t ranks() const;
   std::chrono::steady_clock::duration patience() const;  // wait_seconds
   std::optional<std::uint32_t> only() const;             // of processes: the one that this process is

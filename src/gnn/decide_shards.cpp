@@ -202,7 +202,9 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
                                           shard_options const& asked, std::string const& name, std::uint32_t shard, place where,
                                           double wait_seconds) {
   return as_error([&] {
-    auto const ranks = rank_group::of_processes(name + ".deciding", shard, asked.shards, wait_seconds, 0, "ways of a whole graph");
+    auto const ranks = rank_group::of_processes(name + ".deciding", shard, asked.shards, wait_seconds, 0, "ways of a whole graph", [&] {
+      if (t.shards) t.shards->threads()->look();
+    });
     try {
       executor const x(where);
       ranks->take(shard, x, 1);

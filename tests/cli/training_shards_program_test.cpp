@@ -11,6 +11,7 @@ namespace garner::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string const files = "g.gnr --features x.npy --labels y.npy --split s.npy --quiet ";
@@ -126,7 +127,13 @@ TEST(training_shards_program, processes_that_say_other_ways_are_told) {
   write_communities(at);
   std::string const train = "garner train " + files + "--full --model gcn --group garner-cli-w-" + std::to_string(::getpid());
   outcome const o = at.shell("export WORLD_SIZE=2; RANK=1 " + train + " --shard-way bulk > one.txt 2>&1 & RANK=0 " + train + "; wait");
-  EXPECT_THAT(o.err + read_text(at / "one.txt"), HasSubstr("its way measured first"));
+  // Both, at once: who waits for the other need not wait for the end of its patience.
+  EXPECT_THAT(o.err, HasSubstr("its way measured first"));
+  EXPECT_THAT(read_text(at / "one.txt"), HasSubstr("its way measured first"));
+  std::string const uneven = "garner train " + files + "--full --model gcn --group garner-cli-u-" + std::to_string(::getpid());
+  outcome const u = at.shell("RANK=1 WORLD_SIZE=3 " + uneven + " > one.txt 2>&1 & RANK=0 WORLD_SIZE=2 " + uneven + "; wait");
+  for (std::string const& said : {u.err, read_text(at / "one.txt")})
+    EXPECT_THAT(said, AllOf(HasSubstr("2 members"), HasSubstr("3 members"))) << said;
 }
 
 TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {

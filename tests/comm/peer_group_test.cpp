@@ -156,15 +156,29 @@ TEST_F(peer_groups, a_wait_that_is_no_time_is_refused) {
 }
 
 TEST_F(peer_groups, what_they_do_not_agree_on_is_said) {
-  peer_group const a(name_, terms(2, 0));
+  peer_group a(name_, terms(2, 0));
+  a.heed_refusal();
   EXPECT_EQ(refused({2, 1, -1, "another one", 60}, errc::usage),
-            "the group '" + name_ + "' was begun by others with 2 members and a test; this process says 2 and another one");
-  EXPECT_THAT(refused(terms(3, 2), errc::usage), HasSubstr("2 members and a test; this process says 3"));
+            "the group '" + name_ + "' was begun by others with 2 members and a test; this process says 2 members and another one");
+  EXPECT_THAT(refused(terms(3, 2), errc::usage), HasSubstr("2 members and a test; this process says 3 members"));
   EXPECT_THAT(refused(terms(2, 0, 0.05), errc::usage),
               HasSubstr(fmt::format("member 0 of the group '{}' (process {}) is there already", name_, ::getpid())));
   EXPECT_THAT(refused(terms(17, 0), errc::usage), HasSubstr("at most 16"));
   EXPECT_THAT(refused(terms(2, 2), errc::usage), HasSubstr("member 2 of a group of 2"));
   EXPECT_THAT(refused(terms(0, 0), errc::usage), HasSubstr("a group of 0"));
+  // Who waits hears of the first.
+  for (int turn = 0; turn < 2; ++turn) {
+    errc code{};
+    EXPECT_EQ(error_of(
+                  [&] {
+                    turn ? a.heed_refusal() : static_cast<void>(a.least_of({1, 1, 1}));
+                  },
+                  &code),
+              "the group '" + name_ +
+                  "' has 2 members and a test here; another process came and says 2 members and another one; "
+                  "let all say the same");
+    EXPECT_EQ(code, errc::usage);
+  }
 }
 
 TEST_F(peer_groups, names_and_files_that_are_none_are_refused) {
