@@ -12,6 +12,10 @@ namespace garner {
 
 namespace {
 
+// Of an owner of whose rows a device needs more than this share all come: its copy engine brings them faster than a kernel picks them, and
+// takes nothing of the multiprocessors, which add up meanwhile.
+constexpr double whole_above = 0.75;
+
 // What is made of a vertex's sum.
 struct whole_sum {
   float const *of_row, *of_self;  // null: 1
@@ -185,7 +189,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
     to.brought = made.remote_edges;
   } else {
     shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
-                     slice_edges);
+                     slice_edges, x.on_device() ? whole_above : 1);
     std::vector<std::uint64_t> arrive;  // the first of each owner, among those that come
     for (std::vector<std::uint32_t> const& rows : made.needs) {
       arrive.push_back(to.brought);
@@ -382,8 +386,17 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       if (c.needs.size() == 0) continue;
       if (std::exchange(first, false)) used_.before(x, far_);
       rows->before(c.owner, far_);
-      bring_rows(far_, rows->table(), c.owner, rows->at(c.needs.data()), c.needs.size(), s.columns, given.wire,
-                 brought + c.first_brought * s.columns);
+      peer_table::part const& of = rows->table().of[c.owner];
+      std::uint32_t const* const which = rows->at(c.needs.data());
+      float* const to = brought + c.first_brought * s.columns;
+      bool const side_by_side = given.wire == element::f32 && of.row_bytes == s.columns * sizeof(float);
+      if (side_by_side && (!which || c.needs.size() == parts_.count(c.owner))) {
+        far_.copy(to, of.base, c.needs.size() * of.row_bytes);
+      } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
+        far_.limit_share(static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
+        bring_rows(far_, rows->table(), c.owner, which, c.needs.size(), s.columns, given.wire, to);
+        far_.limit_share(0);
+      }
       c.came.record(far_);
     }
     numbers_brought_ += d.brought * s.columns;

@@ -1,5 +1,8 @@
 #include "shard/exchange.hpp"
 
+#include <cstring>
+#include <type_traits>
+
 #include "core/convert.hpp"
 #include "core/exec.hpp"
 
@@ -23,6 +26,34 @@ struct bring_row {
   }
 };
 
+// Four numbers a lane: of a row of 16 floats four lanes' work, so that a warp has eight rows on the way.
+template <class From>
+struct bring_wide_row {
+  using bits = typename From::bits;
+  using word = std::conditional_t<sizeof(bits) == 4, lanes::wide_word, std::uint64_t>;
+  peer_table::part from;
+  std::uint32_t const* which;
+  std::uint64_t words;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    auto const* const row = reinterpret_cast<word const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    float* const out = to + k * words * 4;
+    t.parts(span<word>{row, 0, words}, [&](word const* some, std::uint64_t n, std::uint64_t at) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        bits in[4];
+        std::memcpy(in, some + i, sizeof in);
+        row_part<float, 4> made;
+        for (int j = 0; j < 4; ++j) made.v[j] = From::value(in[j], 1.0f);
+        row_part<float, 4>::in(out + (at + i) * 4) = made;
+      }
+    });
+  }
+  bool can(std::uint64_t columns) const {
+    return columns % 4 == 0 && from.row_bytes % sizeof(word) == 0 && reinterpret_cast<std::uintptr_t>(from.base) % sizeof(word) == 0 &&
+           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+  }
+};
 template <class Word>
 struct pick_row {
   char const* rows;
@@ -62,6 +93,13 @@ struct sum_number {
 
 template <class From>
 void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
+  if (bring_wide_row<From> const wide{body.from, body.which, body.columns / 4, body.to}; !body.places && wide.can(body.columns)) {
+    if (wide.words <= 4) for_each_item<4>(x, count, wide, access_mode::merged);
+    else if (wide.words <= 8) for_each_item<8>(x, count, wide, access_mode::merged);
+    else if (wide.words <= 16) for_each_item<16>(x, count, wide, access_mode::merged);
+    else for_each_item<32>(x, count, wide, access_mode::merged);
+    return;
+  }
   // In order of address, and short: they need not begin on lines.
   if (body.columns > 8) for_each_item<32>(x, count, body, access_mode::merged);
   else for_each_item<8>(x, count, body, access_mode::merged);

@@ -43,7 +43,7 @@ struct range {
 }  // namespace
 
 shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how,
-                         std::uint64_t slice)
+                         std::uint64_t slice, double whole_above)
     : chunks(parts.shards()), needs(parts.shards()) {
   std::uint32_t const n = parts.shards();
   std::uint64_t const first = parts.first(shard), count = parts.count(shard), begin = lists.offsets[first],
@@ -53,6 +53,14 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
   needed_vertices needed(parts.vertices());
   for (std::uint64_t k = begin; k < end; ++k) needed.add(lists.ends[k]);
   needed.count();
+  bool more = false;
+  for (std::uint32_t k = 0; k < n; ++k) {
+    std::uint64_t const from = parts.first(k), to = from + parts.count(k), some = needed.before(to) - needed.before(from);
+    if (k == shard || some == to - from || !(static_cast<double>(some) > whole_above * static_cast<double>(to - from))) continue;
+    for (std::uint64_t v = from; v < to; ++v) needed.add(v);
+    more = true;
+  }
+  if (more) needed.count();
   std::vector<std::uint64_t> base(n);  // what is taken off an end
   for (std::uint32_t k = 0; k < n; ++k) {
     base[k] = parts.first(k);
@@ -118,8 +126,9 @@ mgg_lists::mgg_lists(shard_lists::given const& lists, shard_parts const& parts, 
     std::uint64_t const from = lists.offsets[first + i], length = lists.offsets[first + i + 1] - from;
     place.resize(length);
     std::iota(place.begin(), place.end(), 0u);
-    std::stable_sort(place.begin(), place.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return lists.ends[from + a] < lists.ends[from + b]; });
+    if (!std::is_sorted(lists.ends + from, lists.ends + from + length))
+      std::stable_sort(place.begin(), place.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return lists.ends[from + a] < lists.ends[from + b]; });
     for (std::uint64_t k = 0; k < length;) {
       std::uint32_t const owner = parts.owner(lists.ends[from + place[k]]);
       std::uint64_t const base = parts.first(owner), beyond = base + parts.count(owner);

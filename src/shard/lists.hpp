@@ -31,7 +31,9 @@ struct shard_lists {
     by_graph,    // all rows of the graph come: one chunk, whose ends are vertices
   };
 
-  shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice);
+  // `whole_above`: of an owner of whose rows more than this share is needed all come, which a copy engine brings as they lie.
+  shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
+              double whole_above = 1);
 
   struct chunk {
     std::vector<shard_item> items;
