@@ -46,6 +46,12 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   EXPECT_EQ(by_tier["shards"]["rows"], "tiers");
   EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["rows"], "near");
   EXPECT_EQ(read_text(at / "tiers"), read_text(at / "near"));
+  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-lists packed -o packed");
+  EXPECT_EQ(packed["shards"]["lists"], "packed");
+  EXPECT_EQ(rounded["shards"]["lists"], "plain");
+  EXPECT_EQ(read_text(at / "packed"), first);
+  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --shards 2 --shard-lists packed").out,
+              HasSubstr("sums exact, lists packed\n"));
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-way bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
@@ -276,6 +282,9 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-wire x", 2, "'x'");
   says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
+  says("--full --shards 2 --shard-lists x", 2, "--shard-lists x: say plain or packed");
+  says("--full --shard-lists packed", 2, "--shard-lists is of shards, and there are none");
+  says("--full --shards 2 --shard-lists packed --shard-way mgg", 2, "packed lists and mgg");
   says("--full --shards 2 --shard-rows x", 2, "--shard-rows x: say near or tiers");
   says("--full --shard-rows tiers", 2, "--shard-rows is of shards, and there are none");
   says("--full --shards 2 --shard-rows tiers --shard-sums quick", 2, "rows by tier come a block of the exact sums at a time");
