@@ -101,7 +101,7 @@ struct shard_decision {
     shard_way way = shard_way::bulk;
     std::uint32_t shards = 1;                // as many as were asked for; 1: one place alone
     double predicted_ms = 0, floor_ms = 0;   // of an epoch's aggregations, by arithmetic; the least that its bytes need
-    std::string bound;                       // what most of it waits for: memory, cache, link or launches
+    std::string bound;                       // what most of it waits for: memory, cache, link, lists from host memory, or launches
     std::optional<double> measured_ms = {};  // the same on this graph; unset: not measured
     std::string refused = {};                // why it could not be measured: memory that it lacks
   };

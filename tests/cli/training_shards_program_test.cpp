@@ -180,6 +180,25 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   std::uint64_t largest = 0;
   for (json const& s : devices["shards"]) largest = std::max(largest, s["bytes"].get<std::uint64_t>());
   EXPECT_EQ(devices["device_bytes"], largest);
+  // Packed lists take at the most so much, near or in host memory; then the link has less.
+  auto const bytes_of = [](json const& rows, char const* key, char const* array) {
+    for (json const& row : rows)
+      if (row[key] == array) return key == std::string("what") ? row["batch"]["far_bytes"].get<double>() : row["bytes"].get<double>();
+    return 0.0;
+  };
+  std::string const far = what + "--devices 0,1 --device-memory 1GiB --tier host";
+  json const plain = ran(at, far), packed = ran(at, far + " --shard-lists packed");
+  double const crossing = bytes_of(plain["training"]["reads"], "what", "lists of shards");
+  EXPECT_GT(crossing, 0);
+  EXPECT_LT(bytes_of(packed["training"]["reads"], "what", "lists of shards"), 0.7 * crossing);
+  double const at_home = bytes_of(packed["memory"], "array", "packed lists of shards, at the most");
+  EXPECT_GT(at_home, 0);
+  EXPECT_LT(at_home, bytes_of(plain["memory"], "array", "lists of shards"));
+  EXPECT_GT(bytes_of(packed["memory"], "array", "codes of a window of lists"), 0);
+  json const held = ran(at, what + "--devices 0,1 --device-memory 1GiB --shard-lists packed");
+  EXPECT_GT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"), 0);
+  EXPECT_LT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"),
+            bytes_of(devices["memory"], "array", "lists of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);

@@ -199,13 +199,13 @@ TEST_P(sharded_at, packed_lists_give_the_same_bits) {
             o.shards = shards, o.way = way, o.sums = sums;
             bool const weighted = shards != 2;
             std::vector<float> const plain = shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr);
-            o.packed_lists = true, o.list_window = 512;
-            for (bool const far : {false, true}) {
-              o.far_lists = far;
-              EXPECT_EQ((shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr)), plain)
-                  << undirected << shards << to_string(sums) << to_string(way) << back << far;
-              o.list_window = 1 << 22;  // one
-            }
+            o.packed_lists = true;
+            for (std::uint64_t const window : {512u, 1u << 22})  // many, or one
+              for (bool const far : {false, true}) {
+                o.far_lists = far, o.list_window = window;
+                EXPECT_EQ((shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr)), plain)
+                    << undirected << shards << to_string(sums) << to_string(way) << back << far << window;
+              }
           }
   }
   shard_options o;
