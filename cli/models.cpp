@@ -17,6 +17,7 @@ void shard_arguments::add(verb& v, bool trains) {
   v.add("--shard-sums", sums);
   v.add("--shard-balance", balance);
   v.add("--shard-wire", wire);
+  v.add("--shard-lists", lists);
   v.add("--shard-rows", rows);
   v.add("--shard-provider", provider);
   v.add("--mgg", mgg);
@@ -34,6 +35,8 @@ shard_options shard_arguments::options(std::uint32_t n) const {
   if (sums) o.sums = parse_shard_sums(*sums);
   if (balance) o.balance = parse_shard_balance(*balance);
   if (wire) o.wire = parse_element(*wire);
+  if (lists && *lists != "plain" && *lists != "packed") fail(errc::usage, "--shard-lists {}: say plain or packed", *lists);
+  o.packed_lists = packs_lists();
   if (rows && *rows != "near" && *rows != "tiers") fail(errc::usage, "--shard-rows {}: say near or tiers", *rows);
   o.far_rows = rows == "tiers";
   if (provider) o.provider = parse_shard_provider(*provider);
@@ -51,10 +54,11 @@ shard_options shard_arguments::options(std::uint32_t n) const {
 }
 
 void shard_arguments::refuse_all(char const* why) const {
-  for (auto const& [said, name] : {std::pair{way.has_value(), "--shard-way"}, std::pair{sums.has_value(), "--shard-sums"},
-                                   std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-wire"},
-                                   std::pair{rows.has_value(), "--shard-rows"}, std::pair{provider.has_value(), "--shard-provider"},
-                                   std::pair{!mgg.empty(), "--mgg"}, std::pair{wait.has_value(), "--shard-wait"}})
+  for (auto const& [said, name] :
+       {std::pair{way.has_value(), "--shard-way"}, std::pair{sums.has_value(), "--shard-sums"},
+        std::pair{balance.has_value(), "--shard-balance"}, std::pair{wire.has_value(), "--shard-wire"},
+        std::pair{lists.has_value(), "--shard-lists"}, std::pair{rows.has_value(), "--shard-rows"},
+        std::pair{provider.has_value(), "--shard-provider"}, std::pair{!mgg.empty(), "--mgg"}, std::pair{wait.has_value(), "--shard-wait"}})
     if (said) fail(errc::usage, "{} {}", name, why);
 }
 

@@ -16,11 +16,12 @@ bool layer_norm_of(std::string const& said, model_kind model);
 // How the whole graph is split; unset: as shard_options has it.
 struct shard_arguments {
   std::optional<std::uint32_t> shards;
-  std::optional<std::string> way, sums, balance, wire, rows, provider;
+  std::optional<std::string> way, sums, balance, wire, lists, rows, provider;
   std::vector<std::uint32_t> mgg;
   std::optional<double> wait;
   bool far_lists = false;  // as --tier host says of shards on devices
   void add(verb& v, bool trains);
+  bool packs_lists() const { return lists == "packed"; }
   bool decides() const { return !way || *way == "auto"; }  // which way is decided by measuring
   shard_options options(std::uint32_t n) const;
   void refuse_all(char const* why) const;  // errc::usage names one that was said, but for --shards

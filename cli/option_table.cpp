@@ -214,6 +214,9 @@ constexpr option_row table[] = {
      "what rows of other shards come over: peer (each other's memory), nccl, nvshmem, host (host memory), or automatic: peer, nccl or "
      "host, "
      "the first that all have"},
+    {"--shard-lists", "HOW", advanced,
+     "lists of a shard: plain (default), or packed: they take less memory and (--tier host) less of the link, and are unpacked a window at "
+     "a time in every aggregation"},
     {"--shard-rows", "WHERE", advanced,
      "rows of the table: near, gathered once (default), or tiers: they stay where they lie, in host memory or a file, and come a block at "
      "a time, twice a step; of models that multiply rows before they add them up"},

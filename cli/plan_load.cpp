@@ -380,6 +380,7 @@ struct planned_shard {
 struct planned_split {
   std::vector<planned_shard> shards;
   std::vector<shard_decision::considered> ways;  // predicted as if edges led anywhere
+  std::uint64_t list_bytes = 0;                  // of all, both directions
 };
 planned_split plan_shards(training_question q, shard_options const& o, graph_source const& from, std::string const& file, bool in,
                           std::vector<place> const& places) {
@@ -406,6 +407,7 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
                s == 0,
                o};
     all.push_back({first, *q.shard, plan_training(q)});
+    split.list_bytes += static_cast<std::uint64_t>((q.load.info.directed ? 2 : 1) * shard_list_bytes(q));
     double const others = static_cast<double>(n - own), crossing = static_cast<double>(arcs) * others / static_cast<double>(n);
     sizes.push_back({own, arcs, static_cast<std::uint64_t>(crossing), static_cast<std::uint64_t>(distinct_targets(crossing, others))});
   }
@@ -456,14 +458,17 @@ void require_whole(training_question q, shard_options const* split, graph_source
       q.shard->remote_rows = 0;
       auto const at =
           static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
-      most = std::max(most, there[at] += static_cast<double>(plan_training(q).bytes()));
+      training_plan plan = plan_training(q);  // without packed lists, which may come to little
+      std::erase_if(plan.near, [](load_array const& a) { return std::string_view(a.what).starts_with("packed"); });
+      most = std::max(most, there[at] += static_cast<double>(plan.bytes()));
     }
   } else {
     most = static_cast<double>(plan_training(q).bytes());
   }
   auto const least = static_cast<std::uint64_t>(most / 1.25);
   require_memory(file, on_device ? 0 : least + q.load.list_bytes, on_device ? least : 0, places[0],
-                 split ? "say more devices, fewer layers, a smaller --hidden or --tier host" : "say --devices or mini-batches (--fanout)");
+                 split ? "say more devices, fewer layers, a smaller --hidden, --tier host or --shard-lists packed"
+                       : "say --devices or mini-batches (--fanout)");
 }
 
 json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* train, std::string const& file, place where,
@@ -567,8 +572,8 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     memory.push_back({t.named("ranks of rows"), near, t.size.rows * 4 * together});
   }
   if (split_into.far_lists)
-    memory.push_back({"lists of shards", tier::host,
-                      (q.info.directed ? 2 : 1) * (q.info.edges * (q.weighted ? 8 : 4) + 16 * q.info.vertices * places.size())});
+    memory.push_back(
+        {split_into.packs_lists() ? "packed lists of shards, at the most" : "lists of shards", tier::host, split_up.list_bytes});
   for (load_array const& n : plan.near) memory.push_back({n.what, near, n.bytes * together});
   if (learns) {
     for (load_array const& n : learns->near) memory.push_back({n.what, near, n.bytes * together});

@@ -226,6 +226,7 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"sums", to_string(o.sums)},
                          {"balance", to_string(o.balance)},
                          {"wire", to_string(o.wire)},
+                         {"lists", o.packed_lists ? "packed" : "plain"},
                          {"rows", o.far_rows ? "tiers" : "near"},
                          {"imbalance", r.imbalance()},
                          {"cut_edges", r.cut()},
@@ -235,10 +236,12 @@ void tell_shards(subject& what, train_arguments const& a, graph_handle const& g,
                          {"provider", to_string(over.provider)},
                          {"over", over.about},
                          {"passed_over", over.passed_over}};
-  what.lines.push_back(fmt::format(
-      "shards  {}{} at {}{}; way {}, rows of {}, sums {}{}\n", o.shards, a.group.empty() ? "" : " processes", fmt::join(at, ", "),
-      a.devices.size() > places.size() ? fmt::format(" (of {} asked for)", a.devices.size()) : "", to_string(o.way), to_string(o.wire),
-      o.way == shard_way::mgg ? "by atomics" : to_string(o.sums), o.far_rows ? "; the table's come by tier" : ""));
+  what.lines.push_back(fmt::format("shards  {}{} at {}{}; way {}, rows of {}, sums {}{}{}\n", o.shards, a.group.empty() ? "" : " processes",
+                                   fmt::join(at, ", "),
+                                   a.devices.size() > places.size() ? fmt::format(" (of {} asked for)", a.devices.size()) : "",
+                                   to_string(o.way), to_string(o.wire), o.way == shard_way::mgg ? "by atomics" : to_string(o.sums),
+                                   o.packed_lists ? fmt::format(", lists packed{}", o.far_lists ? " in host memory" : "") : "",
+                                   o.far_rows ? "; the table's come by tier" : ""));
   if (o.shards > 1)
     what.lines.push_back(fmt::format("over    {}: {}{}{}\n", to_string(over.provider), over.about,
                                      over.passed_over.empty() ? "" : "; not over ", fmt::join(over.passed_over, ", nor ")));

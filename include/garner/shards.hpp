@@ -65,6 +65,9 @@ struct shard_options {
   mgg_shape mgg = {};
   // Lists stay in host memory and come near a window at a time, in every aggregation: of a part that is larger than its device. Not by mgg.
   bool far_lists = false;
+  // Lists lie packed, near or (far_lists) in host memory, and are unpacked near a window at a time, in every aggregation: of a part whose
+  // plain lists are larger than its device, or than what its link brings in time. Weights stay plain. Not by mgg.
+  bool packed_lists = false;
   std::uint64_t list_window = 1 << 22;  // edges of a window; two are near at once
   // Rows of the table stay where its tiers have them, and come near a block of vertices at a time, twice a step (GraphSAGE: three times),
   // for a table larger than all devices. Of models that multiply rows first: wider than what the first layer makes of them, or residual.
@@ -98,7 +101,7 @@ struct shard_decision {
     shard_way way = shard_way::bulk;
     std::uint32_t shards = 1;                // as many as were asked for; 1: one place alone
     double predicted_ms = 0, floor_ms = 0;   // of an epoch's aggregations, by arithmetic; the least that its bytes need
-    std::string bound;                       // what most of it waits for: memory, cache, link or launches
+    std::string bound;                       // what most of it waits for: memory, cache, link, lists from host memory, or launches
     std::optional<double> measured_ms = {};  // the same on this graph; unset: not measured
     std::string refused = {};                // why it could not be measured: memory that it lacks
   };

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <mutex>
-#include <vector>
 
 #include "core/fail.hpp"
 
@@ -16,6 +15,11 @@ std::string said(char const* variable) {
   char const* const value = std::getenv(variable);
   return value ? value : "";
 }
+// The file that an address of the process came from; empty where the loader does not know.
+std::string file_at(void const* address) {
+  ::Dl_info in{};
+  return address && ::dladdr(address, &in) != 0 && in.dli_fname ? in.dli_fname : "";
+}
 }  // namespace
 
 bool opened_library::named(char const* variable) {
@@ -23,30 +27,40 @@ bool opened_library::named(char const* variable) {
   return !said(variable).empty();
 }
 
+std::vector<std::string> opened_library::files_of(std::string const& name, std::string const& wheel) {
+  std::vector<std::string> files{name};
+  static int const here = 0;
+  if (std::string const own = file_at(&here); !own.empty())
+    files.push_back(fmt::format("{}../nvidia/{}/lib/{}", own.substr(0, own.find_last_of('/') + 1), wheel, name));
+  files.push_back("/usr/local/cuda/lib64/" + name);
+  return files;
+}
+
+std::optional<opened_library> opened_library::of_file(std::string const& file, from where, std::string* why) {
+  void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | (where == from::process ? RTLD_NOLOAD : 0));
+  if (handle) return opened_library(handle, file);
+  char const* const words = ::dlerror();  // none where it is only not loaded
+  if (why) *why = words ? words : "";
+  return std::nullopt;
+}
+std::string opened_library::told(std::string const& file, std::string const& why) {
+  return why.starts_with(file + ": cannot open") ? file : why;
+}
+
 opened_library::opened_library(char const* variable, std::string const& name, std::string const& wheel, std::span<setting const> settings) {
   std::lock_guard const hold(environment);
   for (auto const& [key, value] : settings)
     if (said(key) != value) ::setenv(key, value, 1);
-  std::vector<std::string> files{name};
-  ::Dl_info in{};
-  static int const here = 0;
-  if (::dladdr(&here, &in) != 0 && in.dli_fname) {
-    std::string const file = in.dli_fname;
-    files.push_back(fmt::format("{}../nvidia/{}/lib/{}", file.substr(0, file.find_last_of('/') + 1), wheel, name));
-  }
-  files.push_back("/usr/local/cuda/lib64/" + name);
+  std::vector<std::string> files = files_of(name, wheel);
   if (!said(variable).empty()) files = {said(variable)};
-  std::string tried;
-  for (int const mode : {RTLD_NOLOAD, 0})
+  std::string tried, why;
+  for (from const where : both)
     for (std::string const& file : files) {
-      handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | mode);
-      if (handle_) {
-        file_ = file;
+      if (std::optional<opened_library> found = of_file(file, where, &why)) {
+        *this = *std::move(found);
         return;
       }
-      if (mode & RTLD_NOLOAD) continue;
-      std::string const why = ::dlerror();
-      tried += (tried.empty() ? "" : ", ") + (why.starts_with(file + ": cannot open") ? file : why);
+      if (where == from::loader) tried += (tried.empty() ? "" : ", ") + told(file, why);
     }
   fail(errc::device, "no {} (tried {}); install it, or name its file in {}", name, tried, variable);
 }
@@ -56,6 +70,10 @@ void* opened_library::require(char const* name) const {
   void* const found = find(name);
   if (!found) fail(errc::device, "{} has no {}; a newer one is needed", file_, name);
   return found;
+}
+std::string opened_library::path_of(char const* name) const {
+  std::string const path = file_at(find(name));
+  return path.empty() ? file_ : path;
 }
 
 }  // namespace garner

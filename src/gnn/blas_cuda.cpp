@@ -2,13 +2,12 @@
 // where it has one.
 // Reproducible: one stream at a time and a workspace of our own, which is what cuBLAS asks for to give the same bits again
 // (docs.nvidia.com/cuda/cublas, "Results Reproducibility"); so the calls of one executor give the same bits on the same kind of device.
-#include <dlfcn.h>
-
 #include <algorithm>
+#include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "comm/opened_library.hpp"
 #include "core/device.hpp"
 #include "core/exec/current_device.hpp"
 #include "core/fail.hpp"
@@ -43,24 +42,20 @@ struct cublas {
   std::string file;
 };
 
-std::string folder_of(std::string const& file) { return file.substr(0, file.find_last_of('/') + 1); }
-
-// The library of one file; what was wrong with it goes to `tried`.
-bool open_file(std::string const& file, int mode, cublas& found, std::vector<std::string>& tried) {
+// The entries of one file; what was wrong with it goes to `tried`.
+bool open_file(std::string const& file, opened_library::from where, cublas& found, std::vector<std::string>& tried) {
   // A file by its path may not find its companion; one that is loaded already is found by its name.
   if (std::size_t const name = file.rfind("/libcublas.so"); name != file.npos)
-    ::dlopen((folder_of(file) + "libcublasLt" + file.substr(name + 10)).c_str(), RTLD_NOW | RTLD_LOCAL | mode);
-  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | mode);
+    opened_library::of_file(file.substr(0, name) + "/libcublasLt" + file.substr(name + 10), where);
+  std::string why;
+  std::optional<opened_library> const library = opened_library::of_file(file, where, &why);
   if (!library) {
-    if (mode & RTLD_NOLOAD) return false;
-    std::string const why = ::dlerror();
-    tried.push_back(why.starts_with(file + ": cannot open") ? file : why);
+    if (where == opened_library::from::loader) tried.push_back(opened_library::told(file, why));
     return false;
   }
   bool whole = true;
   auto const entry = [&](auto& call, char const* name) {
-    call = reinterpret_cast<std::decay_t<decltype(call)>>(::dlsym(library, name));
-    if (call || !whole) return;
+    if (library->entry_if_any(call, name) || !whole) return;
     whole = false;
     tried.push_back(fmt::format("{} has no {}", file, name));
   };
@@ -73,21 +68,8 @@ bool open_file(std::string const& file, int mode, cublas& found, std::vector<std
   entry(found.set_multiprocessors, "cublasSetSmCountTarget");
   entry(found.words, "cublasGetStatusString");
   entry(found.product, "cublasGemmEx_64");
-  ::Dl_info in{};
-  found.file = whole && ::dladdr(reinterpret_cast<void*>(found.create), &in) != 0 && in.dli_fname ? in.dli_fname : file;
+  found.file = library->path_of("cublasCreate_v2");
   return whole;
-}
-
-// Where the packages of pip lie beside the one that Garner is in, and where the toolkit puts it without telling the loader.
-std::vector<std::string> files_of(int major) {
-  std::string const name = fmt::format("libcublas.so.{}", major);
-  std::vector<std::string> files{name};
-  ::Dl_info in{};
-  static int const here = 0;
-  if (::dladdr(&here, &in) != 0 && in.dli_fname)
-    files.push_back(fmt::format("{}../nvidia/{}/lib/{}", folder_of(in.dli_fname), major == 12 ? "cublas" : "cu13", name));
-  files.push_back("/usr/local/cuda/lib64/" + name);
-  return files;
 }
 
 class by_cublas final : public dense_library {
@@ -127,10 +109,10 @@ class by_cublas final : public dense_library {
     bool const newest = device::describe(x_.device()).driver_version >= 13000;
     std::vector<int> majors{12};
     if (newest) majors.insert(majors.begin(), 13);  // which a driver of 12 cannot run
-    for (int const mode : {RTLD_NOLOAD, 0})
+    for (opened_library::from const where : opened_library::both)
       for (int const major : majors)
-        for (std::string const& file : files_of(major)) {
-          if (!open_file(file, mode, library_, tried)) continue;
+        for (std::string const& file : opened_library::files_of(fmt::format("libcublas.so.{}", major), major == 12 ? "cublas" : "cu13")) {
+          if (!open_file(file, where, library_, tried)) continue;
           int const status = library_.create(&handle_);
           if (status == success) return;
           handle_ = nullptr;

@@ -1,12 +1,12 @@
 // OpenBLAS, or another BLAS with C's names, opened at run time; where there is none, the product of our own.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
+#include "comm/opened_library.hpp"
 #include "core/fail.hpp"
 #include "gnn/dense_product.hpp"
 
@@ -23,39 +23,31 @@ namespace garner::on_host {
 namespace {
 constexpr int row_major = 101, as_it_is = 111, transposed = 112;  // CBLAS_ORDER and CBLAS_TRANSPOSE
 
-template <class Call>
-Call entry(void* library, char const* name) {
-  return reinterpret_cast<Call>(::dlsym(library, name));
-}
-
 // What a file is good for; with why not where it is not.
 cblas open_file(char const* file, bool must_be_quick) {
   cblas found;
-  bool const there = ::dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr;
-  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    found.about = ::dlerror();
-    return found;
-  }
-  auto const config = entry<char* (*)()>(library, "openblas_get_config");
+  bool const there = opened_library::of_file(file, opened_library::from::process).has_value();
+  std::optional<opened_library> const library = opened_library::of_file(file, opened_library::from::loader, &found.about);
+  if (!library) return found;
+  char* (*config)() = nullptr;
+  cblas::sgemm_call sgemm = nullptr;
+  cblas::dgemm_call dgemm = nullptr;
+  library->entry_if_any(config, "openblas_get_config");
   std::string_view const words = config ? config() : "";
-  auto const sgemm = entry<cblas::sgemm_call>(library, "cblas_sgemm");
-  auto const dgemm = entry<cblas::dgemm_call>(library, "cblas_dgemm");
-  if (!sgemm || !dgemm) {
+  if (!library->entry_if_any(sgemm, "cblas_sgemm") || !library->entry_if_any(dgemm, "cblas_dgemm")) {
     found.about = fmt::format("{} has no cblas_sgemm and cblas_dgemm", file);
   } else if (words.find("USE64BITINT") != words.npos) {
     found.about = fmt::format("{} counts in 64 bits, and the names it is called by in 32", file);
-  } else if (must_be_quick && !config && !::dlsym(library, "bli_info_get_version_str") && !::dlsym(library, "mkl_get_version_string")) {
+  } else if (must_be_quick && !config && !library->has("bli_info_get_version_str") && !library->has("mkl_get_version_string")) {
     found.about = fmt::format("{} is neither OpenBLAS, BLIS nor MKL", file);
   } else {
     found.sgemm = sgemm;
     found.dgemm = dgemm;
-    ::Dl_info lies{};
-    bool const known = ::dladdr(reinterpret_cast<void*>(sgemm), &lies) != 0 && lies.dli_fname;
-    found.about = fmt::format("{} ({})", config ? words : "a BLAS", known ? lies.dli_fname : file);
+    found.about = fmt::format("{} ({})", config ? words : "a BLAS", library->path_of("cblas_sgemm"));
     // Who brought it in says how many threads it has.
-    auto const set_threads = entry<void (*)(int)>(library, "openblas_set_num_threads");
-    if (!there && set_threads && !std::getenv("OPENBLAS_NUM_THREADS")) set_threads(static_cast<int>(shared_pool().threads()));
+    void (*set_threads)(int) = nullptr;
+    if (!there && library->entry_if_any(set_threads, "openblas_set_num_threads") && !std::getenv("OPENBLAS_NUM_THREADS"))
+      set_threads(static_cast<int>(shared_pool().threads()));
   }
   return found;
 }

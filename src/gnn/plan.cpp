@@ -7,6 +7,7 @@
 #include "gnn/evaluate.hpp"
 #include "gnn/infer_types.hpp"
 #include "gnn/types_in_parts.hpp"
+#include "shard/packed_chunk.hpp"
 
 namespace garner {
 
@@ -15,6 +16,25 @@ std::uint64_t training_plan::bytes() const {
   for (load_array const& a : load.near) sum += a.bytes;
   for (load_array const& a : near) sum += a.bytes;
   return sum;
+}
+
+namespace {
+double items_of(training_question::part const& of) {  // of its chunks, or partitions, at the most
+  bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
+  return std::min(of.edges + of.vertices,
+                  mgg ? of.edges / of.how.mgg.ps + of.vertices * of.how.shards : of.vertices * (bulk ? of.how.shards : 1));
+}
+}  // namespace
+
+double shard_list_bytes(training_question const& q) {
+  training_question::part const& of = *q.shard;
+  double const items = items_of(of), weights = q.load.weighted ? 4 * of.edges : 0;
+  if (of.how.way == shard_way::mgg) return items * 24 + 4 * of.edges + weights;
+  if (!of.how.packed_lists) return items * 16 + 4 * of.edges + weights;
+  auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
+  return weights + static_cast<double>(packed_chunk::most_bytes(whole(items), whole(of.edges), of.how.shards,
+                                                                whole(of.vertices + of.edges / slice_edges), q.load.info.vertices,
+                                                                of.how.list_window));
 }
 
 training_plan plan_training(training_question const& q) {
@@ -156,15 +176,20 @@ training_plan plan_training(training_question const& q) {
     training_question::part const& of = *q.shard;
     bool const bulk = of.how.way == shard_way::bulk, mgg = of.how.way == shard_way::mgg;
     bool const here = q.gradients == training_question::exchange::near;  // all shards at one place
-    double const own = of.vertices, arcs = of.edges, all = static_cast<double>(q.load.info.vertices), shards = of.how.shards,
+    double const own = of.vertices, arcs = of.edges, all = static_cast<double>(q.load.info.vertices),
                  directions = q.load.info.directed ? 2 : 1;
-    double const items = std::min(arcs + own, mgg ? arcs / of.how.mgg.ps + own * shards : own * (bulk ? shards : 1));
+    auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
+    double const items = items_of(of), rows_of_items = own + arcs / slice_edges;
     double const brought = bulk ? of.remote_rows : mgg ? own : all;
-    double const lists_of = directions * (items * (mgg ? 24 : 16) + arcs * (4 + weight)), window = static_cast<double>(of.how.list_window);
-    double const windows = 2 * (std::min(items, window / 4) * 16 + std::min(arcs, window) * (4 + weight));
-    if (of.how.far_lists) take("windows of lists", windows);
-    if (of.how.far_lists && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
-    else take("lists of a shard", lists_of);
+    bool const packed = of.how.packed_lists, far = of.how.far_lists;
+    double const lists_of = directions * shard_list_bytes(q), window = static_cast<double>(of.how.list_window),
+                 items_near = std::min(items, window / 4), arcs_near = std::min(arcs, window);
+    if (far || packed) take("windows of lists", 2 * (items_near * 16 + 8 + arcs_near * (4 + (far ? weight : 0))));
+    if (far && packed)
+      take("codes of a window of lists", static_cast<double>(packed_chunk::most_bytes(whole(items_near), whole(arcs_near), 2,
+                                                                                      whole(rows_of_items), whole(all), whole(window))));
+    if (far && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
+    else take(packed ? "packed lists of a shard, at the most" : "lists of a shard", lists_of);
     take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {

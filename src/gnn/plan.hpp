@@ -58,6 +58,9 @@ struct training_plan {
 };
 training_plan plan_training(training_question const& q);  // errc::usage: of several types another model than GraphSAGE
 
+// Of one direction of a shard's lists, as they are kept; of packed ones at the most.
+double shard_list_bytes(training_question const& q);
+
 // Rates of a device where none is there to be measured: halves of what one of 2022 has of TF32 and of its memory.
 inline constexpr double assumed_flops = 2e14, assumed_near_bytes = 1.5e12;
 

@@ -161,17 +161,20 @@ sharded_edges::sharded_edges(shard_group* group, shard_options const& options, s
   degrees_ = degrees_of(x, g, own);
   take(x, forth_, g.pulled(), g);
   if (!same_) take(x, back_, g.given(), g);
-  if (this->options().far_lists) {
+  if (by_windows()) {
     lists_come_.emplace(x, executor::urgent{});
-    list_window most{};  // of all
+    chunk_window most{};  // of all
     for (direction const* const d : {&forth_, &back_})
-      for (near_chunk const& c : d->chunks)
-        for (list_window const& w : c.windows) most.items = std::max(most.items, w.items), most.ends = std::max(most.ends, w.ends);
+      for (near_chunk const& c : d->chunks) {
+        for (chunk_window const& w : c.windows) most.items = std::max(most.items, w.items), most.ends = std::max(most.ends, w.ends);
+        if (!c.packed.empty()) codes_.grow(x, c.packed, c.windows);
+      }
     for (staged_lists& to : staged_) {
       to.items = buffer<shard_item>(x.near(), most.items, x.device(), "a window of lists");
       to.offsets = buffer<std::uint64_t>(x.near(), most.items + 1, x.device(), "a window of lists");
       to.ends = buffer<std::uint32_t>(x.near(), most.ends, x.device(), "a window of lists");
-      if (g.pulled().weights) to.weights = buffer<float>(x.near(), most.ends, x.device(), "a window of weights");
+      if (g.pulled().weights && this->options().far_lists)
+        to.weights = buffer<float>(x.near(), most.ends, x.device(), "a window of weights");
     }
   }
   normalise(x);
@@ -200,9 +203,14 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
       if (all && k != shard_) continue;
       near_chunk c;
       c.owner = k;
-      c.items = keep(x, from.items, "lists of a shard"), c.offsets = keep(x, from.offsets, "lists of a shard");
-      c.ends = keep(x, from.ends, "lists of a shard"), c.weights = keep(x, from.weights, "weights of a shard");
-      if (options().far_lists) find_windows(c);
+      if (by_windows()) c.windows = windows_of(from, options().list_window);
+      if (options().packed_lists) {
+        c.packed = packed_chunk(x, from, c.windows, options().far_lists);
+      } else {
+        c.items = keep(x, from.items, "lists of a shard"), c.offsets = keep(x, from.offsets, "lists of a shard");
+        c.ends = keep(x, from.ends, "lists of a shard");
+      }
+      c.weights = keep(x, from.weights, "weights of a shard");
       c.needs = bring(x, made.needs[k], "rows that a shard needs");
       c.first_brought = arrive[k];
       made.chunks[k] = {};
@@ -227,14 +235,6 @@ buffer<T> sharded_edges::keep(executor& x, std::vector<T> const& from, char cons
   buffer<T> to(tier::host, from.size(), x.device(), what);
   std::copy(from.begin(), from.end(), to.data());
   return to;
-}
-void sharded_edges::find_windows(near_chunk& c) const {
-  std::uint64_t const items = c.items.size(), *const offsets = c.offsets.data();
-  for (std::uint64_t from = 0, to; from < items; from = to) {
-    for (to = from + 1; to < items && to - from < options().list_window / 4 && offsets[to + 1] - offsets[from] <= options().list_window;)
-      ++to;
-    c.windows.push_back({from, to - from, offsets[from], offsets[to] - offsets[from]});
-  }
 }
 
 buffer<float> sharded_edges::degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const {
@@ -331,18 +331,26 @@ void sharded_edges::add_items(executor& x, sums const& s, row_block<float const>
 }
 void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows) {
   bool const weighted = c.weights.size() > 0;
-  if (!options().far_lists)
+  if (!by_windows())
     return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
-  for (list_window const& w : c.windows) {  // the next comes while this one is added up
+  for (chunk_window const& w : c.windows) {  // the next comes while this one is added up
     staged_lists& to = staged_[windows_come_++ % 2];
     executor& by = *lists_come_;
     to.used.before(x, by);
-    by.copy(to.items.data(), c.items.data() + w.item, w.items * sizeof(shard_item));
-    by.copy(to.offsets.data(), c.offsets.data() + w.item, (w.items + 1) * sizeof(std::uint64_t));
-    by.copy(to.ends.data(), c.ends.data() + w.end, w.ends * sizeof(std::uint32_t));
-    if (weighted) by.copy(to.weights.data(), c.weights.data() + w.end, w.ends * sizeof(float));
+    if (c.packed.empty()) {
+      by.copy(to.items.data(), c.items.data() + w.item, w.items * sizeof(shard_item));
+      by.copy(to.offsets.data(), c.offsets.data() + w.item, (w.items + 1) * sizeof(std::uint64_t));
+      by.copy(to.ends.data(), c.ends.data() + w.end, w.ends * sizeof(std::uint32_t));
+    } else {
+      c.packed.unpack(by, w, codes_, {to.items.data(), to.offsets.data(), to.ends.data()});
+    }
+    float const* weights = weighted ? c.weights.data() + w.end : nullptr;
+    if (weighted && options().far_lists) {
+      by.copy(to.weights.data(), weights, w.ends * sizeof(float));
+      weights = to.weights.data();
+    }
     to.came.record(by), to.came.before(x);
-    add_items(x, s, rows, to.items.data(), w.items, to.offsets.data(), to.ends.data(), weighted ? to.weights.data() : nullptr, w.end);
+    add_items(x, s, rows, to.items.data(), w.items, to.offsets.data(), to.ends.data(), weights, w.end);
     to.used.note(x);
   }
 }
@@ -480,14 +488,14 @@ std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !sam
 
 std::uint64_t sharded_edges::bytes() const {
   std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() + packed_.bytes() +
-                      factors_.bytes() + staged_[0].bytes() + staged_[1].bytes();
+                      factors_.bytes() + staged_[0].bytes() + staged_[1].bytes() + codes_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();
     bool const lists_near = !options().far_lists || far_.where().kind != place_kind::device;
     for (near_chunk const& c : d->chunks) {
       sum += c.needs.bytes();
-      if (lists_near) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.weights.bytes();
+      if (lists_near) sum += c.items.bytes() + c.offsets.bytes() + c.ends.bytes() + c.weights.bytes() + c.packed.bytes();
     }
   }
   return sum;

@@ -14,6 +14,7 @@
 #include "gnn/whole_graph.hpp"
 #include "shard/exchange.hpp"
 #include "shard/lists.hpp"
+#include "shard/packed_chunk.hpp"
 
 namespace garner {
 
@@ -41,12 +42,10 @@ class sharded_edges final : public aggregation_over<float> {
   std::uint64_t rows_brought(bool back = false) const;                // of other shards, an aggregation: as often as they cross
 
  private:
-  struct list_window {  // of a chunk whose lists are far
-    std::uint64_t item, items, end, ends;
-  };
   struct near_chunk {
     std::uint32_t owner;
-    std::vector<list_window> windows;
+    std::vector<chunk_window> windows;  // where its lists are far, or packed
+    packed_chunk packed;                // instead of items, offsets and ends
     buffer<shard_item> items;
     buffer<std::uint64_t> offsets;
     buffer<std::uint32_t> ends, needs;
@@ -88,7 +87,7 @@ class sharded_edges final : public aggregation_over<float> {
   void run(executor& x, sums const& s);
   template <class T>
   buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // near, or in host memory
-  void find_windows(near_chunk& c) const;
+  bool by_windows() const { return options().far_lists || options().packed_lists; }
   // Of one window's lists, near, from that end on.
   void add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
                  std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end);
@@ -121,8 +120,9 @@ class sharded_edges final : public aggregation_over<float> {
     last_use used;
     std::uint64_t bytes() const { return items.bytes() + offsets.bytes() + ends.bytes() + weights.bytes(); }
   };
-  std::optional<executor> lists_come_;  // where they are far
+  std::optional<executor> lists_come_;  // by windows
   staged_lists staged_[2];
+  packed_chunk::room codes_;
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
   buffer<float> degrees_, brought_, partial_, kept_, scaled_;

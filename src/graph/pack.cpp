@@ -189,8 +189,9 @@ void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t*
   });
 }
 
-std::uint64_t most_packed_bytes(std::uint64_t count) {
-  return blocks_of(count) * (per_block + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
+std::uint64_t most_packed_bytes(std::uint64_t count, std::uint64_t below) {
+  auto const bits = static_cast<std::uint64_t>(std::bit_width(below > 1 ? below - 1 : 1));  // a word a bit: 32 values of one width
+  return blocks_of(count) * (bits + 1) * 4 + 4 + (blocks_of(count) + 1) * 4 + (blocks_of(count) / per_group + 1) * 8;
 }
 
 bool block_is_right(packed_directory const& at, std::uint32_t const* words, std::uint64_t b) {

@@ -46,8 +46,8 @@ class packed_parts {
 // The inverse: `count` values into `to`.
 void unpack_values(packed_array const& from, std::uint64_t count, std::uint32_t* to);
 
-// Bytes a packed array of so many values takes at the most, before it is known.
-std::uint64_t most_packed_bytes(std::uint64_t count);
+// Bytes a packed array of so many values, which are all less than `below`, takes at the most, before it is known.
+std::uint64_t most_packed_bytes(std::uint64_t count, std::uint64_t below = std::uint64_t{1} << 32);
 // Throws errc::input with what is wrong where a read of a block could leave `words`. `where` names file and section.
 // `stored_words`: of codes that stay in a file; what stands in them is held against the directory block by block as they are read.
 void check_directory(packed_array const& a, std::uint64_t count, std::string const& where, std::uint64_t stored_words = 0);

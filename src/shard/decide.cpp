@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "shard/packed_chunk.hpp"
+
 namespace garner {
 
 shard_sizes::shard_sizes(shard_report const& r) {
@@ -22,6 +24,7 @@ constexpr double number = 4;  // bytes of a number near, and of an id
 struct part_cost {
   double memory_bytes = 0, cached_bytes = 0, link_bytes = 0;  // cached: of memory_bytes, what the cache gives
   double again_bytes = 0;                                     // more than the floor has: what is read and written a second time
+  double list_bytes = 0;                                      // from host memory
   double exposed = 0;                                         // of the link's time: the share that nothing hides
   double launches = 0, meetings = 0;
 
@@ -30,16 +33,18 @@ struct part_cost {
     return (memory_bytes - cached_bytes + (again ? again_bytes : 0)) / r.memory_gbs / 1e6;
   }
   double link_ms(shard_rates const& r) const { return link_bytes / r.link_gbs / 1e6; }
+  double lists_ms(shard_rates const& r) const { return list_bytes / r.host_gbs / 1e6; }
   double near_ms(shard_rates const& r, bool again) const { return std::max(memory_ms(r, again), cache_ms(r)); }
-  double floor_ms(shard_rates const& r) const { return std::max(near_ms(r, false), link_ms(r)); }
+  double floor_ms(shard_rates const& r) const { return std::max({near_ms(r, false), link_ms(r), lists_ms(r)}); }
   double waits_ms(shard_rates const& r) const { return (launches * r.launch_us + meetings * r.meeting_us) / 1e3; }
   double ms(shard_rates const& r) const {
     double const link = link_ms(r);
-    return std::max(near_ms(r, true), link * (1 - exposed)) + link * exposed + waits_ms(r);
+    return std::max({near_ms(r, true), link * (1 - exposed), lists_ms(r)}) + link * exposed + waits_ms(r);
   }
   char const* bound(shard_rates const& r) const {
     double const near = near_ms(r, true), link = link_ms(r), waits = waits_ms(r);
-    if (waits >= std::max(near, link)) return "launches";
+    if (waits >= std::max({near, link, lists_ms(r)})) return "launches";
+    if (lists_ms(r) > std::max(near, link)) return "lists";
     return link > near ? "link" : cache_ms(r) > memory_ms(r, true) ? "cache" : "memory";
   }
 };
@@ -72,6 +77,18 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     c.again_bytes = 2 * row * std::max(edges / s.mgg.ps, own);
     c.launches += 1, c.meetings = 2;
   }
+  if (s.far_lists || s.packed_lists) {  // a window is written near before it is read
+    double const items = std::min(edges + own, own * (s.way == shard_way::bulk ? n : 1)), plain = items * 16 + edges * number;
+    auto const whole = [](double numbers) { return static_cast<std::uint64_t>(numbers); };
+    double const stored = s.packed_lists
+                              ? static_cast<double>(packed_chunk::most_bytes(whole(items), whole(edges), g.parts.size(),
+                                                                             whole(own + edges / 512), g.vertices, s.list_window))
+                              : plain;
+    double const weights = s.weighted ? edges * number : 0;
+    c.again_bytes += plain + (s.packed_lists ? stored : 0) + (s.far_lists ? weights : 0);
+    if (s.far_lists) c.list_bytes = stored + weights;
+    c.launches += std::floor(edges / static_cast<double>(s.list_window)) * (s.packed_lists ? 3 : 1);
+  }
   if (n > 1 && s.wire_bytes < number && !s.kept) c.again_bytes += own * (row + wire), c.launches += 1;
   c.memory_bytes += gathered;
   if (from <= static_cast<double>(rates.cache_bytes)) c.cached_bytes = gathered;
@@ -86,13 +103,14 @@ shard_cost cost_of(shard_sizes const& g, shard_setting const& s, shard_rates con
   for (shard_sizes::part const& p : g.parts) {
     part_cost const c = of_part(g, p, s, rates);
     sum.memory_bytes += c.memory_bytes, sum.cached_bytes += c.cached_bytes, sum.again_bytes += c.again_bytes;
-    sum.launches += c.launches, sum.meetings = c.meetings;
+    sum.list_bytes += c.list_bytes, sum.launches += c.launches, sum.meetings = c.meetings;
     worst.floor_ms = std::max(worst.floor_ms, c.floor_ms(rates));
     if (double const ms = c.ms(rates); ms >= worst.ms)
-      worst.ms = ms, worst.memory_bytes = c.memory_bytes, worst.link_bytes = c.link_bytes, worst.bound = c.bound(rates);
+      worst.ms = ms, worst.memory_bytes = c.memory_bytes, worst.link_bytes = c.link_bytes, worst.bound = c.bound(rates),
+      worst.list_bytes = c.list_bytes;
   }
   if (!g.one_place) return worst;
-  return {sum.memory_bytes, 0, sum.floor_ms(rates), sum.ms(rates), sum.bound(rates)};
+  return {sum.memory_bytes, 0, sum.floor_ms(rates), sum.ms(rates), sum.bound(rates), sum.list_bytes};
 }
 
 shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shard_pass> const& passes, shard_rates const& rates) {
@@ -101,7 +119,7 @@ shard_cost cost_of_epoch(shard_sizes const& g, shard_setting s, std::vector<shar
   for (shard_pass const& p : passes) {
     s.columns = p.columns, s.kept = p.constant && s.way == shard_way::bulk;
     shard_cost const c = cost_of(g, s, rates);
-    sum.memory_bytes += p.times * c.memory_bytes, sum.link_bytes += p.times * c.link_bytes;
+    sum.memory_bytes += p.times * c.memory_bytes, sum.link_bytes += p.times * c.link_bytes, sum.list_bytes += p.times * c.list_bytes;
     sum.floor_ms += p.times * c.floor_ms, sum.ms += p.times * c.ms;
     if (p.times * c.ms > most) most = p.times * c.ms, sum.bound = c.bound;
   }
@@ -112,7 +130,16 @@ std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_opti
                                                 std::vector<shard_pass> const& passes, shard_rates const& rates, bool may_take_one) {
   std::vector<shard_decision::considered> all;
   auto const consider = [&](shard_sizes const& of, shard_way way) {
-    shard_setting s{way, asked.sums, asked.mgg, 0, asked.wire == element::f32 ? 4u : 2u, weighted, false};
+    shard_setting const s{way,
+                          asked.sums,
+                          asked.mgg,
+                          0,
+                          asked.wire == element::f32 ? 4u : 2u,
+                          weighted,
+                          false,
+                          asked.far_lists,
+                          asked.packed_lists,
+                          asked.list_window};
     shard_cost const c = cost_of_epoch(of, s, passes, rates);
     all.push_back({way, static_cast<std::uint32_t>(of.parts.size()), c.ms, c.floor_ms, c.bound, {}, {}});
   };
@@ -121,7 +148,7 @@ std::vector<shard_decision::considered> ways_of(shard_sizes const& g, shard_opti
     return all;
   }
   consider(g, shard_way::bulk), consider(g, shard_way::collective);
-  if (asked.sums == shard_sums::quick && asked.wire == element::f32 && !asked.far_lists) consider(g, shard_way::mgg);
+  if (asked.sums == shard_sums::quick && asked.wire == element::f32 && !asked.far_lists && !asked.packed_lists) consider(g, shard_way::mgg);
   if (may_take_one) {
     shard_sizes::part whole{g.vertices, 0, 0, 0};
     for (shard_sizes::part const& p : g.parts) whole.edges += p.edges;

@@ -15,11 +15,12 @@ struct shard_rates {
   double memory_gbs, cache_gbs, link_gbs;  // of a place's own memory, of what its last cache holds, of another device's memory
   std::uint64_t cache_bytes;
   double launch_us, meeting_us;
-  bool measured;  // memory, link, launches and meetings; the cache is as said
+  bool measured;         // memory, link, launches and meetings; the rest is as said
+  double host_gbs = 51;  // of what lies in host memory
 };
 // Of an H200 with NVLink (docs/benchmarks.md), and of a common host.
 inline constexpr shard_rates h200_rates{4290, 5500, 375, 60'000'000, 3, 10, false};
-inline constexpr shard_rates common_host_rates{20, 60, 20, 16'000'000, 1, 10, false};
+inline constexpr shard_rates common_host_rates{20, 60, 20, 16'000'000, 1, 10, false, 20};
 
 // A graph that is split.
 struct shard_sizes {
@@ -44,11 +45,15 @@ struct shard_setting {
   std::uint64_t columns = 16, wire_bytes = 4;  // numbers a row; bytes of a number between shards
   bool weighted = false;
   bool kept = false;  // rows of others are there from an earlier one
+  // As shard_options has them.
+  bool far_lists = false, packed_lists = false;
+  std::uint64_t list_window = 1 << 22;
 };
 struct shard_cost {
   double memory_bytes = 0, link_bytes = 0;  // of the shard that takes longest; at one place of all
   double floor_ms = 0, ms = 0;
-  char const* bound = "memory";  // or "cache", "link", "launches": what takes most of it
+  char const* bound = "memory";  // or "cache", "link", "lists", "launches": what takes most of it
+  double list_bytes = 0;         // of memory_bytes none: what comes of lists from host memory
 };
 shard_cost cost_of(shard_sizes const& g, shard_setting const& s, shard_rates const& rates);
 

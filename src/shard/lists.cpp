@@ -119,6 +119,16 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
   for (chunk& c : chunks) c.offsets.push_back(c.ends.size());
 }
 
+std::vector<chunk_window> windows_of(shard_lists::chunk const& c, std::uint64_t edges) {
+  std::vector<chunk_window> all;
+  std::uint64_t const items = c.items.size();
+  for (std::uint64_t from = 0, to; from < items; from = to) {
+    for (to = from + 1; to < items && to - from < edges / 4 && c.offsets[to + 1] - c.offsets[from] <= edges;) ++to;
+    all.push_back({from, to - from, c.offsets[from], c.offsets[to] - c.offsets[from]});
+  }
+  return all;
+}
+
 mgg_lists::mgg_lists(shard_lists::given const& lists, shard_parts const& parts, std::uint32_t shard, std::uint32_t ps) {
   std::uint64_t const first = parts.first(shard), count = parts.count(shard);
   std::vector<std::uint32_t> place;

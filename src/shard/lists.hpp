@@ -53,6 +53,13 @@ struct shard_lists {
   std::uint64_t edges = 0, remote_edges = 0, remote_rows = 0;
 };
 
+// Items next to each other, and their ends: what of a chunk is near at once where its lists are far, or packed.
+struct chunk_window {
+  std::uint64_t item, items, end, ends;
+};
+// A window has at most `edges` ends (an item has no more) and a quarter as many items.
+std::vector<chunk_window> windows_of(shard_lists::chunk const& c, std::uint64_t edges);
+
 // The same for MGG's way: neighbour partitions of at most `ps` ends of one vertex and one owner, local and remote ones apart. Ends are
 // rows of the owner.
 struct neighbour_partition {

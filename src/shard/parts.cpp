@@ -21,9 +21,13 @@ void check_shard_options(shard_options const& o, std::uint32_t most_shards) {
     fail(errc::usage, "rows of {} between shards: say f32, bf16 or f16", to_string(o.wire));
   if (o.far_lists && o.way == shard_way::mgg)
     fail(errc::usage, "lists in host memory and mgg, which has its partitions near; say another way, or lists on the device");
+  if (o.packed_lists && o.way == shard_way::mgg)
+    fail(errc::usage, "packed lists and mgg, which has its partitions plain; say another way, or plain lists");
   if (o.far_rows && (o.sums == shard_sums::quick || o.way == shard_way::mgg))
     fail(errc::usage, "rows by tier come a block of the exact sums at a time; say exact sums, and not mgg");
   if (o.list_window < 512) fail(errc::usage, "windows of {} edges: say 512 or more", o.list_window);  // a slice
+  if (o.packed_lists && o.list_window >= std::uint64_t{1} << 30)
+    fail(errc::usage, "windows of {} edges, packed: say less than 2^30", o.list_window);
   if (o.wire != element::f32 && o.way == shard_way::mgg)
     fail(errc::usage, "rows of {} between shards by mgg, which reads rows where they lie; say another way, or f32", to_string(o.wire));
 }

@@ -58,7 +58,10 @@ double meeting_us(std::uint32_t n) {
 
 shard_rates known_rates(place where) {
   shard_rates r = where.kind == place_kind::host ? common_host_rates : h200_rates;
-  if (where.kind == place_kind::device && where.index < device::count()) r.cache_bytes = device::describe(where.index).l2_bytes;
+  if (where.kind == place_kind::device && where.index < device::count()) {
+    r.cache_bytes = device::describe(where.index).l2_bytes;
+    if (std::optional<link_calibration> const link = known_link(where.index)) r.host_gbs = link->to_device_gbs;
+  }
   if (where.kind == place_kind::host)
     if (long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); bytes > 0) r.cache_bytes = static_cast<std::uint64_t>(bytes);
   return r;

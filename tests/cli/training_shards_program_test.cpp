@@ -46,6 +46,12 @@ TEST(training_shards_program, every_number_of_shards_writes_the_same_model) {
   EXPECT_EQ(by_tier["shards"]["rows"], "tiers");
   EXPECT_EQ(ran(at, "garner train " + files + "--full --model gcn --hidden 4 --epochs 3 --shards 2 -o near")["shards"]["rows"], "near");
   EXPECT_EQ(read_text(at / "tiers"), read_text(at / "near"));
+  json const packed = ran(at, "garner train " + files + "--full --model gcn --epochs 3 --shards 2 --shard-lists packed -o packed");
+  EXPECT_EQ(packed["shards"]["lists"], "packed");
+  EXPECT_EQ(rounded["shards"]["lists"], "plain");
+  EXPECT_EQ(read_text(at / "packed"), first);
+  EXPECT_THAT(at.shell("garner train " + files + "--full --epochs 1 --shards 2 --shard-lists packed").out,
+              HasSubstr("sums exact, lists packed\n"));
   outcome const words = at.shell("garner train " + files + "--full --epochs 1 --shards 3 --shard-way bulk");
   EXPECT_THAT(words.out, HasSubstr("shards  3 at host; way bulk, rows of f32, sums exact"));
   EXPECT_THAT(words.out, HasSubstr("times the mean of edges"));
@@ -174,6 +180,25 @@ TEST(training_shards_program, a_plan_tells_the_bytes_of_each) {
   std::uint64_t largest = 0;
   for (json const& s : devices["shards"]) largest = std::max(largest, s["bytes"].get<std::uint64_t>());
   EXPECT_EQ(devices["device_bytes"], largest);
+  // Packed lists take at the most so much, near or in host memory; then the link has less.
+  auto const bytes_of = [](json const& rows, char const* key, char const* array) {
+    for (json const& row : rows)
+      if (row[key] == array) return key == std::string("what") ? row["batch"]["far_bytes"].get<double>() : row["bytes"].get<double>();
+    return 0.0;
+  };
+  std::string const far = what + "--devices 0,1 --device-memory 1GiB --tier host";
+  json const plain = ran(at, far), packed = ran(at, far + " --shard-lists packed");
+  double const crossing = bytes_of(plain["training"]["reads"], "what", "lists of shards");
+  EXPECT_GT(crossing, 0);
+  EXPECT_LT(bytes_of(packed["training"]["reads"], "what", "lists of shards"), 0.7 * crossing);
+  double const at_home = bytes_of(packed["memory"], "array", "packed lists of shards, at the most");
+  EXPECT_GT(at_home, 0);
+  EXPECT_LT(at_home, bytes_of(plain["memory"], "array", "lists of shards"));
+  EXPECT_GT(bytes_of(packed["memory"], "array", "codes of a window of lists"), 0);
+  json const held = ran(at, what + "--devices 0,1 --device-memory 1GiB --shard-lists packed");
+  EXPECT_GT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"), 0);
+  EXPECT_LT(bytes_of(held["memory"], "array", "packed lists of a shard, at the most"),
+            bytes_of(devices["memory"], "array", "lists of a shard"));
   EXPECT_EQ(ran(at, what)["shards"].size(), 0u);
   outcome const no = at.shell(what + "--devices 0,1 --device-memory 100KiB > /dev/null");
   EXPECT_EQ(no.code, 1);
@@ -276,6 +301,9 @@ TEST(training_shards_program, refuses_what_contradicts_itself) {
   says("--full --shards 2 --shard-wire x", 2, "'x'");
   says("--full --shards 2 --shard-wire i8", 2, "rows of i8 between shards: say f32, bf16 or f16");
   says("--full --shards 2 --shard-balance x", 2, "edges or vertices");
+  says("--full --shards 2 --shard-lists x", 2, "--shard-lists x: say plain or packed");
+  says("--full --shard-lists packed", 2, "--shard-lists is of shards, and there are none");
+  says("--full --shards 2 --shard-lists packed --shard-way mgg", 2, "packed lists and mgg");
   says("--full --shards 2 --shard-rows x", 2, "--shard-rows x: say near or tiers");
   says("--full --shard-rows tiers", 2, "--shard-rows is of shards, and there are none");
   says("--full --shards 2 --shard-rows tiers --shard-sums quick", 2, "rows by tier come a block of the exact sums at a time");

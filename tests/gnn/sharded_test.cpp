@@ -186,6 +186,35 @@ TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
   EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 511 edges: say 512 or more"));
 }
 
+TEST_P(sharded_at, packed_lists_give_the_same_bits) {
+  constexpr std::uint64_t n = 1300, columns = 16;
+  for (bool const undirected : {true, false}) {
+    graph_handle const g = graph_with_hub(n, undirected, true);  // with slices, and vertices that have no edge
+    std::vector<float> const rows = some_rows(n, columns, 1);
+    for (std::uint32_t const shards : {1u, 2u, 3u})
+      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick})
+        for (shard_way const way : {shard_way::bulk, shard_way::collective})
+          for (bool const back : {false, true}) {
+            shard_options o;
+            o.shards = shards, o.way = way, o.sums = sums;
+            bool const weighted = shards != 2;
+            std::vector<float> const plain = shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr);
+            o.packed_lists = true;
+            for (std::uint64_t const window : {512u, 1u << 22})  // many, or one
+              for (bool const far : {false, true}) {
+                o.far_lists = far, o.list_window = window;
+                EXPECT_EQ((shards_of{g, o, where(), weighted}.run(aggregation::gcn, rows, columns, back, nullptr)), plain)
+                    << undirected << shards << to_string(sums) << to_string(way) << back << far << window;
+              }
+          }
+  }
+  shard_options o;
+  o.shards = 2, o.packed_lists = true, o.way = shard_way::mgg;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("packed lists and mgg"));
+  o.way = shard_way::bulk, o.list_window = 1u << 30;
+  EXPECT_THAT(error_of([&] { shards_of_threads(o); }), ::testing::HasSubstr("windows of 1073741824 edges, packed"));
+}
+
 TEST_P(sharded_at, backward_adds_to_what_is_there) {
   constexpr std::uint64_t n = 700, columns = 64;
   graph_handle const g = graph_with_hub(n, false, false);

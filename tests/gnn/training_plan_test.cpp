@@ -95,19 +95,22 @@ TEST(training_plan, says_what_shards_then_take) {
   std::vector<std::int64_t> labels(n, 1);
   std::vector<std::uint8_t> split(n, 1);
   for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
-    for (auto const& [model, by_tier] : {std::pair{model_kind::gcn, false},
-                                         {model_kind::sage, false},
-                                         {model_kind::gin, false},
-                                         {model_kind::gcn, true},
-                                         {model_kind::sage, true}}) {
-      if (by_tier && way == shard_way::mgg) continue;
-      SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)) + (by_tier ? " rows by tier" : ""));
+    for (auto const& [model, by_tier, packed] : {std::tuple{model_kind::gcn, false, false},
+                                                 {model_kind::sage, false, false},
+                                                 {model_kind::gin, false, false},
+                                                 {model_kind::gcn, true, false},
+                                                 {model_kind::sage, true, false},
+                                                 {model_kind::gcn, false, true},
+                                                 {model_kind::sage, false, true}}) {
+      if ((by_tier || packed) && way == shard_way::mgg) continue;
+      SCOPED_TRACE(std::string(to_string(way)) + " " + std::string(to_string(model)) + (by_tier ? " rows by tier" : "") +
+                   (packed ? " packed" : ""));
       shard_options o;
       o.shards = 3, o.way = way, o.far_rows = by_tier;
       bool const windows = model == model_kind::gin;
       if (windows) o.provider = shard_provider::host;
       if (way != shard_way::mgg && model == model_kind::gcn) o.wire = element::bf16;
-      o.far_lists = way != shard_way::mgg && model == model_kind::sage, o.list_window = 4096;
+      o.far_lists = way != shard_way::mgg && model == model_kind::sage, o.list_window = 4096, o.packed_lists = packed;
       model_options m;
       m.kind = model, m.inputs = width, m.classes = 5, m.hidden = 24;
       shard_report const r = split_report(g, list_side::in, o);

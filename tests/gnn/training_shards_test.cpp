@@ -181,8 +181,12 @@ TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) 
                {"collective", model_kind::gcn, of(2, shard_sums::exact, shard_way::collective), false, true},
                {"lists far", model_kind::sage, of(3), true},
                {"rounded", model_kind::gcn, of(3)},
-               {"mgg", model_kind::gcn, of(3, shard_sums::quick, shard_way::mgg)}};
-  cases[4].o.far_lists = true, cases[4].o.list_window = 512;
+               {"mgg", model_kind::gcn, of(3, shard_sums::quick, shard_way::mgg)},
+               {"lists packed", model_kind::sage, of(3), true},
+               {"lists packed and far", model_kind::gcn, of(2), true}};
+  for (int const k : {4, 7, 8}) cases[k].o.list_window = 512;
+  cases[4].o.far_lists = cases[8].o.far_lists = true;
+  cases[7].o.packed_lists = cases[8].o.packed_lists = true;
   cases[5].o.wire = element::bf16;
   for (auto const& a : cases) {
     SCOPED_TRACE(a.name);
@@ -200,6 +204,22 @@ TEST_P(training_shards, recorded_steps_learn_bit_for_bit_as_those_that_are_not) 
     }
     if (a.o.way == shard_way::mgg) expect_close(found[1], found[0], a.name);
     else expect_same(found[1], found[0], a.name);
+  }
+}
+
+TEST_P(training_shards, packed_lists_learn_the_same_bits) {
+  communities const c(300, 3, 20);
+  graph_handle const both = c.graph(), one_way = c.graph(directed());
+  for (bool const directed : {false, true}) {
+    sharded_training s{c, directed ? one_way : both, c.model(directed ? model_kind::sage : model_kind::gcn), where(), whole_graph_steps()};
+    s.epochs = 3;
+    trained const plain = s.by(of(1));
+    for (std::uint32_t const n : {1u, 2u, 3u})
+      for (bool const far : {false, true}) {
+        shard_options o = of(n, shard_sums::exact, n == 2 ? shard_way::collective : shard_way::bulk);
+        o.packed_lists = true, o.far_lists = far, o.list_window = 512;
+        expect_same(s.by(o), plain, fmt::format("by {}{}{}", n, far ? ", far" : "", directed ? ", directed" : ""));
+      }
   }
 }
 
@@ -324,6 +344,12 @@ TEST(training_over_shards, a_hub_and_empty_parts_change_nothing) {
   graph_handle const few = small.graph();
   sharded_training t{small, few, small.model(model_kind::sage), {}, whole_graph_steps(0)};
   expect_same(t.by(of(16)), t.by(of(1)), "mostly empty");
+  shard_options packed = of(16);
+  for (bool const far : {false, true}) {
+    packed.packed_lists = true, packed.far_lists = far;
+    expect_same(t.by(packed), t.by(of(1)), "mostly empty, packed");
+    expect_same(s.by(packed), one, "by 16, packed");
+  }
 }
 
 TEST_F(shard_files, a_checkpoint_goes_on_bit_for_bit_and_only_with_as_many_shards) {

@@ -80,6 +80,35 @@ TEST(decide, what_waits_and_what_hides) {
   EXPECT_STREQ(cost_of(g, s, r).bound, "launches");
 }
 
+// Lists that come from host memory take their time beside the sums; packed ones less of it.
+TEST(decide, counts_what_lists_take_of_the_link) {
+  shard_rates r{1000, 1000, 100, 0, 0, 0, true};
+  shard_sizes const g(1 << 20, {{1 << 19, 20 << 20, 0, 0}, {1 << 19, 10 << 20, 0, 0}});
+  shard_setting s;
+  s.way = shard_way::collective;
+  double const near = cost_of(g, s, r).ms, floor = cost_of(g, s, r).floor_ms;
+  EXPECT_EQ(cost_of(g, s, r).list_bytes, 0);
+  s.far_lists = true;
+  shard_cost const far = cost_of(g, s, r);
+  EXPECT_DOUBLE_EQ(far.list_bytes, 16.0 * (1 << 19) + 4.0 * (20 << 20));
+  EXPECT_GT(far.ms, near);
+  EXPECT_DOUBLE_EQ(far.floor_ms, std::max(floor, far.list_bytes / r.host_gbs / 1e6));
+  r.host_gbs = 1;
+  EXPECT_DOUBLE_EQ(cost_of(g, s, r).floor_ms, far.list_bytes / 1e6);
+  EXPECT_STREQ(cost_of(g, s, r).bound, "lists");
+  s.packed_lists = true;
+  shard_cost const packed = cost_of(g, s, r);
+  EXPECT_LT(packed.list_bytes, 0.75 * far.list_bytes);  // an end of 20 bits, and two more
+  EXPECT_GT(packed.list_bytes, 0.5 * far.list_bytes);
+  EXPECT_LT(packed.ms, far.list_bytes / 1e6);
+  s.far_lists = false;
+  EXPECT_EQ(cost_of(g, s, r).list_bytes, 0);
+  EXPECT_GT(cost_of(g, s, r).ms, near);  // it is written, and read again
+  shard_options o;
+  o.shards = 2, o.sums = shard_sums::quick, o.packed_lists = true;
+  for (auto const& w : ways_of(g, o, false, {{16, 1, false}}, r, true)) EXPECT_NE(w.way, shard_way::mgg);
+}
+
 std::vector<shard_pass> const two_layers{{16, 4, false}};
 shard_options asked(std::uint32_t n, shard_sums sums = shard_sums::exact) {
   shard_options o;

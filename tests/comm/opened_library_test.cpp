@@ -1,0 +1,55 @@
+// Libraries opened at run time: where they are looked for, what is told of those that are not there, or are other than was thought.
+#include "comm/opened_library.hpp"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include "support.hpp"
+
+namespace garner {
+namespace {
+using namespace garner::testing;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using from = opened_library::from;
+
+TEST(opened_library, finds_what_the_process_has_and_where_it_lies) {
+  ASSERT_NE(zlibVersion(), nullptr);  // so that it is loaded
+  std::optional<opened_library> const z = opened_library::of_file("libz.so.1", from::process);
+  ASSERT_TRUE(z);
+  EXPECT_EQ(z->file(), "libz.so.1");
+  EXPECT_THAT(z->path_of("zlibVersion"), HasSubstr("/libz.so"));
+  EXPECT_EQ(z->path_of("no_such_entry"), "libz.so.1");
+  char const* (*version)() = nullptr;
+  EXPECT_TRUE(z->entry_if_any(version, "zlibVersion"));
+  EXPECT_STREQ(version(), zlibVersion());
+  EXPECT_TRUE(z->has("crc32"));
+  EXPECT_FALSE(z->has("no_such_entry"));
+  EXPECT_FALSE(z->entry_if_any(version, "no_such_entry"));
+  EXPECT_EQ(version, nullptr);
+  EXPECT_EQ(error_of([&] { z->entry(version, "no_such_entry"); }), "libz.so.1 has no no_such_entry; a newer one is needed");
+}
+
+TEST(opened_library, tells_what_is_not_there_by_its_name_and_what_is_no_library_by_the_loader_words) {
+  std::string why;
+  EXPECT_FALSE(opened_library::of_file("/nowhere/libx.so", from::process, &why));
+  EXPECT_FALSE(opened_library::of_file("/nowhere/libx.so", from::loader, &why));
+  EXPECT_THAT(why, HasSubstr("cannot open shared object file"));
+  EXPECT_EQ(opened_library::told("/nowhere/libx.so", why), "/nowhere/libx.so");
+  std::string const text = "/proc/self/status";
+  EXPECT_FALSE(opened_library::of_file(text, from::loader, &why));
+  EXPECT_THAT(opened_library::told(text, why), HasSubstr(text + ": "));
+}
+
+TEST(opened_library, is_looked_for_by_the_loader_beside_garner_and_in_the_toolkit) {
+  std::vector<std::string> const files = opened_library::files_of("libnone.so.7", "none");
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0], "libnone.so.7");
+  EXPECT_THAT(files[1], EndsWith("/../nvidia/none/lib/libnone.so.7"));
+  EXPECT_EQ(files[2], "/usr/local/cuda/lib64/libnone.so.7");
+  EXPECT_EQ(error_of([] { opened_library("GARNER_NONE", "libnone.so.7", "none", {}); }),
+            "no libnone.so.7 (tried libnone.so.7, " + files[1] + ", " + files[2] + "); install it, or name its file in GARNER_NONE");
+}
+
+}  // namespace
+}  // namespace garner
