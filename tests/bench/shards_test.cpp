@@ -101,9 +101,27 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_EQ(f.over.rfind(kind == place_kind::host ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
     EXPECT_THAT(f.no_uvm, HasSubstr(kind == place_kind::host ? "managed memory is a device's" : "rows come over host, which copies them"));
     EXPECT_EQ(f.rates.measured, kind == place_kind::host);
-    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
-                             "mgg, searched", "one place", "(table 4)", "134,350", "Figure 8",
-                             "UVM is left out: ", "Rows of other shards came over ", "Figure 9", "whole lists", "warps apart", "dist 16"})
+    for (char const* what : {"PROT: one aggregation, by way",
+                             "PROD: bytes that cross between shards",
+                             "Figure 10",
+                             "collective",
+                             "mgg, searched",
+                             "one place",
+                             "(table 4)",
+                             "134,350",
+                             "Figure 8",
+                             "GIN, forward",
+                             " is the quickest of 3 shards, ",
+                             "GCN, its aggregations alone",
+                             "Rows of 128 elements, 112 classes.",
+                             "bytes over each link",
+                             "One place takes ",
+                             "UVM is left out: ",
+                             "Rows of other shards came over ",
+                             "Figure 9",
+                             "whole lists",
+                             "warps apart",
+                             "dist 16"})
       EXPECT_THAT(page, HasSubstr(what));
     auto const all = nlohmann::json::parse(text);
     EXPECT_EQ(all["rows"].size(), f.rows.size());
