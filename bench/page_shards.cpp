@@ -321,6 +321,82 @@ figure times_of_graphs(shards_file const& f) {
   return all;
 }
 
+double mean(std::vector<double> const& values) {
+  double sum = 0;
+  for (double const v : values) sum += v;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// Figure 8 over all graphs: how many times as fast as on managed memory the models are by mgg, beside the paper's means.
+figure models_of_graphs(shards_file const& f) {
+  figure all{"8", "models by mgg against managed memory", "", "", "", "", {}, ""};
+  all.said = "A whole forward pass on managed memory over one by mgg.";
+  bar_chart c{all.title, "times as fast as UVM", {}, {}, {}, 0};
+  c.unit = "times as fast as UVM, larger is better";
+  all.numbers.head = {"<model", "<graph", "one place, ms", "mgg, ms", "UVM, ms", "UVM over mgg", "paper, mean"};
+  struct of_model {
+    char const *study, *name;
+    double paper;
+  };
+  for (of_model const& m : {of_model{"gcn", "GCN", 3.16}, of_model{"gin", "GIN", 4.15}}) {
+    bar_group group{m.name, {}};
+    std::vector<double> ratios;
+    for (split_graph const& g : f.graphs) {
+      std::optional<double> one, mgg, uvm;
+      for (shard_row const& r : f.rows)
+        if (r.graph == g.name && r.study == m.study && r.forward) {
+          if (r.how.shards == 1) one = r.forward->ms;
+          else if (r.how.way == shard_way::mgg) (r.managed ? uvm : mgg) = r.forward->ms;
+        }
+      if (!mgg || !uvm || !(*mgg > 0)) continue;
+      ratios.push_back(*uvm / *mgg);
+      group.bars.push_back({g.name, {ratios.back()}, short_number(ratios.back())});
+      all.numbers.rows.push_back({m.name, g.name, ms_text(one), ms_text(mgg), ms_text(uvm), short_number(ratios.back()), "-"});
+    }
+    if (ratios.empty()) continue;
+    all.numbers.rows.push_back({m.name, "mean", "-", "-", "-", short_number(mean(ratios)), short_number(m.paper)});
+    all.finding += fmt::format("{}{}: {} times on average; the paper, on eight A100: {}", all.finding.empty() ? "" : ". ", m.name,
+                               short_number(mean(ratios)), short_number(m.paper));
+    c.groups.push_back(std::move(group));
+  }
+  if (!all.finding.empty()) all.finding += '.';
+  if (!c.groups.empty()) all.charts = draw(c);
+  return all;
+}
+
+// Figure 9 over all graphs.
+figure ablations_of_graphs(shards_file const& f) {
+  figure all{"9", "mgg without a part of it", "", "", "", "", {}, ""};
+  all.said = "One aggregation without partitions, and without interleaving, over one with both.";
+  bar_chart c{all.title, "times as long as with both", {}, {}, {}, 0};
+  c.unit = "times as long as with both";
+  all.numbers.head = {"<without", "<graph", "ms", "with both, ms", "over it", "paper, mean"};
+  struct left_out {
+    char const* name;
+    bool mgg_shape::*what;
+    double paper;
+  };
+  for (left_out const& l : {left_out{"partitions", &mgg_shape::whole_lists, 3.47}, left_out{"interleaving", &mgg_shape::apart, 1.32}}) {
+    bar_group group{std::string("without ") + l.name, {}};
+    std::vector<double> ratios;
+    for (shard_row const& r : f.rows) {
+      if (r.study != "ablation" || !(r.how.mgg.*l.what) || !r.against_one || !(*r.against_one > 0)) continue;
+      ratios.push_back(*r.against_one);
+      group.bars.push_back({r.graph, {ratios.back()}, short_number(ratios.back())});
+      all.numbers.rows.push_back(
+          {l.name, r.graph, short_number(r.ms), short_number(r.ms / ratios.back()), short_number(ratios.back()), "-"});
+    }
+    if (ratios.empty()) continue;
+    all.numbers.rows.push_back({l.name, "mean", "-", "-", short_number(mean(ratios)), short_number(l.paper)});
+    all.finding += fmt::format("{}ithout {} {} times as long on average (the paper, on four GPUs: {})", all.finding.empty() ? "W" : ", w",
+                               l.name, short_number(mean(ratios)), short_number(l.paper));
+    c.groups.push_back(std::move(group));
+  }
+  if (!all.finding.empty()) all.finding += '.';
+  if (!c.groups.empty()) all.charts = draw(c);
+  return all;
+}
+
 }  // namespace
 
 std::string shard_sections(std::vector<named_shards> const& runs) {
@@ -336,7 +412,8 @@ std::string shard_sections(std::vector<named_shards> const& runs) {
     facts.add("command", r.command);
     facts.add("setting", setting + fmt::format(", medians of {}, seed {}, {} host threads", r.trials, r.seed, r.threads));
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
-    if (figure const f = times_of_graphs(r); !f.charts.empty()) out += html_of(f, setting);
+    for (figure const& f : {times_of_graphs(r), models_of_graphs(r), ablations_of_graphs(r)})
+      if (!f.charts.empty()) out += html_of(f, setting);
     for (split_graph const& g : r.graphs) {
       shard_pages const p(r, g);
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges", setting, g.name, g.vertices, g.edges);
