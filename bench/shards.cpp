@@ -251,6 +251,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     split.one_place = !several;
 
     auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
+      if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row;
       row.graph = name, row.study = study, row.how = how, row.managed = job.managed, row.ms = t.ms[shape];
       if (!job.shapes.empty()) row.how.mgg = job.shapes[shape];
@@ -283,7 +284,6 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       check_interrupted();
       bench_job const job{o.width, 1, managed, {}};
       taken const t = run(s, o, how, job);
-      if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row = row_of("ways", how, job, t, 0);
       for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
       tell(std::move(row), one);

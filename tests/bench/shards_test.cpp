@@ -176,6 +176,7 @@ TEST(shards_bench, models_of_a_file_have_rows_and_classes_as_usual) {
   o.graphs = {}, o.files = {file}, o.figures = {"models"}, o.width = 5;
   shards_file const f = measure_shards(o);
   ASSERT_EQ(f.rows.size(), 6u);
+  EXPECT_EQ(f.over, "peer: memory of one process");
   for (shard_row const& r : f.rows) {
     ASSERT_TRUE(r.forward);
     EXPECT_EQ(r.forward->inputs, 128u);
