@@ -21,22 +21,22 @@ inline json text_or_null(std::string const& text) { return text.empty() ? json(n
 // A value of the file and where it stands, so that an error can say so. Typed getters that take nothing else.
 class field {
  public:
-  // `bench`: what `garner bench` is told to write such a file.
-  field(json const& value, std::string where, std::string const& file, char const* bench = "traversal")
-      : value_(value), where_(std::move(where)), file_(file), bench_(bench) {}
+  // `bench`: what `garner bench` is told to write such a file; or, with another `by`, that.
+  field(json const& value, std::string where, std::string const& file, char const* bench = "traversal", char const* by = "garner bench ")
+      : value_(value), where_(std::move(where)), file_(file), bench_(bench), by_(by) {}
 
   field operator[](char const* key) const {
     if (!value_.is_object()) wrong("an object");
     auto const at = value_.find(key);
     std::string const name = where_.empty() ? std::string(key) : where_ + "." + key;
-    if (at == value_.end()) fail(errc::input, "{}: '{}' is missing; write the file anew with garner bench {}", file_, name, bench_);
-    return {*at, name, file_, bench_};
+    if (at == value_.end()) fail(errc::input, "{}: '{}' is missing; write the file anew with {}{}", file_, name, by_, bench_);
+    return {*at, name, file_, bench_, by_};
   }
   bool has(char const* key) const { return value_.is_object() && value_.contains(key); }  // for keys that older files lack
   std::vector<field> items() const {
     if (!value_.is_array()) wrong("a list");
     std::vector<field> all;
-    for (std::size_t i = 0; i < value_.size(); ++i) all.push_back({value_[i], where_ + "[" + std::to_string(i) + "]", file_, bench_});
+    for (std::size_t i = 0; i < value_.size(); ++i) all.push_back({value_[i], where_ + "[" + std::to_string(i) + "]", file_, bench_, by_});
     return all;
   }
   bool null() const { return value_.is_null(); }
@@ -66,15 +66,15 @@ class field {
   [[noreturn]] void wrong(char const* wanted) const {
     std::string said = value_.dump(-1, ' ', true, json::error_handler_t::replace);
     if (said.size() > 40) said = said.substr(0, 40) + "...";
-    fail(errc::input, "{}: '{}' is {} and not {}; write the file anew with garner bench {}", file_, where_.empty() ? "the whole" : where_,
-         said, wanted, bench_);
+    fail(errc::input, "{}: '{}' is {} and not {}; write the file anew with {}{}", file_, where_.empty() ? "the whole" : where_, said,
+         wanted, by_, bench_);
   }
 
  private:
   json const& value_;
   std::string where_;
   std::string const& file_;
-  char const* bench_;
+  char const *bench_, *by_;
 };
 
 }  // namespace garner::bench

@@ -736,17 +736,20 @@ std::vector<named_run> joined(std::vector<named_run> const& runs) {
 std::string page_of(std::vector<named_run> const& files, std::vector<named_tiering> const& tierings,
                     std::vector<named_gathers> const& gathers, std::vector<named_loads> const& loads,
                     std::vector<named_trainings> const& trainings, std::vector<named_storage> const& storages,
-                    std::vector<named_shards> const& shards) {
+                    std::vector<named_shards> const& shards, std::vector<named_accuracy> const& accuracies) {
   bool const rows_alone = files.empty() && tierings.empty(), loads_alone = rows_alone && gathers.empty() && !loads.empty(),
              trainings_alone = rows_alone && gathers.empty() && loads.empty() && !trainings.empty(),
              storage_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && !storages.empty(),
-             shards_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && !shards.empty();
+             shards_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && !shards.empty(),
+             accuracies_alone = rows_alone && gathers.empty() && loads.empty() && trainings.empty() && storages.empty() && shards.empty() &&
+                                !accuracies.empty();
   std::vector<named_run> const runs = joined(files);
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Garner: ";
-  out += shards_alone      ? "aggregation over shards"
+  out += accuracies_alone  ? "accuracy"
+         : shards_alone    ? "aggregation over shards"
          : storage_alone   ? "rows on storage"
          : trainings_alone ? "trainings"
          : loads_alone     ? "mini-batches"
@@ -758,10 +761,15 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
       "href=\"data:,\">\n<style>";
   out += style;
   out += "</style>\n</head>\n<body>\n<header>\n";
-  if (shards_alone)
+  if (accuracies_alone)
     out +=
-        "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, beside one place, "
-        "measured by <code>garner bench shards</code>; of each way the sums were compared with f64 first.</p>\n</header>\n<main>\n";
+        "<h1>Garner: accuracy with and without sampling, measured</h1>\n<p>Trainings on real graphs, whole, over shards and by "
+        "mini-batches, by <code>tools/measure_sampling</code>: table 5 of the MGG paper.</p>\n</header>\n<main>\n";
+  else if (shards_alone)
+    out +=
+        "<h1>Garner: aggregation over shards, measured</h1>\n<p>One aggregation over parts of a graph in every way, and models on it, "
+        "beside one place, measured by <code>garner bench shards</code>; what each gave was compared with f64 first.</p>\n</header>\n"
+        "<main>\n";
   else if (storage_alone)
     out +=
         "<h1>Garner: rows on storage, measured</h1>\n<p>The figures of the GIDS paper (3, 8 to 17) on generated graphs, measured by "
@@ -811,7 +819,7 @@ std::string page_of(std::vector<named_run> const& files, std::vector<named_tieri
     out += "</section>\n";
   }
   return out + tiering_sections(tierings) + gather_sections(gathers) + load_sections(loads) + train_sections(trainings) +
-         storage_sections(storages) + shard_sections(shards) + "</main>\n</body>\n</html>\n";
+         storage_sections(storages) + shard_sections(shards) + accuracy_sections(accuracies) + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace garner::bench

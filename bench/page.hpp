@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/accuracy_file.hpp"
 #include "bench/gather_file.hpp"
 #include "bench/load_file.hpp"
 #include "bench/run_file.hpp"
@@ -51,15 +52,21 @@ struct named_shards {
   std::string name;
   shards_file run;
 };
+// And what tools/measure_sampling measured: accuracy with and without sampling.
+struct named_accuracy {
+  std::string name;
+  accuracy_file run;
+};
 std::string page_of(std::vector<named_run> const& runs, std::vector<named_tiering> const& tierings = {},
                     std::vector<named_gathers> const& gathers = {}, std::vector<named_loads> const& loads = {},
                     std::vector<named_trainings> const& trainings = {}, std::vector<named_storage> const& storages = {},
-                    std::vector<named_shards> const& shards = {});
-std::string tiering_sections(std::vector<named_tiering> const& runs);  // page_tiering.cpp
-std::string gather_sections(std::vector<named_gathers> const& runs);   // page_gather.cpp
-std::string load_sections(std::vector<named_loads> const& runs);       // page_load.cpp
-std::string train_sections(std::vector<named_trainings> const& runs);  // page_train.cpp
-std::string storage_sections(std::vector<named_storage> const& runs);  // page_storage.cpp
-std::string shard_sections(std::vector<named_shards> const& runs);     // page_shards.cpp
+                    std::vector<named_shards> const& shards = {}, std::vector<named_accuracy> const& accuracies = {});
+std::string tiering_sections(std::vector<named_tiering> const& runs);    // page_tiering.cpp
+std::string gather_sections(std::vector<named_gathers> const& runs);     // page_gather.cpp
+std::string load_sections(std::vector<named_loads> const& runs);         // page_load.cpp
+std::string train_sections(std::vector<named_trainings> const& runs);    // page_train.cpp
+std::string storage_sections(std::vector<named_storage> const& runs);    // page_storage.cpp
+std::string shard_sections(std::vector<named_shards> const& runs);       // page_shards.cpp
+std::string accuracy_sections(std::vector<named_accuracy> const& runs);  // page_accuracy.cpp
 
 }  // namespace garner::bench

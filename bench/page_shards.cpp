@@ -12,14 +12,18 @@ namespace garner::bench {
 namespace {
 
 std::string shape_text(mgg_shape const& s) { return fmt::format("{}, {}, {}", s.ps, s.dist, s.wpb); }
-std::string percent_of_floor(shard_row const& r) { return r.floor_ms ? short_number(100 * *r.floor_ms / r.ms) : "-"; }
-std::string floor_text(shard_row const& r) { return ms_text(r.floor_ms); }
+std::string percent_of(std::optional<double> floor_ms, double ms) { return floor_ms ? short_number(100 * *floor_ms / ms) : "-"; }
+std::string ratio_text(std::optional<double> ratio) { return ratio ? short_number(*ratio) : "-"; }
+std::string megabytes(std::uint64_t bytes) { return short_number(static_cast<double>(bytes) / 1e6); }
 std::uint64_t largest_link(shard_row const& r) {
   std::uint64_t most = 0;
   for (auto const& of : r.links)
     for (std::uint64_t const bytes : of) most = std::max(most, bytes);
   return most;
 }
+// Of managed rows nobody knows what crosses.
+std::string crossed(shard_row const& r) { return r.managed ? "-" : megabytes(r.bytes); }
+std::string one_link(shard_row const& r) { return r.managed ? "-" : megabytes(largest_link(r)); }
 // Milliseconds of the paper's table 4, on eight A100: preprocessing and one aggregation, by DGCL and by MGG.
 struct paper_times {
   char const* graph;
@@ -62,8 +66,8 @@ class shard_pages {
       bool const mgg = r->how.way == shard_way::mgg;
       f.numbers.rows.push_back({r->way(), mgg ? "-" : std::string(to_string(r->how.sums)), std::string(to_string(r->how.wire)),
                                 mgg ? shape_text(r->how.mgg) : "-", std::to_string(r->how.shards), short_number(r->ms),
-                                r->against_one ? short_number(*r->against_one) : "-", floor_text(*r), percent_of_floor(*r),
-                                megabytes(r->bytes), megabytes(r->most_bytes), megabytes(largest_link(*r)), short_number(r->prepare_ms)});
+                                ratio_text(r->against_one), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r),
+                                r->managed ? "-" : megabytes(r->most_bytes), one_link(*r), short_number(r->prepare_ms)});
     }
     if (rows_.empty()) return f;
     f.charts = draw(c);
@@ -97,6 +101,40 @@ class shard_pages {
     return f;
   }
 
+  // What each shard reads of each other, by way.
+  figure links() const {
+    figure f = titled("", "bytes over each link");
+    std::vector<shard_row const*> ways;
+    for (shard_row const* r : rows_)
+      if (!r->links.empty() && r->steps.empty() && r->how.wire == element::f32 &&
+          std::none_of(ways.begin(), ways.end(), [&](shard_row const* w) { return w->how.way == r->how.way; }))
+        ways.push_back(r);
+    if (ways.empty()) return f;
+    bar_chart c{f.title, "MB an aggregation over the link that carries most", {{"", {}}}, {}, {}, 0};
+    c.unit = "MB of the fullest link, smaller is better";
+    f.numbers.head = {"<shard", "<reads of"};
+    double fullest = 0, sum = 0;
+    for (shard_row const* r : ways) {
+      f.numbers.head.push_back(r->way() + ", MB");
+      double const mb = static_cast<double>(largest_link(*r)) / 1e6;
+      c.groups[0].bars.push_back({r->way(), {mb}, short_number(mb), r->how.way == shard_way::bulk});
+      if (r == ways[0]) fullest = mb, sum = static_cast<double>(r->bytes) / 1e6;
+    }
+    std::size_t const n = ways[0]->links.size();
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t of = 0; of < n; ++of) {
+        if (k == of) continue;
+        std::vector<std::string> row{std::to_string(k), std::to_string(of)};
+        for (shard_row const* r : ways) row.push_back(megabytes(r->links[k][of]));
+        f.numbers.rows.push_back(std::move(row));
+      }
+    f.charts = draw(c);
+    if (sum > 0 && n > 1)
+      f.finding = fmt::format("By {} the fullest link carries {} times the mean of all.", ways[0]->way(),
+                              short_number(fullest * static_cast<double>(n * (n - 1)) / sum));
+    return f;
+  }
+
   figure search() const {
     figure f = titled("10", "the search over ps, dist and wpb");
     f.said = "Each is doubled while that is faster, in the paper's order; then ps is halved again.";
@@ -115,28 +153,45 @@ class shard_pages {
     return f;
   }
 
-  // Figure 8: as many aggregations as the models have; dense products are the same by each way and left out.
+  // Figure 8: the whole forward pass, and beside it its aggregations alone, which is all that the ways differ in.
   figure models() const {
-    figure f = titled("8", "the aggregations of two models");
-    f.said =
-        "GCN: two layers 16 wide; GIN: five layers 64 wide, forward." + (f_.no_uvm.empty() ? "" : " UVM is left out: " + f_.no_uvm + ".");
+    figure f = titled("8", "two models, forward");
     bar_chart c{fmt::format("Figure 8: {}", f.title), "ms a forward pass", {}, {}, {}, 0};
     c.unit = "ms, smaller is better";
-    f.numbers.head = {"<model", "<way", "shards", "ms", "over one", "floor, ms", "% of it"};
+    f.numbers.head = {"<model",         "<way",     "shards",    "forward, ms", "over one",         "floor, ms",   "% of it",
+                      "sums alone, ms", "over one", "floor, ms", "% of it",     "MB crossed a sum", "MB, one link"};
+    std::string over_uvm;
     for (auto const& [study, name] : {std::pair("gcn", "GCN"), std::pair("gin", "GIN")}) {
-      bar_group group{name, {}};
+      bar_group whole{fmt::format("{}, forward", name), {}}, sums{fmt::format("{}, its aggregations alone", name), {}};
       double mgg = 0, uvm = 0;
+      shard_row const* best = nullptr;  // of several shards
       for (shard_row const* r : of_study(study)) {
-        group.bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), r->how.shards > 1 && r->how.way == shard_way::bulk});
-        f.numbers.rows.push_back({name, name_of(*r), std::to_string(r->how.shards), short_number(r->ms),
-                                  r->against_one ? short_number(*r->against_one) : "-", floor_text(*r), percent_of_floor(*r)});
-        if (r->how.way == shard_way::mgg) (r->managed ? uvm : mgg) = r->ms;
+        if (!r->forward) continue;
+        shard_forward const& all = *r->forward;
+        bool const own = r->how.shards > 1 && r->how.way == shard_way::bulk;
+        whole.bars.push_back({name_of(*r), {all.ms}, short_number(all.ms), own});
+        sums.bars.push_back({name_of(*r), {r->ms}, short_number(r->ms), own});
+        f.numbers.rows.push_back({name, name_of(*r), std::to_string(r->how.shards), short_number(all.ms), ratio_text(all.against_one),
+                                  ms_text(all.floor_ms), percent_of(all.floor_ms, all.ms), short_number(r->ms), ratio_text(r->against_one),
+                                  ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r), one_link(*r)});
+        if (r->how.way == shard_way::mgg) (r->managed ? uvm : mgg) = all.ms;
+        if (r->how.shards > 1 && (!best || all.ms < best->forward->ms)) best = r;
+        f.said = fmt::format("Rows of {} elements, {} classes.", all.inputs, all.classes);
       }
+      if (best && best->forward->against_one)
+        f.finding += fmt::format("{}{}: {} is the quickest of {} shards, {} times as long as one place", f.finding.empty() ? "" : "; ",
+                                 name, name_of(*best), f_.shards, short_number(*best->forward->against_one));
       if (mgg > 0 && uvm > 0)
-        f.finding += fmt::format("{}{}: mgg is {} times as fast as UVM", f.finding.empty() ? "" : "; ", name, short_number(uvm / mgg));
-      if (!group.bars.empty()) c.groups.push_back(std::move(group));
+        over_uvm += fmt::format("{}{}: mgg is {} times as fast as UVM", over_uvm.empty() ? " " : "; ", name, short_number(uvm / mgg));
+      if (whole.bars.empty()) continue;
+      c.groups.push_back(std::move(whole)), c.groups.push_back(std::move(sums));
     }
-    if (!f.finding.empty()) f.finding += " (the paper: 3.16 and 4.15 on average, eight A100).";
+    f.said +=
+        " GCN: two layers 16 wide; GIN: five layers 64 wide; with their products and activations. The aggregations alone are two of 16, "
+        "and five of 64, one after the other.";
+    if (!f_.no_uvm.empty()) f.said += " UVM is left out: " + f_.no_uvm + ".";
+    if (!f.finding.empty()) f.finding += '.';
+    if (!over_uvm.empty()) f.finding += over_uvm + " (the paper: 3.16 and 4.15 on average, eight A100).";
     if (!c.groups.empty()) f.charts = draw(c);
     return f;
   }
@@ -147,11 +202,18 @@ class shard_pages {
         "Two warps a block, partitions of 16. The paper: 3.47 times as long without partitions, 1.32 without interleaving, on average.";
     bar_chart c{fmt::format("Figure 9: {}", f.title), "ms an aggregation", {{"", {}}}, {}, {}, 0};
     c.unit = "ms, smaller is better";
-    f.numbers.head = {"<mgg", "ms", "over the first"};
-    for (shard_row const* r : of_study("ablation")) {
+    f.numbers.head = {"<mgg", "ms", "over the first", "floor, ms", "% of it", "MB crossed", "MB, one link"};
+    auto const all = of_study("ablation");
+    if (shard_row const* const one = one_place(); one && !all.empty()) {
+      c.groups[0].bars.push_back({name_of(*one), {one->ms}, short_number(one->ms), false});
+      f.numbers.rows.push_back({name_of(*one), short_number(one->ms), short_number(one->ms / all[0]->ms), ms_text(one->floor_ms),
+                                percent_of(one->floor_ms, one->ms), "0", "0"});
+    }
+    for (shard_row const* r : all) {
       std::string const name = r->how.mgg.whole_lists ? "whole lists" : r->how.mgg.apart ? "warps apart" : "as it is";
       c.groups[0].bars.push_back({name, {r->ms}, short_number(r->ms), name == "as it is"});
-      f.numbers.rows.push_back({name, short_number(r->ms), r->against_one ? short_number(*r->against_one) : "-"});
+      f.numbers.rows.push_back({name, short_number(r->ms), ratio_text(r->against_one), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms),
+                                crossed(*r), one_link(*r)});
       if (r->against_one && name != "as it is")
         f.finding += fmt::format("{}{}: {} times as long", f.finding.empty() ? "" : "; ", name, short_number(*r->against_one));
     }
@@ -162,7 +224,7 @@ class shard_pages {
 
   figure sweep() const {
     figure f = titled("10", "every ps, dist and wpb");
-    f.numbers.head = {"<ps, dist, wpb", "ms"};
+    f.numbers.head = {"<ps, dist, wpb", "ms", "floor, ms", "% of it", "MB crossed", "MB, one link"};
     std::vector<shard_row const*> const all = of_study("sweep");
     std::vector<double> ticks[2];
     std::vector<curve> by_ps, by_wpb;
@@ -174,10 +236,15 @@ class shard_pages {
     };
     shard_row const* best = nullptr;
     for (shard_row const* r : all) {
-      f.numbers.rows.push_back({shape_text(r->how.mgg), short_number(r->ms)});
+      f.numbers.rows.push_back(
+          {shape_text(r->how.mgg), short_number(r->ms), ms_text(r->floor_ms), percent_of(r->floor_ms, r->ms), crossed(*r), one_link(*r)});
       if (!best || r->ms < best->ms) best = r;
     }
     if (!best) return f;
+    shard_row const* const one = one_place();
+    if (one)
+      f.numbers.rows.push_back(
+          {name_of(*one), short_number(one->ms), ms_text(one->floor_ms), percent_of(one->floor_ms, one->ms), "0", "0"});
     std::uint32_t const ps = all.back()->how.mgg.ps;  // with which wpb was raised
     for (shard_row const* r : all) {
       mgg_shape const& s = r->how.mgg;
@@ -192,13 +259,19 @@ class shard_pages {
     for (shard_row const* r : rows_)
       if (!r->steps.empty())
         f.finding += fmt::format(" The search says {}, after {} of {}.", shape_text(r->how.mgg), r->steps.size(), all.size());
+    if (best->floor_ms) f.finding += fmt::format(" Its floor is {} % of that.", percent_of(best->floor_ms, best->ms));
+    if (one) f.finding += fmt::format(" One place takes {} ms.", short_number(one->ms));
     f.said = fmt::format("First one warp a block, then partitions of {}.", ps);
     return f;
   }
 
  private:
+  shard_row const* one_place() const {
+    for (shard_row const* r : rows_)
+      if (r->how.shards == 1) return r;
+    return nullptr;
+  }
   figure titled(char const* number, std::string const& what) const { return {number, g_.name + ": " + what, "", "", "", "", {}, ""}; }
-  static std::string megabytes(std::uint64_t bytes) { return short_number(static_cast<double>(bytes) / 1e6); }
   static std::string name_of(shard_row const& r) {
     if (r.how.shards == 1) return "one place";
     if (r.managed) return "uvm";
@@ -222,7 +295,8 @@ figure times_of_graphs(shards_file const& f) {
       "graphs are as large as its own.";
   bar_chart c{all.title, "ms an aggregation", {}, {}, {}, 0};
   c.unit = "ms, smaller is better";
-  all.numbers.head = {"<graph", "<way", "prepared, ms", "ms", "paper, DGCL prepared", "DGCL", "MGG prepared", "MGG"};
+  all.numbers.head = {"<graph",     "<way",         "prepared, ms",         "ms",   "over one",     "floor, ms", "% of it",
+                      "MB crossed", "MB, one link", "paper, DGCL prepared", "DGCL", "MGG prepared", "MGG"};
   for (split_graph const& g : f.graphs) {
     auto const paper = std::find_if(std::begin(table_4), std::end(table_4), [&](paper_times const& p) { return g.name == p.graph; });
     auto const of_paper = [&](double paper_times::*what) {
@@ -231,16 +305,94 @@ figure times_of_graphs(shards_file const& f) {
     bar_group group{g.name, {}};
     for (shard_row const& r : f.rows) {
       bool const searched = !r.steps.empty();
-      if (r.graph != g.name || r.study != "ways" || r.how.shards == 1 || r.how.wire != element::f32 || r.managed) continue;
-      if (r.how.way == shard_way::mgg && !searched) continue;
+      if (r.graph != g.name || r.study != "ways" || r.how.wire != element::f32) continue;
+      if (r.how.way == shard_way::mgg && !searched && !r.managed) continue;
       if (r.how.way == shard_way::bulk && r.how.sums == shard_sums::quick) continue;
-      group.bars.push_back({r.way(), {r.ms}, short_number(r.ms), r.how.way == shard_way::bulk});
-      all.numbers.rows.push_back({g.name, r.way(), short_number(g.split_ms + r.prepare_ms), short_number(r.ms),
+      std::string const name = r.how.shards == 1 ? "one place" : r.way();
+      group.bars.push_back({name, {r.ms}, short_number(r.ms), r.how.shards > 1 && r.how.way == shard_way::bulk});
+      all.numbers.rows.push_back({g.name, name, short_number(g.split_ms + r.prepare_ms), short_number(r.ms), ratio_text(r.against_one),
+                                  ms_text(r.floor_ms), percent_of(r.floor_ms, r.ms), crossed(r), one_link(r),
                                   of_paper(&paper_times::dgcl_prepare), of_paper(&paper_times::dgcl), of_paper(&paper_times::mgg_prepare),
                                   of_paper(&paper_times::mgg)});
     }
     if (!group.bars.empty()) c.groups.push_back(std::move(group));
   }
+  if (!c.groups.empty()) all.charts = draw(c);
+  return all;
+}
+
+double mean(std::vector<double> const& values) {
+  double sum = 0;
+  for (double const v : values) sum += v;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// Figure 8 over all graphs: how many times as fast as on managed memory the models are by mgg, beside the paper's means.
+figure models_of_graphs(shards_file const& f) {
+  figure all{"8", "models by mgg against managed memory", "", "", "", "", {}, ""};
+  all.said = "A whole forward pass on managed memory over one by mgg.";
+  bar_chart c{all.title, "times as fast as UVM", {}, {}, {}, 0};
+  c.unit = "times as fast as UVM, larger is better";
+  all.numbers.head = {"<model", "<graph", "one place, ms", "mgg, ms", "UVM, ms", "UVM over mgg", "paper, mean"};
+  struct of_model {
+    char const *study, *name;
+    double paper;
+  };
+  for (of_model const& m : {of_model{"gcn", "GCN", 3.16}, of_model{"gin", "GIN", 4.15}}) {
+    bar_group group{m.name, {}};
+    std::vector<double> ratios;
+    for (split_graph const& g : f.graphs) {
+      std::optional<double> one, mgg, uvm;
+      for (shard_row const& r : f.rows)
+        if (r.graph == g.name && r.study == m.study && r.forward) {
+          if (r.how.shards == 1) one = r.forward->ms;
+          else if (r.how.way == shard_way::mgg) (r.managed ? uvm : mgg) = r.forward->ms;
+        }
+      if (!mgg || !uvm || !(*mgg > 0)) continue;
+      ratios.push_back(*uvm / *mgg);
+      group.bars.push_back({g.name, {ratios.back()}, short_number(ratios.back())});
+      all.numbers.rows.push_back({m.name, g.name, ms_text(one), ms_text(mgg), ms_text(uvm), short_number(ratios.back()), "-"});
+    }
+    if (ratios.empty()) continue;
+    all.numbers.rows.push_back({m.name, "mean", "-", "-", "-", short_number(mean(ratios)), short_number(m.paper)});
+    all.finding += fmt::format("{}{}: {} times on average; the paper, on eight A100: {}", all.finding.empty() ? "" : ". ", m.name,
+                               short_number(mean(ratios)), short_number(m.paper));
+    c.groups.push_back(std::move(group));
+  }
+  if (!all.finding.empty()) all.finding += '.';
+  if (!c.groups.empty()) all.charts = draw(c);
+  return all;
+}
+
+// Figure 9 over all graphs.
+figure ablations_of_graphs(shards_file const& f) {
+  figure all{"9", "mgg without a part of it", "", "", "", "", {}, ""};
+  all.said = "One aggregation without partitions, and without interleaving, over one with both.";
+  bar_chart c{all.title, "times as long as with both", {}, {}, {}, 0};
+  c.unit = "times as long as with both";
+  all.numbers.head = {"<without", "<graph", "ms", "with both, ms", "over it", "paper, mean"};
+  struct left_out {
+    char const* name;
+    bool mgg_shape::*what;
+    double paper;
+  };
+  for (left_out const& l : {left_out{"partitions", &mgg_shape::whole_lists, 3.47}, left_out{"interleaving", &mgg_shape::apart, 1.32}}) {
+    bar_group group{std::string("without ") + l.name, {}};
+    std::vector<double> ratios;
+    for (shard_row const& r : f.rows) {
+      if (r.study != "ablation" || !(r.how.mgg.*l.what) || !r.against_one || !(*r.against_one > 0)) continue;
+      ratios.push_back(*r.against_one);
+      group.bars.push_back({r.graph, {ratios.back()}, short_number(ratios.back())});
+      all.numbers.rows.push_back(
+          {l.name, r.graph, short_number(r.ms), short_number(r.ms / ratios.back()), short_number(ratios.back()), "-"});
+    }
+    if (ratios.empty()) continue;
+    all.numbers.rows.push_back({l.name, "mean", "-", "-", short_number(mean(ratios)), short_number(l.paper)});
+    all.finding += fmt::format("{}ithout {} {} times as long on average (the paper, on four GPUs: {})", all.finding.empty() ? "W" : ", w",
+                               l.name, short_number(mean(ratios)), short_number(l.paper));
+    c.groups.push_back(std::move(group));
+  }
+  if (!all.finding.empty()) all.finding += '.';
   if (!c.groups.empty()) all.charts = draw(c);
   return all;
 }
@@ -260,11 +412,12 @@ std::string shard_sections(std::vector<named_shards> const& runs) {
     facts.add("command", r.command);
     facts.add("setting", setting + fmt::format(", medians of {}, seed {}, {} host threads", r.trials, r.seed, r.threads));
     out += facts.html() + "</section>\n<section class=\"figures\">\n";
-    if (figure const f = times_of_graphs(r); !f.charts.empty()) out += html_of(f, setting);
+    for (figure const& f : {times_of_graphs(r), models_of_graphs(r), ablations_of_graphs(r)})
+      if (!f.charts.empty()) out += html_of(f, setting);
     for (split_graph const& g : r.graphs) {
       shard_pages const p(r, g);
       std::string const at = fmt::format("{}; {}: {} vertices, {} edges", setting, g.name, g.vertices, g.edges);
-      for (figure const& f : {p.times(), p.bytes(), p.models(), p.ablation(), p.search(), p.sweep()})
+      for (figure const& f : {p.times(), p.bytes(), p.links(), p.models(), p.ablation(), p.search(), p.sweep()})
         if (!f.charts.empty()) out += html_of(f, at);
     }
     out += "</section>\n";

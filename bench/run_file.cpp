@@ -122,8 +122,8 @@ run_file parse_run(std::string const& text, std::string const& name) {
   }
   if (!all.is_object() || !all.contains("schema") || all["schema"] != run_file::schema.name)
     fail(errc::input,
-         "{}: is not of the schema {}; report draws what garner bench traversal, tiering, gather, load and train write, what garner "
-         "train --json prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
+         "{}: is not of the schema {}; report draws what garner bench and tools/measure_sampling write, what garner train --json "
+         "prints and nothing else (not the output of --json of other verbs, not docs/benchmarks)",
          name, run_file::schema.name);
   field const f(all, "", name);
   require_version(run_file::schema, all, name);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <mutex>
 #include <thread>
-#include <tuple>
 #include <utility>
 
+#include "bench/model_forward.hpp"
 #include "bench/now.hpp"
 #include "core/device.hpp"
 #include "core/fail.hpp"
@@ -184,6 +184,19 @@ by_link remote_edges_of(subject const& s, shard_report const& r) {
   return all;
 }
 
+// What the bytes of a forward pass need: those of its aggregations, and what products before the first or behind the last of them read and
+// write. Bytes between a product and an aggregation are the aggregation's already, and an activation needs none of its own.
+double floor_of_forward(shard_sizes const& g, shard_options const& how, bench_model const& m, std::vector<std::uint64_t> const& columns,
+                        shard_rates const& rates) {
+  double ms = 0;
+  for (std::uint64_t const c : columns) ms += cost_of(g, {how.way, how.sums, how.mgg, c, 4, false, false}, rates).floor_ms;
+  std::uint64_t vertices = 0;
+  for (shard_sizes::part const& p : g.parts) vertices = g.one_place ? g.vertices : std::max(vertices, p.vertices);
+  std::uint64_t const before = columns.front() < m.inputs ? m.inputs : 0;
+  std::uint64_t const behind = m.kind == model_kind::gin || columns.back() != m.classes ? m.classes : 0;
+  return ms + static_cast<double>(4 * vertices * (before + behind)) / rates.memory_gbs / 1e6;
+}
+
 // Why rows cannot be in managed memory here, which never takes more than half of what a device has free; empty: they can.
 std::string why_no_managed(std::vector<place> const& places, std::uint64_t bytes) {
   if (places[0].kind != place_kind::device)
@@ -223,7 +236,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   };
   bool swept = false;
 
-  auto const measure = [&](std::string const& name, graph_handle const& g) {
+  auto const measure = [&](std::string const& name, graph_handle const& g, std::uint64_t inputs, std::uint64_t classes) {
     double const begun = now_ms();
     shard_report const r = split_report(g, list_side::out, first);
     split_graph told_graph;
@@ -238,6 +251,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     split.one_place = !several;
 
     auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
+      if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row;
       row.graph = name, row.study = study, row.how = how, row.managed = job.managed, row.ms = t.ms[shape];
       if (!job.shapes.empty()) row.how.mgg = job.shapes[shape];
@@ -270,7 +284,6 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       check_interrupted();
       bench_job const job{o.width, 1, managed, {}};
       taken const t = run(s, o, how, job);
-      if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row = row_of("ways", how, job, t, 0);
       for (mgg_step const& step : search.steps) row.steps.push_back({step.shape, step.ms});
       tell(std::move(row), one);
@@ -307,18 +320,24 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       if (managed(o.width)) take(mgg, {}, true);
     }
     if (n == 1) return;
-    if (wants("models")) {  // two layers 16 wide, and five 64 wide
-      for (auto const& [study, width, layers] :
-           {std::tuple("gcn", std::uint64_t{16}, std::uint64_t{2}), std::tuple("gin", std::uint64_t{64}, std::uint64_t{5})}) {
-        std::optional<double> of_one;
-        bench_job job{width, layers, false, {}};
-        for (shard_options const& how : {alone, first, mgg}) {
+    if (wants("models")) {
+      std::vector<float> const features = s.rows(0, g.info().vertices, inputs);
+      for (bench_model const& m :
+           {bench_model{model_kind::gcn, inputs, 16, classes, 2}, bench_model{model_kind::gin, inputs, 64, classes, 5}}) {
+        std::optional<double> of_one, forward_of_one;
+        auto const take_model = [&](shard_options const& how, bool in_managed) {
           check_interrupted();
-          tell(row_of(study, how, job, run(s, o, how, job), 0), of_one);
-        }
-        if (!managed(width)) continue;
-        job.managed = true;
-        tell(row_of(study, mgg, job, run(s, o, mgg, job), 0), of_one);
+          bench_job const job{m.hidden, m.layers, in_managed, {}};
+          shard_row row = row_of(m.kind == model_kind::gcn ? "gcn" : "gin", how, job, run(s, o, how, job), 0);
+          forward_taken const t = measure_forward(s.lists(), how, {m, o.places, features, o.seed, o.trials, in_managed},
+                                                  fmt::format("{}, {}", row.study, words_of(how, in_managed)));
+          if (!forward_of_one) forward_of_one = t.ms;
+          row.forward = {inputs, classes, t.ms, t.ms / *forward_of_one, {}, t.columns};
+          if (!in_managed) row.forward->floor_ms = floor_of_forward(how.shards == 1 ? whole : split, how, m, t.columns, f.rates);
+          tell(std::move(row), of_one);
+        };
+        for (shard_options const& how : {alone, first, mgg}) take_model(how, false);
+        if (managed(std::max(m.inputs, m.hidden))) take_model(mgg, true);
       }
     }
     if (wants("ablation")) {  // two warps a block, as the paper has it; the first is as it should be
@@ -356,10 +375,10 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
   };
   for (mgg_graph const& g : mgg_graphs)
     if (o.graphs.empty() ? o.files.empty() : std::find(o.graphs.begin(), o.graphs.end(), g.name) != o.graphs.end())
-      measure(g.name, make_mgg_graph(g, o.shrink, o.seed));
+      measure(g.name, make_mgg_graph(g, o.shrink, o.seed), g.inputs, g.classes);
   open_options lists;
   lists.weights = false;
-  for (auto const& file : o.files) measure(file.filename().string(), open_graph(file, lists));
+  for (auto const& file : o.files) measure(file.filename().string(), open_graph(file, lists), usual_inputs, usual_classes);
   return f;
 }
 

@@ -44,7 +44,15 @@ std::string to_json(shards_file const& f) {
                            {"memory_bytes", r.memory_bytes},
                            {"floor_ms", or_null(r.floor_ms)},
                            {"links", r.links},
+                           {"forward", nullptr},
                            {"steps", json::array()}});
+    if (r.forward)
+      all["rows"].back()["forward"] = {{"inputs", r.forward->inputs},
+                                       {"classes", r.forward->classes},
+                                       {"columns", r.forward->columns},
+                                       {"ms", r.forward->ms},
+                                       {"against_one", or_null(r.forward->against_one)},
+                                       {"floor_ms", or_null(r.forward->floor_ms)}};
     for (shard_step const& s : r.steps)
       all["rows"].back()["steps"].push_back({{"ps", s.shape.ps}, {"dist", s.shape.dist}, {"wpb", s.shape.wpb}, {"ms", s.ms}});
   }
@@ -108,6 +116,14 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     for (field const& of : r["links"].items()) {
       row.links.emplace_back();
       for (field const& bytes : of.items()) row.links.back().push_back(bytes.count());
+    }
+    if (field const of = r["forward"]; !of.null()) {
+      shard_forward whole;
+      whole.inputs = of["inputs"].count(), whole.classes = of["classes"].count();
+      whole.ms = of["ms"].number();
+      whole.against_one = of["against_one"].number_or_none(), whole.floor_ms = of["floor_ms"].number_or_none();
+      for (field const& columns : of["columns"].items()) whole.columns.push_back(columns.count());
+      row.forward = std::move(whole);
     }
     row.ms = r["ms"].number(), row.against_one = r["against_one"].number_or_none();
     row.bytes = r["bytes"].count(), row.most_bytes = r["most_bytes"].count();

@@ -18,6 +18,13 @@ struct shard_step {
   mgg_shape shape;
   double ms = 0;
 };
+// The whole forward pass of a model: products and activations too.
+struct shard_forward {
+  std::uint64_t inputs = 0, classes = 0;
+  double ms = 0;
+  std::optional<double> against_one, floor_ms;  // as those of a row
+  std::vector<std::uint64_t> columns;           // elements a row of each aggregation, in their order
+};
 struct shard_row {
   std::string graph;
   std::string study = "ways";  // or gcn, gin: all aggregations of a model; ablation, sweep
@@ -32,6 +39,7 @@ struct shard_row {
   double memory_bytes = 0;                        // near, of the shard that takes longest; at one place of all
   std::optional<double> floor_ms;                 // what these bytes need at the rates of the file; of managed rows not known
   std::vector<std::vector<std::uint64_t>> links;  // bytes of an aggregation: [reader][owner]; managed: none
+  std::optional<shard_forward> forward;           // of a model; all above is of its aggregations alone
   std::string way() const { return managed ? "uvm" : std::string(to_string(how.way)); }
 };
 struct split_graph : bench_graph {
@@ -39,7 +47,7 @@ struct split_graph : bench_graph {
   std::uint64_t cut_edges = 0, remote_rows = 0;
 };
 struct shards_file : file_head {
-  static constexpr file_schema schema{"garner.bench.shards", 2, "shards"};
+  static constexpr file_schema schema{"garner.bench.shards", 3, "shards"};
   std::uint64_t shards = 0, shrink = 0, width = 0, seed = 0, trials = 0;
   shard_rates rates{};
   std::string over;    // what rows of other shards came over in the ways' rows; empty: one shard, or a file of before it was told

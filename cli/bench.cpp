@@ -312,16 +312,16 @@ void measure_storage(bench_arguments const& a, place where) {
 
 void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
   if (f.rows.size() == 1)
-    cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9} {:>7} {:>10} {:>8} {:>5} {:>8}\n", "graph", "study", "shards", "way",
-             "sums", "rows", "ps,dist,wpb", "ms", "to one", "bytes", "floor ms", "%", "measured");
+    cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", "graph", "study", "shards", "way",
+             "sums", "rows", "ps,dist,wpb", "ms", "to one", "bytes", "floor ms", "%", "measured", "forward ms");
   bool const mgg = r.how.way == shard_way::mgg;
   std::string shape = fmt::format("{},{},{}", r.how.mgg.whole_lists ? "-" : std::to_string(r.how.mgg.ps), r.how.mgg.dist, r.how.mgg.wpb);
   if (r.how.mgg.apart) shape += " /";
-  cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8}\n", r.graph, r.study, r.how.shards, r.way(),
-           mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
+  cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", r.graph, r.study, r.how.shards,
+           r.way(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
            r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),
            r.floor_ms ? fmt::format("{:.3f}", *r.floor_ms) : "-", r.floor_ms ? fmt::format("{:.0f}", 100 * *r.floor_ms / r.ms) : "-",
-           r.steps.empty() ? "-" : std::to_string(r.steps.size()));
+           r.steps.empty() ? "-" : std::to_string(r.steps.size()), r.forward ? fmt::format("{:.3f}", r.forward->ms) : "-");
   cli::flush_out();
 }
 void measure_shards(bench_arguments& a) {

@@ -24,6 +24,7 @@ void draw(report_arguments const& a) {
   std::vector<bench::named_trainings> trainings;
   std::vector<bench::named_storage> storages;
   std::vector<bench::named_shards> shards;
+  std::vector<bench::named_accuracy> accuracies;
   for (std::string const& file : a.files) {
     std::string const text = bench::read_bench(file);
     if (bench::is_tiering(text)) tierings.push_back({file, bench::parse_tiering(text, file)});
@@ -32,9 +33,10 @@ void draw(report_arguments const& a) {
     else if (bench::is_trainings(text)) trainings.push_back({file, bench::parse_trainings(text, file)});
     else if (bench::is_storage(text)) storages.push_back({file, bench::parse_storage(text, file)});
     else if (bench::is_shards(text)) shards.push_back({file, bench::parse_shards(text, file)});
+    else if (bench::is_accuracy(text)) accuracies.push_back({file, bench::parse_accuracy(text, file)});
     else runs.push_back({file, bench::parse_run(text, file)});
   }
-  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages, shards);
+  std::string const page = bench::page_of(runs, tierings, gathers, loads, trainings, storages, shards, accuracies);
   pending_file out(a.out);
   out.write(page);
   out.commit();

@@ -26,13 +26,17 @@ constexpr std::uint64_t grown(std::uint64_t has, std::uint64_t n) { return has <
 // Memory that grows and is used anew; what it held is gone when it has grown. Some of none too: a shard without rows takes part all the
 // same.
 template <class T>
-T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
+T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what, tier where) {
   if (std::uint64_t const more = grown(in.size(), std::max<std::uint64_t>(n, 1)); more > in.size()) {
     x.tell_move();
     in = {};
-    in = buffer<T>(x.near(), more, x.device(), what);
+    in = buffer<T>(where, more, x.device(), what);
   }
   return in.data();
+}
+template <class T>
+T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what) {
+  return room(x, in, n, what, x.near());
 }
 
 // What the host has, near.

@@ -262,15 +262,20 @@ void sharded_edges::aggregate_as(executor& x, aggregation how) {
 namespace {
 float const* of_end(relation_edges<float> const& r, bool back) { return back ? r.all_factors().of_target : r.all_factors().of_source; }
 
-// Rows times their factors (null: as they are), in `to`.
+// Rows times their factors (null: as they are), in `to`; there in any case where they are wanted in a tier.
 row_block<float const> times(executor& x, row_block<float const> rows, std::uint64_t count, std::uint64_t columns, float const* factors,
-                             buffer<float>& to) {
-  if (!factors) return rows;
-  row_block<float> const made{room(x, to, count * columns, "rows times their factors"), columns};
-  multiply_rows(x, rows, made, count, columns, factors);
+                             buffer<float>& to, std::optional<tier> where = {}) {
+  if (!factors && !where) return rows;
+  row_block<float> const made{room(x, to, count * columns, "rows times their factors", where.value_or(x.near())), columns};
+  if (factors) multiply_rows(x, rows, made, count, columns, factors);
+  else drop_rows(x, rows, made, count, columns, {});
   return {made.data, made.stride};
 }
 }  // namespace
+
+row_block<float const> sharded_edges::as_read(executor& x, bool back, row_block<float const> in, std::uint64_t columns) {
+  return times(x, in, rows_, columns, of_end(factors_, back), scaled_, shared_in_);
+}
 
 sharded_edges::sums sharded_edges::sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out,
                                            std::uint64_t columns, row_block<float const> self, bool add) {
@@ -286,14 +291,14 @@ sharded_edges::sums sharded_edges::sums_of(bool back, row_block<float const> in,
 }
 void sharded_edges::forward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns,
                             row_block<float const> self) {
-  run(x, sums_of(false, in, times(x, in, rows_, columns, of_end(factors_, false), scaled_), out, columns, self, false));
+  run(x, sums_of(false, in, as_read(x, false, in, columns), out, columns, self, false));
 }
 void sharded_edges::backward(executor& x, row_block<float const> in, row_block<float> out, std::uint64_t columns,
                              row_block<float const> self, bool add) {
-  run(x, sums_of(true, in, times(x, in, rows_, columns, of_end(factors_, true), scaled_), out, columns, self, add));
+  run(x, sums_of(true, in, as_read(x, true, in, columns), out, columns, self, add));
 }
 void sharded_edges::begin(executor& x, bool back, row_block<float const> in, row_block<float> out, std::uint64_t columns) {
-  sums const s = sums_of(back, in, times(x, in, rows_, columns, of_end(factors_, back), scaled_), out, columns, {}, false);
+  sums const s = sums_of(back, in, as_read(x, back, in, columns), out, columns, {}, false);
   room(x, partial_, s.d.slices * columns, "sums of a shard");
   if (first_is_own(s.d)) add_chunk(x, s, s.d.chunks.front(), s.in);
 }

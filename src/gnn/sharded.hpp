@@ -38,6 +38,8 @@ class sharded_edges final : public aggregation_over<float> {
   void aggregate_as(executor& x, aggregation how);  // from here on
   // Rows at `rows` never change, on any shard: by bulk those of others come once, and are kept. On all shards alike.
   void never_changes(float const* rows) { constant_ = rows; }
+  // Rows that others read lie in that tier from here on, where each call puts them first: to measure managed memory beside the ways.
+  void share_in(tier where) { scaled_ = {}, shared_in_ = where; }
   std::uint64_t numbers_brought() const { return numbers_brought_; }  // by bulk, so far
   std::uint64_t rows_brought(bool back = false) const;                // of other shards, an aggregation: as often as they cross
 
@@ -81,6 +83,7 @@ class sharded_edges final : public aggregation_over<float> {
   void normalise(executor& x);
   shard_options const& options() const { return group_ ? group_->options() : own_options_; }
   // `multiplied`: rows times what the other end of an edge multiplies them by.
+  row_block<float const> as_read(executor& x, bool back, row_block<float const> in, std::uint64_t columns);
   sums sums_of(bool back, row_block<float const> in, row_block<float const> multiplied, row_block<float> out, std::uint64_t columns,
                row_block<float const> self, bool add);
   bool first_is_own(direction const& d) const { return !d.chunks.empty() && d.chunks.front().owner == shard_; }
@@ -126,6 +129,7 @@ class sharded_edges final : public aggregation_over<float> {
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
   buffer<float> degrees_, brought_, partial_, kept_, scaled_;
+  std::optional<tier> shared_in_;  // none: where rows are
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;
   buffer<std::uint16_t> packed_;

@@ -53,6 +53,19 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
         EXPECT_GT(*r.floor_ms, 0);
         EXPECT_GT(r.memory_bytes, static_cast<double>(g.edges * 4));
         EXPECT_EQ(r.layers, r.study == "gcn" ? 2u : r.study == "gin" ? 5u : 1u);
+        EXPECT_EQ(r.forward.has_value(), r.study == "gcn" || r.study == "gin");
+        if (r.forward) {
+          // As table 3 has them; products come first where they make rows narrower.
+          bool const prod = g.name == "PROD";
+          EXPECT_EQ(r.forward->inputs, prod ? 100u : 128u);
+          EXPECT_EQ(r.forward->classes, prod ? 64u : 112u);
+          EXPECT_EQ(r.forward->columns, r.study == "gcn" ? (std::vector<std::uint64_t>{16, 16}) : (std::vector<std::uint64_t>(5, 64)));
+          EXPECT_GT(r.forward->ms, 0);
+          ASSERT_TRUE(r.forward->floor_ms);
+          EXPECT_GT(*r.forward->floor_ms, *r.floor_ms);
+          ASSERT_TRUE(r.forward->against_one);
+          EXPECT_TRUE(r.how.shards > 1 || *r.forward->against_one == 1);
+        }
         if (r.study != "ways") {
           EXPECT_TRUE(r.how.shards == 1 || r.how.way != shard_way::collective);
           EXPECT_GT(r.ms, 0);
@@ -88,9 +101,27 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
     EXPECT_EQ(f.over.rfind(kind == place_kind::host ? "peer: memory of one process" : "host: ", 0), 0u) << f.over;
     EXPECT_THAT(f.no_uvm, HasSubstr(kind == place_kind::host ? "managed memory is a device's" : "rows come over host, which copies them"));
     EXPECT_EQ(f.rates.measured, kind == place_kind::host);
-    for (char const* what : {"PROT: one aggregation, by way", "PROD: bytes that cross between shards", "Figure 10", "collective",
-                             "mgg, searched", "one place", "(table 4)", "134,350", "Figure 8",
-                             "UVM is left out: ", "Rows of other shards came over ", "Figure 9", "whole lists", "warps apart", "dist 16"})
+    for (char const* what : {"PROT: one aggregation, by way",
+                             "PROD: bytes that cross between shards",
+                             "Figure 10",
+                             "collective",
+                             "mgg, searched",
+                             "one place",
+                             "(table 4)",
+                             "134,350",
+                             "Figure 8",
+                             "GIN, forward",
+                             " is the quickest of 3 shards, ",
+                             "GCN, its aggregations alone",
+                             "Rows of 128 elements, 112 classes.",
+                             "bytes over each link",
+                             "One place takes ",
+                             "UVM is left out: ",
+                             "Rows of other shards came over ",
+                             "Figure 9",
+                             "whole lists",
+                             "warps apart",
+                             "dist 16"})
       EXPECT_THAT(page, HasSubstr(what));
     auto const all = nlohmann::json::parse(text);
     EXPECT_EQ(all["rows"].size(), f.rows.size());
@@ -117,6 +148,46 @@ TEST(shards_bench, a_reordered_graph_is_measured_in_its_order) {
   std::filesystem::remove(file);
 }
 
+// Means over graphs, as the paper tells them.
+TEST(shards_bench, the_page_tells_means_over_graphs_beside_the_papers) {
+  shards_file f;
+  for (std::string const name : {"RDD", "PROT"}) {
+    f.graphs.emplace_back().name = name;
+    shard_row r;
+    r.graph = name, r.study = "gin", r.how.shards = 2, r.how.way = shard_way::mgg, r.ms = 1;
+    r.forward = {10, 2, 4, 1, {}, {64}};
+    f.rows.push_back(r);
+    r.managed = true, r.forward->ms = name == "RDD" ? 12 : 20;  // 3 and 5 times
+    f.rows.push_back(r);
+    r.managed = false, r.forward = {}, r.study = "ablation", r.how.mgg.whole_lists = true;
+    r.against_one = name == "RDD" ? 2 : 1;
+    f.rows.push_back(r);
+  }
+  std::string const page = page_of({}, {}, {}, {}, {}, {}, {{"x.json", f}});
+  EXPECT_THAT(page, HasSubstr("GIN: 4.00 times on average; the paper, on eight A100: 4.15."));
+  EXPECT_THAT(page, HasSubstr("Without partitions 1.50 times as long on average (the paper, on four GPUs: 3.47)."));
+}
+
+// A file says nothing of rows and classes; --width is not of the models.
+TEST(shards_bench, models_of_a_file_have_rows_and_classes_as_usual) {
+  std::string const file = ::testing::TempDir() + "garner_bench_models.gnr";
+  save_graph(generate_graph({generator::kron, 8, 8, 1, {}}), file);
+  shards_bench_options o = small({}, 3);
+  o.graphs = {}, o.files = {file}, o.figures = {"models"}, o.width = 5;
+  shards_file const f = measure_shards(o);
+  ASSERT_EQ(f.rows.size(), 6u);
+  EXPECT_EQ(f.over, "peer: memory of one process");
+  for (shard_row const& r : f.rows) {
+    ASSERT_TRUE(r.forward);
+    EXPECT_EQ(r.forward->inputs, 128u);
+    EXPECT_EQ(r.forward->classes, 32u);
+    EXPECT_EQ(r.width, r.study == "gcn" ? 16u : 64u);
+    EXPECT_EQ(r.forward->columns,
+              r.study == "gcn" ? (std::vector<std::uint64_t>{16, 16}) : (std::vector<std::uint64_t>{64, 64, 64, 64, 32}));
+  }
+  std::filesystem::remove(file);
+}
+
 // Two shards on one GPU: rows in managed memory too, whose sums are compared like all others.
 TEST(shards_bench, rows_in_managed_memory_on_a_device) {
   if (device::count() == 0) GTEST_SKIP() << "needs a GPU: " << device::why_none();
@@ -129,6 +200,10 @@ TEST(shards_bench, rows_in_managed_memory_on_a_device) {
     if (!r.managed) continue;
     studies.insert(r.study);
     EXPECT_FALSE(r.floor_ms);
+    if (r.study != "ways") {
+      ASSERT_TRUE(r.forward);
+      EXPECT_FALSE(r.forward->floor_ms);
+    }
     EXPECT_TRUE(r.links.empty());
   }
   if (device::describe(0).managed_memory) {
@@ -147,6 +222,7 @@ TEST(shards_bench, a_file_that_is_damaged_is_told) {
   r.how.way = shard_way::mgg, r.links = {{0, 7}, {8, 0}};
   f.rows.push_back(r);
   r.managed = true, r.links = {}, r.study = "gin";
+  r.forward = {602, 41, 7.25, 2.5, {}, {64, 41}};
   f.rows.push_back(r);
   EXPECT_EQ(to_json(parse_shards(to_json(f), "x.json")), to_json(f));
   EXPECT_EQ(parse_shards(to_json(f), "x.json").rows[1].way(), "uvm");
@@ -161,7 +237,9 @@ TEST(shards_bench, a_file_that_is_damaged_is_told) {
   EXPECT_THAT(says("\"ps\": 2", "\"ps\": 0"), HasSubstr("'rows[0].steps[0].ps' is 0"));
   EXPECT_THAT(says("\"gin\"", "\"x\""), HasSubstr("'rows[1].study' is \"x\""));
   EXPECT_THAT(says("\"width\"", "\"wide\""), HasSubstr("'width' is missing"));
-  EXPECT_THAT(says("\"version\": 2", "\"version\": 3"), HasSubstr("version"));
+  EXPECT_THAT(says("\"inputs\": 602", "\"inputs\": -2"), HasSubstr("'rows[1].forward.inputs' is -2"));
+  EXPECT_THAT(says("41\n", "4.5\n"), HasSubstr("'rows[1].forward.columns[1]' is 4.5"));
+  EXPECT_THAT(says("\"version\": 3", "\"version\": 2"), HasSubstr("version"));
   EXPECT_THAT(says("1.5", "-1.5"), HasSubstr("'rows[0].ms'"));
 }
 

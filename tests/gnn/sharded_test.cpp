@@ -68,11 +68,13 @@ struct shards_of {
   bool weighted = false;
   std::uint64_t vertices = g.info().vertices;
   std::vector<std::uint64_t> brought{};
+  std::optional<tier> share_in{};
+  std::vector<std::uint64_t> bytes{};
 
   std::vector<float> run(aggregation how, std::vector<float> const& rows, std::uint64_t columns, bool back, std::vector<float> const* self,
                          std::vector<float> const* before = nullptr, int times = 2, std::uint64_t gap = 0) {
     std::vector<float> out(vertices * columns);
-    brought.assign(o.shards, 0);
+    brought.assign(o.shards, 0), bytes.assign(o.shards, 0);
     shard_group group(o);
     EXPECT_EQ(on_shards(
                   o.shards,
@@ -83,6 +85,7 @@ struct shards_of {
                     whole_graph const lists(g, list_side::in, weighted);
                     shard_parts const parts(lists.pulled().offsets, vertices, o, "g");
                     sharded_edges edges(group, s, x, lists, parts, how);
+                    if (share_in) edges.share_in(*share_in);
                     std::uint64_t const first = parts.first(s), count = parts.count(s), stride = columns + gap;
                     auto const part = [&](std::vector<float> const& of) {
                       std::vector<float> mine(count * stride, 77);
@@ -101,7 +104,7 @@ struct shards_of {
                     std::vector<float> const mine = host_copy(x, to.data(), count * stride);
                     for (std::uint64_t i = 0; i < count; ++i)
                       std::copy_n(mine.data() + i * stride, columns, out.data() + (first + i) * columns);
-                    brought[s] = edges.rows_brought(back);
+                    brought[s] = edges.rows_brought(back), bytes[s] = edges.bytes();
                   },
                   [&](std::uint32_t s, std::string const& why) { group.threads()->leave(s, why); }),
               none_of(o.shards));
@@ -161,6 +164,26 @@ TEST_P(sharded_at, mgg_without_partitions_or_interleaving_gives_the_same_sums) {
       expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
                   fmt::format("{}{}", whole_lists ? "whole lists " : "", apart ? "apart" : ""));
     }
+}
+
+// As rows in managed memory are measured. Where they are not multiplied anyhow they lie there besides.
+TEST_P(sharded_at, rows_that_others_read_in_another_tier_give_the_same_sums) {
+  constexpr std::uint64_t n = 1300, columns = 16;
+  graph_handle const g = graph_with_hub(n, false, false);
+  std::vector<float> const rows = some_rows(n, columns, 1);
+  for (shard_way const way : {shard_way::bulk, shard_way::mgg})
+    for (aggregation const how : {aggregation::sum, aggregation::gcn})
+      for (bool const back : {false, true}) {
+        shard_options o;
+        o.shards = 3, o.way = way, o.sums = shard_sums::quick;
+        shards_of near{g, o, where()}, there{g, o, where()};
+        there.share_in = tier::host;
+        std::vector<double> const plain = twin{g, how, false}.times(rows, columns, back, nullptr);
+        std::string const what = fmt::format("{} {} {}", to_string(way), to_string(how), back);
+        expect_near(near.run(how, rows, columns, back, nullptr), plain, what);
+        expect_near(there.run(how, rows, columns, back, nullptr), plain, what + " there");
+        for (std::uint32_t k = 0; k < 3; ++k) EXPECT_EQ(there.bytes[k] > near.bytes[k], how == aggregation::sum) << what;
+      }
 }
 
 TEST_P(sharded_at, lists_in_host_memory_give_the_same_bits) {
