@@ -250,6 +250,13 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     shard_sizes split(r), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
     split.one_place = !several;
 
+    // By bulk; a device takes all of an owner's rows where it needs nearly all.
+    auto const brought = [&](std::uint32_t reader, std::uint32_t owner) {
+      std::uint64_t const needed = r.parts[reader].rows[owner], all = r.parts[owner].vertices;
+      bool const whole =
+          o.places[reader].kind == place_kind::device && static_cast<double>(needed) > shard_lists::whole_above * static_cast<double>(all);
+      return whole ? all : needed;
+    };
     auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
       if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
       shard_row row;
@@ -263,7 +270,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         for (std::uint32_t k = 0; k < how.shards; ++k)
           for (std::uint32_t of = 0; of < how.shards; ++of)
             if (k != of)
-              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? r.parts[k].rows[of]
+              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of)
                                               : how.way == shard_way::collective ? r.parts[of].vertices
                                                                                  : crossing[k][of]);
       }

@@ -180,7 +180,9 @@ training_plan plan_training(training_question const& q) {
                  directions = q.load.info.directed ? 2 : 1;
     auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
     double const items = items_of(of), rows_of_items = own + arcs / slice_edges;
-    double const brought = bulk ? of.remote_rows : mgg ? own : all;
+    // A device may have all rows of an owner instead of the needed ones.
+    double const needed = device ? std::min(of.remote_rows / shard_lists::whole_above, all - own) : of.remote_rows;
+    double const brought = bulk ? needed : mgg ? own : all;
     bool const packed = of.how.packed_lists, far = of.how.far_lists;
     double const lists_of = directions * shard_list_bytes(q), window = static_cast<double>(of.how.list_window),
                  items_near = std::min(items, window / 4), arcs_near = std::min(arcs, window);
@@ -190,7 +192,7 @@ training_plan plan_training(training_question const& q) {
                                                                                       whole(rows_of_items), whole(all), whole(window))));
     if (far && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
     else take(packed ? "packed lists of a shard, at the most" : "lists of a shard", lists_of);
-    take("rows that a shard needs", bulk ? directions * 4 * of.remote_rows : 0);
+    take("rows that a shard needs", bulk ? directions * 4 * needed : 0);
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {
       take("rows of two blocks", 2 * of.largest_block * row + own * sizeof(std::int64_t));
@@ -202,8 +204,7 @@ training_plan plan_training(training_question const& q) {
     } else {
       take("rows of a shard", own * row);
     }
-    take(mgg ? "sums of a shard" : "rows of other shards",
-         room * number * (widest * (brought + arcs / slice_edges) + kept * of.remote_rows));
+    take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / slice_edges) + kept * needed));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
     if (q.shard_windows && of.how.shards > 1)
@@ -212,7 +213,7 @@ training_plan plan_training(training_question const& q) {
     take("factors of edges", room * number * own * (gcn ? 3 : sage ? 1 : 0));
     take("gradients of blocks", parameters * number * of.blocks);
     if (of.evaluates) for_evaluation();
-    double const reads = mgg ? std::min(arcs, arcs * (1 - own / std::max(all, 1.0))) : bulk ? of.remote_rows : all - own;
+    double const reads = mgg ? std::min(arcs, arcs * (1 - own / std::max(all, 1.0))) : bulk ? needed : all - own;
     double const bytes = reads * crossed * (rounded ? 2 : number);
     p.reads.push_back({"rows of shards", here ? bytes : 0, here ? 0 : bytes, 0});
   } else if (full) {

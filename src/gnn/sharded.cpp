@@ -12,10 +12,6 @@ namespace garner {
 
 namespace {
 
-// Of an owner of whose rows a device needs more than this share all come: its copy engine brings them faster than a kernel picks them, and
-// takes nothing of the multiprocessors, which add up meanwhile.
-constexpr double whole_above = 0.75;
-
 // What is made of a vertex's sum.
 struct whole_sum {
   float const *of_row, *of_self;  // null: 1
@@ -192,7 +188,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
     to.brought = made.remote_edges;
   } else {
     shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
-                     slice_edges, x.on_device() ? whole_above : 1);
+                     slice_edges, x.on_device() && group_ ? shard_lists::whole_above : 1);
     std::vector<std::uint64_t> arrive;  // the first of each owner, among those that come
     for (std::vector<std::uint32_t> const& rows : made.needs) {
       arrive.push_back(to.brought);

@@ -31,9 +31,12 @@ struct shard_lists {
     by_graph,    // all rows of the graph come: one chunk, whose ends are vertices
   };
 
-  // `whole_above`: of an owner of whose rows more than this share is needed all come, which a copy engine brings as they lie.
+  // Of an owner of whose rows a device needs more than this share all come: its copy engine brings them faster than a kernel picks them,
+  // and takes nothing of the multiprocessors, which add up meanwhile.
+  static constexpr double whole_above = 0.75;
+  // `above`: that share; 1: needed rows alone.
   shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
-              double whole_above = 1);
+              double above = 1);
 
   struct chunk {
     std::vector<shard_item> items;
