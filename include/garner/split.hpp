@@ -28,8 +28,8 @@ class graph_part {
   // Part `part` of so many; the graph may go then. Of a graph whose lists stay in their file no more is read than the part. errc::usage for
   // a part that is none, errc::input where the graph lacks in-lists or weights that are asked for.
   graph_part(graph_handle const& g, std::uint32_t part, std::uint32_t of, part_options const& options = {});
-  // Of arrays: those of the vertices from `first` on, of so many in all; targets by position; weights one an edge, or none. `first_edge`: how
-  // many edges stand before them, of `edges` in all. errc::input for offsets that go down and for targets that are no vertices.
+  // Of arrays: those of the vertices from `first` on, of so many in all; targets by position; weights one an edge, or none. `first_edge`:
+  // how many edges stand before them, of `edges` in all. errc::input for offsets that go down and for targets that are no vertices.
   struct arrays {
     std::uint64_t first = 0, vertices = 0, first_edge = 0, edges = 0;
     std::span<std::int64_t const> offsets = {}, targets = {};  // one offset more than there are vertices here, from 0 on
@@ -40,12 +40,12 @@ class graph_part {
   graph_part(graph_part&&) noexcept;
   graph_part& operator=(graph_part&&) noexcept;
 
-  std::uint64_t first() const, count() const, edges() const;           // its own
-  std::uint64_t all_vertices() const, all_edges() const;               // of all parts
+  std::uint64_t first() const, count() const, edges() const;  // its own
+  std::uint64_t all_vertices() const, all_edges() const;      // of all parts
   // A number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0.
   std::uint64_t digest() const;
-  std::uint64_t bytes() const;                                         // of its lists, and of what it knows of its vertices
-  void bring_to(place where, std::optional<tier> edges = {});          // as bring_to() of a graph
+  std::uint64_t bytes() const;                                 // of its lists, and of what it knows of its vertices
+  void bring_to(place where, std::optional<tier> edges = {});  // as bring_to() of a graph
 
   struct parts;
   parts& inside() const { return *parts_; }
@@ -81,15 +81,15 @@ class split_sampler {
 
   // For whoever asks: hop `hop` of mini-batches number + batches[i] for vertices[i]. errc::input for a vertex of another part.
   list_draws draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices, std::span<std::uint32_t const> batches);
-  // For this process: mini-batches number, number + 1 ... of these seeds, 1 to most_together of them, into these. errc::input for a seed that
-  // is no vertex.
+  // For this process: mini-batches number, number + 1 ... of these seeds, 1 to most_together of them, into these. errc::input for a seed
+  // that is no vertex.
   void begin(std::uint64_t number, std::vector<std::span<std::int64_t const>> const& seeds, std::vector<blocks> into);
   list_asks const& asks() const;
   void take(list_draws came);    // for asks(), in its order; errc::input where it cannot be
   std::vector<blocks> finish();  // once asks() tells of no more
 
   place where() const;
-  std::uint64_t bytes() const;  // near memory of its own, now
+  std::uint64_t bytes() const;        // near memory of its own, now
   std::uint64_t fingerprint() const;  // of what decides which neighbours are drawn: all processes must have the same
 
   struct parts;

@@ -24,8 +24,9 @@ numpy_array<T> copied(std::vector<T> const& from) {
 }  // namespace
 
 void add_split(nb::module_& m) {
-  nb::class_<py_part>(m, "GraphPart",
-                      "The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.")
+  nb::class_<py_part>(
+      m, "GraphPart",
+      "The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.")
       .def(
           "__init__",
           [](py_part* self, py_graph const& g, std::uint32_t part, std::uint32_t parts, std::string const& side, std::string const& balance,
@@ -43,14 +44,14 @@ void add_split(nb::module_& m) {
              nb::object targets, nb::object weights) {
             int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
             array kept;
-            graph_part::arrays const lists{first,      vertices,  first_edge, edges,
-                                           from.seen, to.seen, floats(weights, "weights", kept)};
+            graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
             return py_part{released([&] { return std::make_shared<graph_part>(lists); })};
           },
           nb::arg("first"), nb::arg("vertices"), nb::arg("first_edge"), nb::arg("edges"), nb::arg("offsets"), nb::arg("targets"),
           nb::arg("weights") = nb::none(),
-          nb::sig("def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = "
-                  "None) -> GraphPart"),
+          nb::sig(
+              "def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = "
+              "None) -> GraphPart"),
           "Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.")
       .def_prop_ro(
           "first", [](py_part const& p) { return p.part->first(); }, "of its vertices, by position")
@@ -134,8 +135,7 @@ void add_split(nb::module_& m) {
               return 0;
             });
           },
-          nb::arg("seeds"), nb::arg("number"),
-          nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
+          nb::arg("seeds"), nb::arg("number"), nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
           "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.")
       .def(
           "asks",

@@ -38,9 +38,9 @@ struct block_sampler::parts::impl {
     pinned_pages pinned_times;
     std::int64_t const* times = nullptr;
     bool far = false;
-    std::uint64_t cached = 0;         // bytes of first arcs
+    std::uint64_t cached = 0;             // bytes of first arcs
     buffer<std::uint64_t> names, begins;  // of a part whose vertices stand elsewhere in their order
-    std::vector<std::uint64_t> seen;  // edges a hop, the most so far
+    std::vector<std::uint64_t> seen;      // edges a hop, the most so far
     template <class Id>
     csr_view<Id> view() const {
       return kept.with(lists.view<Id>());
@@ -65,7 +65,8 @@ struct block_sampler::parts::impl {
   buffer<std::uint32_t> all_batches;
   std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
   bool sized = false, sized_for_several = false, torn = false;
-  // Of lists that lie elsewhere: mini-batches that are being drawn, the hop that comes next, what came of those before, and what it asks for.
+  // Of lists that lie elsewhere: mini-batches that are being drawn, the hop that comes next, what came of those before, and what it asks
+  // for.
   struct split_window {
     std::vector<blocks::parts*> batches;
     std::uint32_t hop = 0;
@@ -569,8 +570,7 @@ struct block_sampler::parts::impl {
     choose<Id>(s, drawing);
     std::uint64_t const items = x.read(c + counter_map::items);
     find<Id>(s, items);
-    if (o.edge_ids)
-      for_each_item<1>(x, counted(counter_map::items, room.items), name_edges{s, rel.begins.data(), rel.of.first_edge});
+    if (o.edge_ids) for_each_item<1>(x, counted(counter_map::items, room.items), name_edges{s, rel.begins.data(), rel.of.first_edge});
     if (looks()) for_each_item<1>(x, drawing, count_sifted{s});
     into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
     x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));
@@ -585,8 +585,7 @@ struct block_sampler::parts::impl {
     list_draws into;
     into.counts.resize(n);
     if (n == 0) return into;
-    if (at.size() < n + 1)
-      make(all_ids, n + n / 4), make(all_batches, n + n / 4), make(drawn, n + n / 4), make(at, n + n / 4 + 1);
+    if (at.size() < n + 1) make(all_ids, n + n / 4), make(all_batches, n + n / 4), make(drawn, n + n / 4), make(at, n + n / 4 + 1);
     x.copy(all_ids.data(), vertices.data(), vertices.size_bytes());
     x.copy(all_batches.data(), batches.data(), batches.size_bytes());
     hop_of_relation s{};
@@ -634,8 +633,7 @@ struct block_sampler::parts::impl {
       ++split.hop;
       next_hop();
       if (split.counted[counter_map::over]) {
-        for (std::size_t k = 0; k < batches.size(); ++k)
-          grow(split.counted.data() + map.part(k), batches[k]->number, batches[k]->seeds);
+        for (std::size_t k = 0; k < batches.size(); ++k) grow(split.counted.data() + map.part(k), batches[k]->number, batches[k]->seeds);
         restart_split();
       }
     }
@@ -656,8 +654,7 @@ struct block_sampler::parts::impl {
   }
   void number_drawn(some_batches batches, list_draws const& came) {
     hop_of_relation const s = shared(batches, split.hop, 0);
-    item_count const drawing = counted(map.drawing(0), room.vertices[0] * batches.size()),
-                     items = counted(counter_map::items, room.items);
+    item_count const drawing = counted(map.drawing(0), room.vertices[0] * batches.size()), items = counted(counter_map::items, room.items);
     x.copy(drawn.data(), came.counts.data(), came.counts.size() * sizeof(std::uint32_t));
     scan(x, s.drawn, s.at, drawing);
     for_each_item<1>(x, s.batches, open_edges{s, false, true});

@@ -429,9 +429,9 @@ struct fetch : hop_of_relation {
   }
 };
 
-// --- lists that lie elsewhere ---------------------------------------------------------------------------------------------------------------
-// At the owner, once its lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of
-// the whole graph.
+// --- lists that lie elsewhere
+// --------------------------------------------------------------------------------------------------------------- At the owner, once its
+// lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of the whole graph.
 struct count_sifted : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {

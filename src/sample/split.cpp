@@ -69,8 +69,8 @@ void copy_pieces(csr_view<Id> const& from, std::span<piece const> pieces, Id* ta
 edge_lists const& side_of(graph const& g, list_side side) {
   if (!g.info.directed || side == list_side::out || g.info.edges == 0) return g.out;
   if (g.info.in_lists) return g.in;
-  fail(errc::input, "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them",
-       g.name);
+  fail(errc::input,
+       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
 }
 
 // Where each part begins, by position.
@@ -130,7 +130,8 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
   std::uint64_t* const offsets = part.out.offsets.data();
   offsets[0] = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
-    std::uint64_t const v = g.at_rank(first + k), begin = g.info.edges ? lists.offsets[v] : 0, end = g.info.edges ? lists.offsets[v + 1] : 0;
+    std::uint64_t const v = g.at_rank(first + k), begin = g.info.edges ? lists.offsets[v] : 0,
+                        end = g.info.edges ? lists.offsets[v + 1] : 0;
     offsets[k + 1] = offsets[k] + (end - begin);
     if (renamed) names.push_back(v), begins.push_back(begin), add_pieces(pieces, begin, end, offsets[k]);
   }
@@ -146,7 +147,10 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
       executor x({});
       list_windows windows(x, g);
       windows.each(
-          lists, {true, weights, true}, pieces.size(), [&](std::uint64_t k) { return indices{pieces[k].begin, pieces[k].end}; },
+          lists, {true, weights, true}, pieces.size(),
+          [&](std::uint64_t k) {
+            return indices{pieces[k].begin, pieces[k].end};
+          },
           [&](list_window const& w) {
             copy_pieces(w.over(g.bare_view<Id>(lists)), std::span<piece const>(pieces).subspan(w.first, w.last - w.first), to, weights_to);
           });
@@ -169,7 +173,13 @@ graph_part::parts cut(graph_handle const& handle, edge_lists const& lists, list_
     if (weights) part.out.weights = memory_block(tier::host, edges * 4, -1, "weights of a part");
     with_id_type(g.info, copy);
   }
-  return {graph_access::wrap(std::move(part)), first, g.info.vertices, g.info.edges, first_edge, std::move(names), std::move(begins),
+  return {graph_access::wrap(std::move(part)),
+          first,
+          g.info.vertices,
+          g.info.edges,
+          first_edge,
+          std::move(names),
+          std::move(begins),
           digest_of(g, lists)};
 }
 
@@ -210,8 +220,7 @@ graph part_of_arrays(graph_part::arrays const& a) {
   part.out.weights = memory_block(tier::host, edges * 4, -1, "weights of a part");
   for (std::uint64_t i = 0; i < edges; ++i) {
     float const w = a.weights[i] + 0.0f;  // -0 becomes 0
-    if (!(w >= 0) || !std::isfinite(w))
-      fail(errc::input, "weight {} of a part is {}; weights are 0 or more, and finite", i, w);
+    if (!(w >= 0) || !std::isfinite(w)) fail(errc::input, "weight {} of a part is {}; weights are 0 or more, and finite", i, w);
     std::memcpy(static_cast<float*>(part.out.weights.data()) + i, &w, sizeof w);
   }
   return part;
@@ -264,8 +273,12 @@ struct split_sampler::parts {
 namespace {
 
 void require_split(block_options const& o) {
-  char const* const other = o.rule != hop_rule::last ? "rule all" : o.disjoint ? "disjoint trees" : o.temporal ? "temporal sampling"
-                            : o.induced ? "the induced subgraph" : o.device_budget ? "a budget of lists kept near" : nullptr;
+  char const* const other = o.rule != hop_rule::last ? "rule all"
+                            : o.disjoint             ? "disjoint trees"
+                            : o.temporal             ? "temporal sampling"
+                            : o.induced              ? "the induced subgraph"
+                            : o.device_budget        ? "a budget of lists kept near"
+                                                     : nullptr;
   if (other) fail(errc::usage, "{}: not over a graph that is split by vertices; leave it out, or open the whole graph", other);
 }
 
@@ -288,8 +301,8 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
         inner_relation own{&lists, &lists.out, 1, 0, fanouts, {}};
         own.names = of.names, own.begins = of.begins;
         own.first_name = of.first, own.first_edge = of.first_edge;
-        p->owner.emplace(where, std::vector<sampled_type>{{lists.info.vertices}, {of.all_vertices}}, std::vector<inner_relation>{own}, options,
-                         false);
+        p->owner.emplace(where, std::vector<sampled_type>{{lists.info.vertices}, {of.all_vertices}}, std::vector<inner_relation>{own},
+                         options, false);
         inner_relation all{&p->outline, &p->outline.out, 0, 0, std::move(fanouts), {}};
         all.elsewhere = true;
         block_options made = options;
@@ -346,8 +359,8 @@ void split_sampler::take(list_draws came) {
     std::uint64_t const drawn = std::accumulate(came.counts.begin(), came.counts.end(), std::uint64_t{0});
     if (came.counts.size() != asked.vertices.size() || came.neighbours.size() != drawn ||
         came.edges.size() != (p.edge_ids ? came.neighbours.size() : 0))
-      fail(errc::input, "{} counts, {} neighbours and {} edges came for {} vertices that drew {}", came.counts.size(), came.neighbours.size(),
-           came.edges.size(), asked.vertices.size(), drawn);
+      fail(errc::input, "{} counts, {} neighbours and {} edges came for {} vertices that drew {}", came.counts.size(),
+           came.neighbours.size(), came.edges.size(), asked.vertices.size(), drawn);
     std::uint64_t const n = p.part->all_vertices();
     for (std::int64_t const v : came.neighbours)
       if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbour {} came: there are vertices 0 to {}", v, n - 1);
