@@ -20,6 +20,7 @@ from .._garner import Loader, info
 from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
 from ..errors import IdError, UsageError
 from ..torch import unified
+from . import remote
 from .sampler import NeighborSampler
 from .source import _ints, edge_attr_of
 from .stores import FeatureStore
@@ -95,6 +96,9 @@ class _Joins:
     custom_cls: Any
     filter_per_worker: bool
     input_data: Any
+    num_workers: int
+    _remote: remote.Remote
+    _window: int = 8  # mini-batches that ask for them together
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
 
@@ -129,7 +133,21 @@ class _Joins:
             raise TypeError(f"'{type(self).__name__}' was given a '{type(out).__name__}' by its sampler; it takes a SamplerOutput or a "
                             "HeteroSamplerOutput")
         self._label(data, out)
-        return data if self.transform is None else self.transform(data)
+        return data if self.transform is None or self._remote.tables else self.transform(data)
+
+    def _brought(self, batches: Iterator[Any], count: int) -> Iterator[Any]:
+        """So many of them, which get the rows that other ranks have."""
+        if not self._remote.tables:
+            return batches
+        with_rows = remote.with_rows(self._remote, batches, count, self._window)
+        return with_rows if self.transform is None else map(self.transform, with_rows)
+
+    def _told_remote(self, data: Any, kwargs: dict[str, Any]) -> Any:
+        """The data as loaders take them."""
+        data, self._remote = remote.remote_of(data)
+        if self._remote.tables and kwargs.get("num_workers", 0):
+            raise UsageError("num_workers: rows of other ranks come to this process, ahead of who learns from them; leave workers out")
+        return data
 
     def _edges(self, edge: Any, edge_type: Any = None) -> Any:
         """The user's edges of the sampler's."""
@@ -206,6 +224,8 @@ class _Joins:
         wanted, attrs = [], []
         for attr in features.get_all_tensor_attrs():
             of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
+            if (group, attr.attr_name) in self._remote.tables:
+                continue
             index = (edges if of_edges else node).get(group)
             if index is None:
                 continue
@@ -283,6 +303,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
+    Rows may be those of garner.torch.remote_rows, which come by windows of mini-batches (loading's window, 8) while others are learned from; then
+    all ranks have as many mini-batches, and stop behind the same one.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
@@ -297,6 +319,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
                  scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         self._loading = ahead_options(loading)
+        self._window = int(self._loading.get("window") or 8)
+        data = self._told_remote(data, kwargs)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
@@ -315,7 +339,11 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
-        return _Epoch(self._ahead(self._epoch[0]), len(self)) if self._can_load_ahead() else before
+        if self._can_load_ahead():
+            before = self._ahead(self._epoch[0])
+        elif not self._remote.tables:
+            return before
+        return _Epoch(self._brought(before, len(self)), len(self))
 
     def _can_load_ahead(self) -> bool:
         """Whether garner.Loader can sample, gather and hand over what this loader yields."""
@@ -403,6 +431,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  place: Any = None, device_budget: int | str | None = None, scores: Any = None, **kwargs: Any) -> None:
+        data = self._told_remote(data, kwargs)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
@@ -419,6 +448,10 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
             for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):
                 nodes = neighbor_sampler.num_nodes
                 _within(ids, nodes if kind is None else nodes[kind[end]], name)
+
+    def __iter__(self) -> Any:
+        before = super().__iter__()
+        return _Epoch(self._brought(before, len(self)), len(self)) if self._remote.tables else before
 
     def _sampler(self) -> Any:
         return self.link_sampler

@@ -17,6 +17,7 @@ from .. import tables
 from .._garner import Graph, HeteroGraph
 from ..batches import rows_of
 from ..errors import IdError, UsageError
+from ..remote import RemoteRows
 
 
 class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
@@ -47,9 +48,11 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
             return True
         if isinstance(tensor, (str, bytes, os.PathLike)):
             tensor = tables.tiered(tensor)
-        if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered)):
+        if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered, RemoteRows)):
             raise UsageError(f"{key}: a {type(tensor).__name__} is no table of features; give a tensor, an array, a table of garner.tiered or "
                              "the name of an .npy file")
+        if isinstance(tensor, RemoteRows) and isinstance(key[0], tuple):
+            raise UsageError(f"{key}: rows of other ranks are those of nodes; give features of edges as a tensor or a table")
         self._kept[key] = tensor
         return True
 
@@ -71,6 +74,10 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
         if there is None:
             return None
         return tuple(there.shape) if attr.index is None else tuple(rows_of(there, attr.index).shape)
+
+    def remote(self) -> dict[tuple[Any, str], RemoteRows]:
+        """Those whose rows other ranks have: loaders bring them by windows of mini-batches."""
+        return {key: table for key, table in self._kept.items() if isinstance(table, RemoteRows)}
 
     def get_all_tensor_attrs(self) -> list[Any]:
         """One TensorAttr each, made anew: whoever asks sets their index."""
