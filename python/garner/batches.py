@@ -157,7 +157,7 @@ class Loader:
     def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
         """Of a graph that is split: what each mini-batch of a window drew, and which of the seeds it is of."""
         assert self.draws is not None
-        taken = self._order(seed)[:len(self) * self.batch_size].split(self.batch_size)
+        taken = torch.split(self._order(seed)[:len(self) * self.batch_size], self.batch_size)
         for first in range(0, len(taken), self.window):
             some = taken[first:first + self.window]
             yield list(zip(self.draws.window([self.seeds[input_id] for input_id in some], mixed(seed, 0) + first), some))

@@ -103,7 +103,7 @@ class Draws:
 
 def _sums(numbers: torch.Tensor, counts: list[int]) -> list[int]:
     """Of the first counts[0] of them, the next counts[1] ..."""
-    return [int(some.sum()) for some in numbers.split(counts)]
+    return [int(some.sum()) for some in torch.split(numbers, counts)]
 
 
 def windows_ahead(windows: Iterator[Any]) -> Iterator[Any]:
