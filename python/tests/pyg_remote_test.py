@@ -94,6 +94,31 @@ def other_data(rank, said):
     return True
 
 
+def split_graph(rank, said):
+    """A graph that is split too, in stores: as the whole one."""
+    whole, n = garner.generate("kron", 8, draw_weights=(0, 3)), 256
+    remote, rows = garner.torch.remote_graph(whole, weighted=True), rows_of(n)
+    x = split(rows, rank, said["of"])
+    seeds = torch.arange(n)[rank::said["of"]][:80]
+    data = []
+    for graph, table in ((whole, rows), (remote, rows), (remote, x)):
+        features, edges = FeatureStore(), GraphStore()
+        features.put_tensor(table, group_name=None, attr_name="x", index=None)
+        features.put_tensor(torch.arange(n), group_name=None, attr_name="y", index=None)
+        edges.put_graph(graph)
+        data.append((features, edges))
+    for options in ({"shuffle": True}, {"weight_attr": "weight", "loading": {"window": 3}}, {"replace": True, "transform": tenfold, "drop_last": True},
+                    {"subgraph_type": "bidirectional", "transform_sampler_output": lambda out: out}):
+        made = {"num_neighbors": [4, 3], "input_nodes": seeds, "batch_size": 16, **options}
+        for one in data[1:]:
+            alike(NeighborLoader(data[0], **made), NeighborLoader(one, **made))
+    assert remote.report["windows"] and x.report["windows"]
+    try:
+        next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, disjoint=True)))
+    except garner.UsageError as e:
+        return str(e)
+
+
 def wrong(rank, said):
     found = {}
 
@@ -121,6 +146,11 @@ class Remote(unittest.TestCase):
 
     def test_several_types_stores_and_links(self):
         several_ranks.told(several_ranks.run(__file__, "other_data", 2, of=2))
+
+    def test_a_graph_that_is_split(self):
+        for ranks in (1, 3):
+            for found in several_ranks.told(several_ranks.run(__file__, "split_graph", ranks, of=ranks)):
+                self.assertIn("disjoint trees: not over a graph that is split", found)
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "wrong", 3, of=3)):

@@ -19,10 +19,11 @@ from .. import tables
 from .._garner import Loader, info
 from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
 from ..errors import IdError, UsageError
+from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
 from . import remote
 from .sampler import NeighborSampler
-from .source import _ints, edge_attr_of
+from .source import _ints, edge_attr_of, edges_of
 from .stores import FeatureStore
 
 
@@ -240,7 +241,7 @@ class _Joins:
         if found is None:
             sampler = self._sampler()
             if isinstance(sampler, NeighborSampler):
-                found = sampler.num_nodes, sampler._source.lists[None].graph.info.edges
+                found = sampler.num_nodes, edges_of(sampler._source.lists[None].graph)
             else:
                 row, _, _ = self.data[1].coo()
                 found = sampler.num_nodes, row.numel()
@@ -339,26 +340,66 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
-        if self._can_load_ahead():
+        if (draws := self._draws()) is not None:
+            draws.graph.group.alike("loader", f"{len(self)} mini-batches in windows of {self._window}", "give all ranks as many input nodes")
+            if self._is_plain():
+                before = self._over_ranks(draws, self._epoch[0])
+        elif self._can_load_ahead():
             before = self._ahead(self._epoch[0])
         elif not self._remote.tables:
             return before
         return _Epoch(self._brought(before, len(self)), len(self))
 
+    def _draws(self) -> Draws | None:
+        """Of a graph that is split over ranks. All of them make it here."""
+        sampler = self.node_sampler
+        engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
+        if not isinstance(engine, remote.RemoteSampler):
+            return None
+        if not 1 <= self._window <= most_together:
+            raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
+        return engine.draws
+
+    def _is_plain(self) -> bool:
+        """Whether nothing of the user's own comes between drawing and handing over, so that all of an epoch may be drawn ahead."""
+        sampler, batches = self.node_sampler, self.batch_sampler
+        return bool(self.input_data.node.numel()) and not (
+            self.num_workers or self.pin_memory or self.transform_sampler_output is not None or torch.utils.data.get_worker_info() is not None
+            or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler
+            or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds
+            or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
+                   for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")))
+
     def _can_load_ahead(self) -> bool:
         """Whether garner.Loader can sample, gather and hand over what this loader yields."""
-        sampler, batches = self.node_sampler, self.batch_sampler
-        if not isinstance(self.data, Data) or not self.input_data.node.numel() or self.num_workers or self.pin_memory or self.transform_sampler_output is not None \
-                or torch.utils.data.get_worker_info() is not None \
-                or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler \
-                or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds \
-                or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
-                       for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")):
+        sampler = self.node_sampler
+        if not isinstance(self.data, Data) or not self._is_plain():
             return False
         timed = self.input_data.time is not None
         if timed != sampler.is_temporal and (timed or sampler.node_time is None):
             return False  # said where it is sampled
         return sampler._engine()[0] is not None
+
+    def _over_ranks(self, draws: Draws, seed: int) -> Iterator[Any]:
+        """Windows of them are drawn by all ranks together, ahead."""
+        batches: Any = self.batch_sampler
+        positions = iter(batches.sampler)
+        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
+        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
+
+        def windows() -> Iterator[Any]:
+            all_of_them = torch.split(order, batches.batch_size)
+            for first in range(0, len(all_of_them), self._window):
+                some = all_of_them[first:first + self._window]
+                yield list(zip(draws.window([self.input_data.node[index] for index in some], mixed(seed, 0) + first), some))
+
+        for blocks, index in windows_ahead(windows()):
+            inputs = self.input_data[index]
+            out = self.node_sampler._output(blocks, [None], {})
+            out.metadata = (inputs.input_id, inputs.time)
+            yield self.filter_fn(self.node_sampler._finished(out))
+        for _ in positions:  # to its end, for what it draws there
+            pass
 
     def _ahead(self, seed: int) -> Iterator[Any]:
         batches: Any = self.batch_sampler

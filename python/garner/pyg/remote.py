@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import torch
 from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from ..errors import UsageError
 from ..remote import RemoteRows, rows_ahead
+from ..split import Draws, RemoteGraph
 from .stores import FeatureStore
 
 
@@ -63,3 +65,18 @@ def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int) -> It
             yield batch
 
     return brought()
+
+
+class RemoteSampler:
+    """Of a graph that is split over ranks what garner.pyg asks of a BlockSampler. All ranks make it, and call it alike."""
+
+    lent = False
+
+    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, **options: bool) -> None:
+        said = {name: True for name, value in options.items() if value}  # what is not done so is refused where it is said
+        self.place = str(place)
+        self.draws = Draws(graph, fanouts, place, {**said, "edge_ids": True}, "of garner.pyg")
+
+    def sample_types(self, seeds: Sequence[tuple[Any, int, Any]], number: int) -> Any:
+        (ids, _, _), = seeds
+        return self.draws.window([torch.from_numpy(ids)], number)[0]
