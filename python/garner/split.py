@@ -6,14 +6,14 @@ What a vertex draws is a function of seed, mini-batch, hop and vertex, whoever h
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from ._garner import Blocks, Graph, GraphPart, SplitSampler
-from .errors import Error, RankError, UsageError
+from .errors import RankError
 from .ranks import Ranks, ranks as ranks_of
 
 most_together = 64  # mini-batches of a window
@@ -50,7 +50,7 @@ class Draws:
 
     def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, options: dict[str, Any], said: str) -> None:
         self.graph, ranks = graph, graph.group
-        self.sampler = SplitSampler(graph.part, fanouts, place=place, **options)
+        self.sampler: SplitSampler = _made(ranks, lambda: SplitSampler(graph.part, fanouts, place=place, **options))
         told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "lists"))
         ranks.alike("loader()", f"fanouts {list(fanouts)}, {said}{told}", "say the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
@@ -62,25 +62,25 @@ class Draws:
         self.sampler.begin([one.numpy() for one in seeds], number)
         while (asks := self.sampler.asks()) is not None:
             hop, vertices, batches = asks
-            self.sampler.take(*self._drawn(number, len(seeds), hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
+            self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
         return list(self.sampler.finish())
 
-    def _drawn(self, number: int, count: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
+    def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
         """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""
         graph, ranks = self.graph, self.graph.group
         each = [1] * ranks.size
         owner = torch.searchsorted(graph.begins, vertices, right=True) - 1
         order = torch.argsort(owner, stable=True)  # and of an owner by mini-batch, as they stand
         asked = torch.bincount(owner * most_together + batches, minlength=ranks.size * most_together).reshape(ranks.size, most_together)
-        head = torch.tensor([number, hop, count]).expand(ranks.size, 3)
+        head = torch.tensor([number, hop]).expand(ranks.size, 2)
         of_all = ranks.start(torch.cat([head, asked], 1), each, each, self._ids).wait()
-        ranks.same("loader()", [f"{n} mini-batches from number {first} on in hop {h}" for first, h, n in of_all[:, :3].tolist()],
-                   "give all ranks as many mini-batches, the same epoch, and stop all behind the same one")
-        take, give = asked.sum(1).tolist(), of_all[:, 3:].sum(1).tolist()
+        numbers, hops, asked_here = of_all[:, 0].tolist(), of_all[:, 1].tolist(), of_all[:, 2:]
+        ranks.same("loader()", [f"hop {h} to draw" for h in hops], "call what draws in all ranks, in one order")
+        take, give = asked.sum(1).tolist(), asked_here.sum(1).tolist()
         wanted = ranks.start(vertices[order].to(graph.wire), take, give, self._ids).wait().to(torch.int64)
-        which = torch.repeat_interleave(torch.arange(most_together).repeat(ranks.size), of_all[:, 3:].reshape(-1))
+        which = torch.repeat_interleave(torch.arange(most_together).repeat(ranks.size), asked_here.reshape(-1))
 
-        counts, neighbours, edges = (torch.from_numpy(one) for one in self.sampler.draw(number, hop, wanted.numpy(), which.numpy()))
+        counts, neighbours, edges = self._for_all(numbers, hop, wanted, which, give)
         came = ranks.start(counts.to(torch.int32), give, take, self._ids).wait().to(torch.int64)
         rows = torch.stack([neighbours, edges], 1) if self._edge_ids else neighbours.to(graph.wire)
         given, taken = (_sums(of, by) for of, by in ((counts, give), (came, take)))
@@ -99,6 +99,14 @@ class Draws:
         if not self._edge_ids:
             return of_vertex.numpy(), drawn.numpy(), None
         return of_vertex.numpy(), drawn[:, 0].contiguous().numpy(), drawn[:, 1].contiguous().numpy()
+
+    def _for_all(self, numbers: list[int], hop: int, vertices: torch.Tensor, batches: torch.Tensor, each: list[int]) -> list[torch.Tensor]:
+        """Drawn together where the mini-batches of all have the same numbers, as those of garner.torch.loader have; else a rank's after the other."""
+        if len(set(numbers)) == 1:
+            numbers, each = numbers[:1], [len(vertices)]
+        drawn = [self.sampler.draw(number, hop, of.numpy(), which.numpy())
+                 for number, of, which in zip(numbers, torch.split(vertices, each), torch.split(batches, each))]
+        return [torch.from_numpy(np.concatenate(some) if len(some) > 1 else some[0]) for some in zip(*drawn)]
 
 
 def _sums(numbers: torch.Tensor, counts: list[int]) -> list[int]:
@@ -136,7 +144,7 @@ def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str
     all_ranks = ranks_of(group, timeout=timeout)
     if isinstance(mine, Graph):
         all_ranks.alike("remote_graph()", f"{side} {balance}{' weighted' if weighted else ''}", "say the same in all")
-        part = GraphPart(mine, all_ranks.rank, all_ranks.size, side, balance, weighted)
+        part = _made(all_ranks, lambda: GraphPart(mine, all_ranks.rank, all_ranks.size, side, balance, weighted))
         all_ranks.alike("graph", f"{part.all_vertices} vertices and {part.all_edges} edges, digest {part.digest:016x}", "open the same file in all")
     else:
         part = _part_of(mine, all_ranks)
@@ -145,24 +153,29 @@ def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str
 
 
 def _part_of(mine: Any, ranks: Ranks) -> GraphPart:
-    """Of arrays. What is wrong with those of one rank, all hear."""
+    """Of arrays, whose blocks stand in the order of ranks."""
     if not isinstance(mine, (tuple, list)) or len(mine) not in (2, 3):
         raise TypeError(f"remote_graph(): a {type(mine).__name__} is neither a Graph nor (offsets, targets) or (offsets, targets, weights)")
     offsets, targets, *weights = (one.detach().cpu().numpy() if isinstance(one, torch.Tensor) else np.asarray(one) for one in mine)
     said = ranks.tell([max(0, len(offsets) - 1), len(targets)])
     ranks.alike("remote_graph()", "lists with weights" if weights else "lists", "give all ranks arrays of one kind")
     before = said[:ranks.rank]
-    mistake: Error | None = None
-    part = None
+    part: GraphPart = _made(ranks, lambda: GraphPart.of_lists(sum(n for n, _ in before), sum(n for n, _ in said), sum(m for _, m in before),
+                                                              sum(m for _, m in said), offsets, targets, *weights))
+    return part
+
+
+def _made(ranks: Ranks, make: Callable[[], Any]) -> Any:
+    """What one makes that all need. Where one cannot, all hear why, and nobody waits for it."""
+    made, mistake = None, None
     try:
-        part = GraphPart.of_lists(sum(n for n, _ in before), sum(n for n, _ in said), sum(m for _, m in before), sum(m for _, m in said),
-                                  offsets, targets, *weights)
-    except Error as e:
+        made = make()
+    except Exception as e:
         mistake = e
-    problems = ranks.tell("" if mistake is None else f"{type(mistake).__name__}: {mistake}")
+    said = ranks.tell("" if mistake is None else f"{type(mistake).__name__}: {mistake}")
     if mistake is not None:
         raise mistake
-    wrong = [k for k, problem in enumerate(problems) if problem]
-    if wrong or part is None:
-        raise RankError(f"{ranks.names[wrong[0]]}: {problems[wrong[0]]}")
-    return part
+    for name, problem in zip(ranks.names, said):
+        if problem:
+            raise RankError(f"{name}: {problem}")
+    return made
