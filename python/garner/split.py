@@ -129,7 +129,7 @@ def windows_ahead(windows: Iterator[Any]) -> Iterator[Any]:
 def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str = "edges", weighted: bool = False, timeout: float = 60) -> RemoteGraph:
     """A graph whose lists are split over the ranks of a group, in contiguous blocks of vertices in the order of ranks: each keeps its own.
 
-        g = garner.torch.remote_graph(garner.open("g.gnr", edges="file"))      # under torchrun: no more of the lists is read than the part
+        g = garner.torch.remote_graph(garner.open("g.gnr", edges="file"))      # under torchrun: no more of the lists is ever in memory
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=x, y=labels, batch_size=1024):
             ...                                           # as of the whole graph on every machine, the same mini-batches
 
