@@ -113,10 +113,15 @@ def split_graph(rank, said):
         for one in data[1:]:
             alike(NeighborLoader(data[0], **made), NeighborLoader(one, **made))
     assert remote.report["windows"] and x.report["windows"]
-    try:
-        next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, disjoint=True)))
-    except garner.UsageError as e:
-        return str(e)
+    ends = between(n, n, 60, 6 + rank)
+    alike(*(LinkNeighborLoader(one, [4, 3], edge_label_index=(None, ends), batch_size=20) for one in (data[0], data[2])))
+    found = []
+    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}):
+        try:
+            next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, **options)))
+        except garner.UsageError as e:
+            found.append(str(e))
+    return found
 
 
 def wrong(rank, said):
@@ -150,11 +155,13 @@ class Remote(unittest.TestCase):
     def test_a_graph_that_is_split(self):
         for ranks in (1, 3):
             for found in several_ranks.told(several_ranks.run(__file__, "split_graph", ranks, of=ranks)):
-                self.assertIn("disjoint trees: not over a graph that is split", found)
+                self.assertIn("disjoint trees: not over a graph that is split", found[0])
+                self.assertIn("num_workers: rows and lists of other ranks", found[1])
+                self.assertIn("a window of 65 mini-batches; say 1 to 64", found[2])
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "wrong", 3, of=3)):
-            self.assertIn("num_workers: rows of other ranks come to this process", found["workers"])
+            self.assertIn("num_workers: rows and lists of other ranks come to this process", found["workers"])
             self.assertIn("x: 300 rows for 301 nodes", found["few"])
             self.assertIn("UsageError: n_id", found["n_id"])
             self.assertRegex(found["counts"], r"RankError: loader: .* mini-batches in windows of 8; give all ranks as many input nodes")

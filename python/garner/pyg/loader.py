@@ -143,12 +143,9 @@ class _Joins:
         with_rows = remote.with_rows(self._remote, batches, count, self._window)
         return with_rows if self.transform is None else map(self.transform, with_rows)
 
-    def _told_remote(self, data: Any, kwargs: dict[str, Any]) -> Any:
-        """The data as loaders take them."""
-        data, self._remote = remote.remote_of(data)
-        if self._remote.tables and kwargs.get("num_workers", 0):
-            raise UsageError("num_workers: rows of other ranks come to this process, ahead of who learns from them; leave workers out")
-        return data
+    def _refuse_workers(self, sampler: Any, kwargs: dict[str, Any]) -> None:
+        if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(sampler, NeighborSampler) and sampler.is_remote)):
+            raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
 
     def _edges(self, edge: Any, edge_type: Any = None) -> Any:
         """The user's edges of the sampler's."""
@@ -304,8 +301,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
-    Rows may be those of garner.torch.remote_rows, which come by windows of mini-batches (loading's window, 8) while others are learned from; then
-    all ranks have as many mini-batches, and stop behind the same one.
+    Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
+    (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
@@ -321,11 +318,12 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         self._loading = ahead_options(loading)
         self._window = int(self._loading.get("window") or 8)
-        data = self._told_remote(data, kwargs)
+        data, self._remote = remote.remote_of(data)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
+        self._refuse_workers(neighbor_sampler, kwargs)
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
         nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
@@ -472,11 +470,12 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  place: Any = None, device_budget: int | str | None = None, scores: Any = None, **kwargs: Any) -> None:
-        data = self._told_remote(data, kwargs)
+        data, self._remote = remote.remote_of(data)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
+        self._refuse_workers(neighbor_sampler, kwargs)
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
