@@ -280,17 +280,18 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
         raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
     if drop_last and -(-chosen.numel() // ranks) < batch_size and ranks > 1:
         raise UsageError(f"{-(-chosen.numel() // ranks)} seeds a rank are no mini-batch of {batch_size}, and drop_last leaves smaller ones out; say a smaller batch_size")
-    asked = ahead_options(loading)
-    if isinstance(graph, RemoteGraph):
-        return _over_ranks(graph, list(fanouts), "host" if place is None else place, options,
-                           Loader(None, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked))
     if place is None:
         place = "host"
         if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
             place = str(x.device)
             graph.to(place)  # where the rows are gathered; no change where it can be read there
+    asked = ahead_options(loading)
+    if isinstance(graph, RemoteGraph):
+        made = Loader(None, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
+        return _over_ranks(graph, list(fanouts), place, options, made)
+    whole = graph
     hops = list(fanouts)
-    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
+    return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
 
 
 def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dict[str, Any], made: Loader) -> Loader:

@@ -31,6 +31,7 @@ class RemoteGraph:
         # Ids are half as long where they fit.
         self.wire = torch.int32 if len(self) < 1 << 31 else torch.int64
         self.report = {"windows": 0, "asked": 0, "remote": 0, "bytes": 0}
+        self._at: tuple[str, str | None] | None = None
 
     def __len__(self) -> int:
         return int(self.part.all_vertices)
@@ -41,7 +42,9 @@ class RemoteGraph:
 
     def to(self, place: Any, edges: str | None = None) -> RemoteGraph:
         """As Graph.to, of this rank's lists; before loaders are made of it."""
-        self.part.to(place, edges)
+        if self._at != (str(place), edges):
+            self.part.to(place, edges)
+            self._at = str(place), edges
         return self
 
 
