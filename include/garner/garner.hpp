@@ -19,6 +19,7 @@
 #include "garner/sample.hpp"      // scores, draw_training_set, record_trace, permute_table: which rows a training reads
 #include "garner/shards.hpp"      // shard_options, split_report: a whole graph over several places
 #include "garner/shared.hpp"      // shared_table: one host table for several processes
+#include "garner/split.hpp"       // graph_part, split_sampler: mini-batches of a graph that is split over processes
 #include "garner/spread.hpp"      // job_shard: what each of several places had of a job
 #include "garner/sssp.hpp"        // sssp_options, sssp_run, sssp_round
 #include "garner/stream.hpp"      // stream_ref: a stream of the caller

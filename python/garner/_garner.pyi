@@ -1144,6 +1144,102 @@ def draw_negatives(sources: object, source_vertices: int, target_vertices: int, 
     Errors: UsageError; InputError where a vertex leads to all others, so that none is left.
     """
 
+class GraphPart:
+    """
+    The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.
+    """
+
+    def __init__(self, graph: Graph, part: int, parts: int, side: str = 'in', balance: str = 'edges', weighted: bool = False) -> None:
+        """
+        Cut out; the graph may go then. Parts have as many edges each, or vertices.
+        """
+
+    @staticmethod
+    def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = None) -> GraphPart:
+        """
+        Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.
+        """
+
+    @property
+    def first(self) -> int:
+        """of its vertices, by position"""
+
+    @property
+    def edges(self) -> int:
+        """of its lists"""
+
+    @property
+    def all_vertices(self) -> int:
+        """of the whole graph"""
+
+    @property
+    def all_edges(self) -> int:
+        """of the whole graph"""
+
+    @property
+    def digest(self) -> int:
+        """
+        a number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """of its lists, and of what it knows of its vertices"""
+
+    def __len__(self) -> int: ...
+
+    def to(self, place: object, edges: str | None = None) -> None:
+        """As Graph.to. Errors: UsageError while a sampler draws from it."""
+
+class SplitSampler:
+    """
+    Draws from a GraphPart for whoever asks, and makes mini-batches of what was drawn for this process: those that
+    BlockSampler draws of the whole graph.
+    """
+
+    def __init__(self, part: GraphPart, fanouts: Sequence[int], *, seed: int = 1, replace: bool = False, weighted: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', lists: str | None = None) -> None:
+        """
+        As garner.BlockSampler; what looks further than at one list is refused.
+        """
+
+    def draw(self, number: int, hop: int, vertices: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+        """
+        For whoever asks: a hop of mini-batches number + batches[i] for vertices[i] of the part: how many neighbours each, these, and
+        with edge_ids where their edges stand in the lists of the whole graph. Errors: IdError for a vertex of another part.
+        """
+
+    def begin(self, seeds: Sequence[object], number: int) -> None:
+        """
+        Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.
+        """
+
+    def asks(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None:
+        """
+        (hop, vertices, of which mini-batch each is) that comes next; None: all is drawn.
+        """
+
+    def take(self, counts: object, neighbours: object, edges: object = None) -> None:
+        """
+        What was drawn for asks(), in its order. Errors: InputError where it cannot be.
+        """
+
+    def finish(self) -> list[Blocks]:
+        """The mini-batches, once asks() is None."""
+
+    @property
+    def place(self) -> str:
+        """that samples, as place= takes it"""
+
+    @property
+    def nbytes(self) -> int:
+        """near memory of its own, now"""
+
+    @property
+    def fingerprint(self) -> int:
+        """
+        of what decides which neighbours are drawn: all processes must have the same
+        """
+
 def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]:
     """
     Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).

@@ -14,6 +14,7 @@ from . import _garner, tables
 from ._garner import BlockSampler, Graph, info
 from .errors import IdError, UsageError
 from .remote import RemoteRows
+from .split import Draws, RemoteGraph, most_together, windows_ahead
 
 
 def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -109,10 +110,13 @@ class Loader:
     report: dict[str, Any] | None = None
     _ahead: _garner.Loader | None = None
 
-    def __init__(self, make_sampler: Callable[[], BlockSampler], seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool, seed: int | None,
-                 seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None) -> None:
+    def __init__(self, make_sampler: Callable[[], BlockSampler] | None, seeds: torch.Tensor, x: Any, y: Any, batch_size: int, shuffle: bool, drop_last: bool,
+                 seed: int | None, seed_times: torch.Tensor | None, rank: int, ranks: int, loading: dict[str, Any] | None = None) -> None:
+        """make_sampler: None: of a graph that is split over ranks, whose `draws` whoever makes it sets."""
         self._make_sampler = make_sampler
-        self.sampler, self.seeds, self.x, self.y = make_sampler(), seeds, x, y
+        self.sampler: Any = None if make_sampler is None else make_sampler()
+        self.draws: Draws | None = None
+        self.seeds, self.x, self.y = seeds, x, y
         self._near_x = None if isinstance(x, RemoteRows) else x
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
@@ -130,16 +134,41 @@ class Loader:
         self.epoch += 1
         return self._epoch(seed)
 
+    @property
+    def window(self) -> int:
+        """Of rows and lists that others have: how many mini-batches ask for them together."""
+        return int(self.loading.get("window") or 8)
+
     def _epoch(self, seed: int) -> Iterator[MiniBatch]:
         if isinstance(self.x, RemoteRows):
-            yield from self.x.ahead(self._drawn(seed), self.loading.get("window") or 8)
+            yield from self.x.ahead(self._drawn(seed), self.window)
+        elif self.draws is not None:
+            for drawn, input_id in windows_ahead(self._windows(seed)):
+                yield self._told(drawn, input_id)
         else:
             yield from self._drawn(seed)
 
-    def _drawn(self, seed: int) -> Iterator[MiniBatch]:
+    def _order(self, seed: int) -> torch.Tensor:
+        """Which of the seeds this rank takes, one after the other."""
         count = self.seeds.numel()
         order = torch.randperm(count, generator=torch.Generator().manual_seed(seed)) if self.shuffle else torch.arange(count)
-        order = order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
+        return order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
+
+    def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
+        """Of a graph that is split: what each mini-batch of a window drew, and which of the seeds it is of."""
+        assert self.draws is not None
+        taken = torch.split(self._order(seed)[:len(self) * self.batch_size], self.batch_size)
+        for first in range(0, len(taken), self.window):
+            some = taken[first:first + self.window]
+            yield list(zip(self.draws.window([self.seeds[input_id] for input_id in some], mixed(seed, 0) + first), some))
+
+    def _drawn(self, seed: int) -> Iterator[MiniBatch]:
+        if self.draws is not None:
+            for window in self._windows(seed):
+                for drawn, input_id in window:
+                    yield self._told(drawn, input_id)
+            return
+        order = self._order(seed)
         ahead, self._ahead = self._ahead or self._made_ahead(), None  # whoever iterates at the same time has one of his own
         if ahead is None:
             for number in range(len(self)):
@@ -162,13 +191,15 @@ class Loader:
         x, y = (None if rows is None else loadable(rows, place) for rows in (self._near_x, self.y))
         if (x is None) != (self._near_x is None) or (y is None) != (self.y is None) or self.batch_size > most_seeds:
             return None
-        sampler = self._make_sampler() if self.sampler.lent else self.sampler
+        sampler = self._make_sampler() if self.sampler.lent and self._make_sampler is not None else self.sampler
         return _garner.Loader(sampler, torch.unique(self.seeds).numpy(), [] if x is None else [x], [] if y is None else [y], batch=self.batch_size,
                               shuffle=False, rank=0, ranks=1, **self.loading)
 
     def sampled(self, input_id: torch.Tensor, number: int) -> MiniBatch:
         """The mini-batch of these of the seeds; the number says what it draws."""
-        if self.sampler.lent:
+        if self.draws is not None:
+            return self._told(self.draws.window([self.seeds[input_id]], number)[0], input_id)
+        if self.sampler.lent and self._make_sampler is not None:
             self.sampler = self._make_sampler()
         times = None if self.seed_times is None else self.seed_times[input_id].numpy()
         return self._told(self.sampler.sample(self.seeds[input_id].numpy(), number, times=times), input_id)
@@ -194,7 +225,7 @@ class Loader:
             x, y, edge_index, n_id, input_id.numel(), list(vertices.by_hop), list(edges.by_hop), input_id, e_id, tree)
 
 
-def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
+def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = None, y: Any = None, batch_size: int = 1024, shuffle: bool = False,
            drop_last: bool = False, seed: int | None = None, seed_times: Any = None, place: Any = None, rank: int | None = None, ranks: int | None = None,
            loading: Mapping[str, Any] | None = None, **options: Any) -> Loader:
     """Mini-batches of a graph and tables, for a loop of plain torch.
@@ -202,18 +233,20 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         for batch in garner.torch.loader(g, [15, 10, 5], train, x=garner.tiered(features), y=labels, shuffle=True):
             loss = f(model(batch.x, batch.edge_index)[:batch.batch_size], batch.y)
 
+    graph: a Graph; or a garner.torch.remote_graph, whose lists are split over ranks: then all ranks make the loader alike.
     seeds: positions of vertices among graph.ids() (of a graph without gaps its ids), or a bool each vertex; None: all.
     x, y: one row a vertex: a tensor, a NumPy array, a table of garner.tiered; x also garner.torch.remote_rows, over several machines. x comes of all vertices of a mini-batch, y of the seeds.
     seed: what an epoch shuffles and draws is a function of it and of the epoch; None: of torch's generator, as it is when the epoch begins,
     with several ranks: 0, since all of them must shuffle alike.
     rank, ranks: this one of several processes takes its share of the seeds, and as many mini-batches as the others. None: as torchrun says in
-    the environment (RANK, WORLD_SIZE), else 0 of 1.
+    the environment (RANK, WORLD_SIZE), else 0 of 1; of a remote_graph those of its group.
     seed_times: shape (seeds,), for temporal=. place: that samples: None: the device of a table that lies on one, else 'host'.
     loading: options of garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
-    options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...
-    Result: Loader, which yields MiniBatch. Errors: UsageError, IdError for a seed that is no vertex.
+    options: of garner.BlockSampler: side, times, replace, disjoint, weighted, temporal, edge_ids, induced, device_budget, scores ...; over a
+    remote_graph: replace, weighted, edge_ids, and of loading window, up to 64.
+    Result: Loader, which yields MiniBatch. Errors: UsageError, IdError for a seed that is no vertex; RankError.
     """
-    if not isinstance(graph, Graph):
+    if not isinstance(graph, (Graph, RemoteGraph)):
         raise TypeError(f"loader(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
     vertices = len(graph)
     for table, name in ((x, "x"), (y, "y")):
@@ -240,6 +273,8 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         seed_times = torch.as_tensor(seed_times).cpu().to(torch.int64)
         if tuple(seed_times.shape) != tuple(chosen.shape):
             raise UsageError(f"seed_times: of shape {tuple(seed_times.shape)} for {chosen.numel()} seeds; give each one")
+    if isinstance(graph, RemoteGraph) and rank is None and ranks is None:
+        rank, ranks = graph.group.rank, graph.group.size
     rank, ranks = _garner.ranks_said(rank, ranks)
     if not 0 <= rank < ranks:
         raise UsageError(f"rank {rank} of {ranks}: ranks count from 0")
@@ -250,5 +285,22 @@ def loader(graph: Graph, fanouts: Sequence[int], seeds: Any = None, *, x: Any = 
         if isinstance(x, tables.Tiered) and info()["devices"] and torch.cuda.is_available():
             place = str(x.device)
             graph.to(place)  # where the rows are gathered; no change where it can be read there
+    asked = ahead_options(loading)
+    if isinstance(graph, RemoteGraph):
+        made = Loader(None, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
+        return _over_ranks(graph, list(fanouts), place, options, made)
+    whole = graph
     hops = list(fanouts)
-    return Loader(lambda: BlockSampler(graph, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, ahead_options(loading))
+    return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
+
+
+def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dict[str, Any], made: Loader) -> Loader:
+    """A loader over a graph that is split: all ranks must draw for each other in one order."""
+    if made.seed_times is not None:
+        raise UsageError("seed_times: temporal sampling is not over a graph that is split by vertices; leave it out, or open the whole graph")
+    if not 1 <= made.window <= most_together:
+        raise UsageError(f"loading: a window of {made.window} mini-batches; say 1 to {most_together}")
+    said = f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}"
+    made.draws = Draws(graph, fanouts, place, options, said)
+    made.sampler = made.draws.sampler
+    return made

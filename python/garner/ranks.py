@@ -112,7 +112,10 @@ class Ranks:
 
     def alike(self, what: str, mine: Any, advice: str) -> None:
         """RankError in all ranks where some say another thing than most."""
-        said = self.tell(mine)
+        self.same(what, self.tell(mine), advice)
+
+    def same(self, what: str, said: Sequence[str], advice: str) -> None:
+        """The same of what all ranks have said already."""
         most = max(said, key=said.count)
         others = [k for k in range(self.size) if said[k] != most]
         if others:

@@ -61,31 +61,9 @@ class RemoteRows:
     def ahead(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
         """The same mini-batches, their rows as `x`, by `n_id`: while those of one window are learned from, the rows of the next come, and the ids of
         the one behind it are drawn and exchanged by a thread. All ranks have as many mini-batches, and stop behind the same one."""
-        def drawn() -> _Asked | None:
-            some = [(batch, batch.n_id) for _, batch in zip(range(window), batches)]
-            return self._ask(some) if some else None
-
-        with concurrent.futures.ThreadPoolExecutor(1, "garner-remote") as thread:
-            asked = thread.submit(drawn).result()
-            under_way = None if asked is None else self._bring(asked)
-            coming = thread.submit(drawn)
-            try:
-                while asked is not None and under_way is not None:
-                    rows = self._apart(asked, under_way)
-                    began = time.perf_counter()
-                    behind = coming.result()
-                    self.report["waited_ms"] += (time.perf_counter() - began) * 1e3
-                    under_way = None if behind is None else self._bring(behind)  # in all ranks here, so that what is given to devices is in one order
-                    if behind is not None:
-                        coming = thread.submit(drawn)
-                    for (batch, _), x in zip(asked.batches, rows):
-                        batch.x = x
-                        yield batch
-                    asked = behind
-            finally:  # nothing of this is under way when the next begins
-                coming.exception()
-                if under_way is not None:
-                    under_way.wait()
+        for batch, (x,) in rows_ahead([self], ((batch, [batch.n_id]) for batch in batches), window):
+            batch.x = x
+            yield batch
 
     # --- the steps of a window
 
@@ -134,6 +112,39 @@ class RemoteRows:
         rows = under_way.wait()
         self.report["waited_ms"] += (time.perf_counter() - began) * 1e3
         return [rows.index_select(0, of).to(self.dtype) for of in asked.of]
+
+
+def rows_ahead(tables: Sequence[RemoteRows], batches: Iterator[tuple[Any, Sequence[torch.Tensor]]], window: int) -> Iterator[tuple[Any, list[torch.Tensor]]]:
+    """Of mini-batches and ids in each of the tables: the mini-batches and their rows. As RemoteRows.ahead."""
+    first = tables[0]
+
+    def drawn() -> list[_Asked] | None:
+        some = [one for _, one in zip(range(window), batches)]
+        return [table._ask([(batch, ids[k]) for batch, ids in some]) for k, table in enumerate(tables)] if some else None
+
+    def bring(asked: list[_Asked]) -> list[Work]:
+        return [table._bring(one) for table, one in zip(tables, asked)]
+
+    with concurrent.futures.ThreadPoolExecutor(1, "garner-remote") as thread:
+        asked = thread.submit(drawn).result()
+        under_way = [] if asked is None else bring(asked)
+        coming = thread.submit(drawn)
+        try:
+            while asked is not None:
+                rows = [table._apart(one, work) for table, one, work in zip(tables, asked, under_way)]
+                began = time.perf_counter()
+                behind = coming.result()
+                first.report["waited_ms"] += (time.perf_counter() - began) * 1e3
+                under_way = [] if behind is None else bring(behind)  # in all ranks here, so that what is given to devices is in one order
+                if behind is not None:
+                    coming = thread.submit(drawn)
+                for k, (batch, _) in enumerate(asked[0].batches):
+                    yield batch, [of[k] for of in rows]
+                asked = behind
+        finally:  # nothing of this is under way when the next begins
+            coming.exception()
+            for work in under_way:
+                work.wait()
 
 
 def remote_rows(mine: Any, group: Any = None, *, by: str = "rank", wire: str | None = None, device: Any = None, timeout: float = 60) -> RemoteRows:

@@ -182,6 +182,7 @@ from .layers import Embedding as Embedding, aggregate as aggregate, load_model a
 from .ranks import Ranks as Ranks, ranks as ranks  # noqa: E402
 from .remote import RemoteRows as RemoteRows, remote_rows as remote_rows  # noqa: E402
 from .shards import Shard as Shard, shard as shard  # noqa: E402
+from .split import RemoteGraph as RemoteGraph, remote_graph as remote_graph  # noqa: E402
 
-__all__ = ["Embedding", "Loader", "MiniBatch", "Ranks", "RemoteRows", "Shard", "TieredTensor", "aggregate", "load_model", "loader", "ranks", "remote_rows", "shard",
-           "unified"]
+__all__ = ["Embedding", "Loader", "MiniBatch", "Ranks", "RemoteGraph", "RemoteRows", "Shard", "TieredTensor", "aggregate", "load_model", "loader", "ranks", "remote_graph",
+           "remote_rows", "shard", "unified"]

@@ -34,25 +34,13 @@ std::map<std::string, list_side> const sides{{"in", list_side::in}, {"out", list
 std::map<std::string, temporal_rule> const temporals{{"uniform", temporal_rule::uniform}, {"last", temporal_rule::last}};
 std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::binary}, {"triplet", negative_kind::triplet}};
 
-// A relation, as BlockSampler takes it.
-struct py_relation {
-  std::shared_ptr<graph_handle> graph;
-  sampled_relation made;
-  int64s times;
-};
+}  // namespace
 
-struct py_blocks {
-  blocks made;
-  std::size_t types = 1, relations = 1;
-  bool edge_ids = false;
-  std::shared_ptr<spare_blocks> spare;
-
-  py_blocks(py_sampler const& s) : made(s.spare->take()), types(s.types), relations(s.relations), edge_ids(s.edge_ids), spare(s.spare) {}
-  py_blocks(py_blocks&&) = default;
-  ~py_blocks() {
-    if (spare && made.where().kind == place_kind::host && spare->idle.size() < spare_blocks::most) spare->idle.push_back(std::move(made));
-  }
-};
+list_side side_of(std::string const& side) {
+  auto const found = sides.find(side);
+  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say one of in, out");
+  return found->second;
+}
 block_options options_of(keywords& given) {
   block_options o;
   std::string text = "last";
@@ -80,14 +68,21 @@ block_options options_of(keywords& given) {
   return o;
 }
 
+namespace {
+
+// A relation, as BlockSampler takes it.
+struct py_relation {
+  std::shared_ptr<graph_handle> graph;
+  sampled_relation made;
+  int64s times;
+};
+
 py_relation relation(py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
                      nb::object times) {
   py_relation r;
   r.graph = g.use();
-  auto const found = sides.find(side);
-  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say one of in, out");
   r.times = int64s_of(times, "times", {});
-  r.made = {r.graph.get(), found->second, from, to, std::move(fanouts), r.times.seen};
+  r.made = {r.graph.get(), side_of(side), from, to, std::move(fanouts), r.times.seen};
   return r;
 }
 
@@ -99,7 +94,7 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
   if (s.lent) refuse(errc::usage, "a Loader draws from this sampler, ahead of who iterates over it; stop() that, or make another sampler");
-  py_blocks b(s);
+  py_blocks b(s.spare->take(), s.types, s.relations, s.edge_ids, s.spare);
   released([&] {
     s.sampler->start_types(b.made, number, seeds);
     s.sampler->finish(b.made);

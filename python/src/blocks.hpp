@@ -29,6 +29,10 @@ struct spare_blocks {
   }
 };
 
+list_side side_of(std::string const& side);
+// The options of a sampler but for place and scores, which are the caller's to take.
+block_options options_of(keywords& given);
+
 struct py_sampler {
   std::vector<std::shared_ptr<graph_handle>> graphs;  // whose lists it reads
   std::vector<int64s> times;
@@ -37,6 +41,20 @@ struct py_sampler {
   std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
   std::optional<block_sampler> sampler;
   void const* lent = nullptr;  // the Loader whose thread draws from it
+};
+
+struct py_blocks {
+  blocks made;
+  std::size_t types = 1, relations = 1;
+  bool edge_ids = false;
+  std::shared_ptr<spare_blocks> spare;
+
+  py_blocks(blocks&& of, std::size_t of_types, std::size_t of_relations, bool with_edge_ids, std::shared_ptr<spare_blocks> home)
+      : made(std::move(of)), types(of_types), relations(of_relations), edge_ids(with_edge_ids), spare(std::move(home)) {}
+  py_blocks(py_blocks&&) = default;
+  ~py_blocks() {
+    if (spare && made.where().kind == place_kind::host && spare->idle.size() < spare_blocks::most) spare->idle.push_back(std::move(made));
+  }
 };
 
 // What one type or one relation drew; `of`, the Blocks or MiniBatch, stays alive with it.

@@ -33,6 +33,7 @@ void add_features(nb::module_& m);
 void add_scores(nb::module_& m);
 void add_shared(nb::module_& m);
 void add_blocks(nb::module_& m);
+void add_split(nb::module_& m);
 void add_load(nb::module_& m);
 void add_rows(nb::module_& m);
 void add_gnn(nb::module_& m);

@@ -62,6 +62,7 @@ NB_MODULE(_garner, m) {
   add_scores(m);
   add_shared(m);
   add_blocks(m);
+  add_split(m);
   add_load(m);
   add_rows(m);
   add_gnn(m);

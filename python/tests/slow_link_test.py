@@ -60,11 +60,13 @@ def hidden(rank, said):
     g = garner.generate("kron", 11, undirected=True)
     rows = torch.randn(2048, said["width"], generator=torch.Generator().manual_seed(1))
     x = garner.torch.remote_rows(rows[:1024] if rank == 0 else rows[1024:])
+    split, batch_size, window = garner.torch.remote_graph(g), said["batch_size"], said["window"]
 
     def epoch(of, step):
+        loader = garner.torch.loader(split if said["split"] and of is x else g, [8, 8], x=of, batch_size=batch_size, seed=3, loading={"window": window})
         garner.torch.ranks().tell(0)
         began = time.perf_counter()
-        for batch in garner.torch.loader(g, [8, 8], x=of, batch_size=8, seed=3, loading={"window": 8}):
+        for batch in loader:
             assert batch.x.shape[1] == said["width"]
             if step:
                 time.sleep(step)
@@ -75,10 +77,10 @@ def hidden(rank, said):
     before = dict(x.report)
     epoch(x, 0)
     windows = x.report["windows"] - before["windows"]
-    step = 1.5 * max(exchange - at_home, 1) / (windows * 8) / 1e3  # a window of steps is half as long again as a window's exchange
+    step = 1.5 * max(exchange - at_home, 1) / (windows * window) / 1e3  # a window of steps is half as long again as a window's exchange
     steps, both = min(epoch(rows, step) for _ in range(2)), min(epoch(x, step) for _ in range(2))
     return {"at_home": at_home, "exchange": exchange, "steps": steps, "both": both, "windows": windows,
-            "bytes": x.report["bytes"] / x.report["windows"], "hidden": 1 - (both - steps) / (exchange - at_home)}
+            "bytes": x.report["bytes"] / x.report["windows"], "bytes_of_lists": split.report["bytes"] / max(1, split.report["windows"]), "hidden": 1 - (both - steps) / (exchange - at_home)}
 
 
 def learns(rank, said):
@@ -124,8 +126,14 @@ class Slow(unittest.TestCase):
         return link
 
     def test_what_is_hidden(self):
-        link = self.link("1gbit", "1ms")
-        found = several_ranks.told(link.run("hidden", timeout=200, width=512))
+        self.hides("1gbit", width=512, split=False, batch_size=8, window=8)
+
+    def test_what_of_a_split_graph_is_hidden(self):
+        self.hides("100mbit", width=32, split=True, batch_size=32, window=4)
+
+    def hides(self, rate, **said):
+        link = self.link(rate, "1ms")
+        found = several_ranks.told(link.run("hidden", timeout=200, **said))
         for rank, one in enumerate(found):
             print(f"\n{link.how}; rank {rank}: " + ", ".join(f"{key} {value:.3g}" for key, value in one.items()), file=sys.stderr)
         self.assertGreater(found[0]["hidden"], 0.4)  # this machine may be busy; alone it is more

@@ -38,8 +38,9 @@ struct block_sampler::parts::impl {
     pinned_pages pinned_times;
     std::int64_t const* times = nullptr;
     bool far = false;
-    std::uint64_t cached = 0;         // bytes of first arcs
-    std::vector<std::uint64_t> seen;  // edges a hop, the most so far
+    std::uint64_t cached = 0;             // bytes of first arcs
+    buffer<std::uint64_t> names, begins;  // of a part whose vertices stand elsewhere in their order
+    std::vector<std::uint64_t> seen;      // edges a hop, the most so far
     template <class Id>
     csr_view<Id> view() const {
       return kept.with(lists.view<Id>());
@@ -64,6 +65,16 @@ struct block_sampler::parts::impl {
   buffer<std::uint32_t> all_batches;
   std::uint64_t cached_arcs = 0;  // bytes of lists that are kept near
   bool sized = false, sized_for_several = false, torn = false;
+  // Of lists that lie elsewhere: mini-batches that are being drawn, the hop that comes next, what came of those before, and what it asks
+  // for.
+  struct split_window {
+    std::vector<blocks::parts*> batches;
+    std::uint32_t hop = 0;
+    std::vector<list_draws> came;  // a hop each
+    std::vector<std::uint64_t> counted;
+    list_asks asks;
+  };
+  split_window split;
   std::uint64_t hash_beyond;  // bytes of entries
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
@@ -79,7 +90,7 @@ struct block_sampler::parts::impl {
       relation_parts p;
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
-      p.far = r.g->in_file || (x.on_device() && !in_device_memory(words.where()));
+      p.far = r.g->in_file || (x.on_device() && !r.elsewhere && !in_device_memory(words.where()));
       if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
       if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
@@ -95,6 +106,10 @@ struct block_sampler::parts::impl {
           p.pinned_times = pinned_pages(r.times.data(), r.times.size_bytes(), x.device());
           p.times = static_cast<std::int64_t const*>(p.pinned_times.device_data());
         }
+      }
+      for (auto const& [from, to] : {std::pair{r.names, &p.names}, std::pair{r.begins, &p.begins}}) {
+        *to = {x.near(), from.size(), x.device(), "names of a part's vertices"};
+        x.copy(to->data(), from.data(), to->bytes());
       }
       p.seen.assign(map.hops, 0);
       p.of = std::move(r);
@@ -178,7 +193,8 @@ struct block_sampler::parts::impl {
   }
   // An entry a vertex for each would be more than the caches of a processor like: what there is of vertices goes into a hash table.
   bool hashes(std::size_t batches) const {
-    return o.disjoint || (batches > 1 && batches * types[0].vertices * sizeof(std::uint32_t) > hash_beyond);
+    bool const may = batches > 1 || relations[0].of.elsewhere;
+    return o.disjoint || (may && batches * types[0].vertices * sizeof(std::uint32_t) > hash_beyond);
   }
   template <class T>
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
@@ -262,6 +278,29 @@ struct block_sampler::parts::impl {
 
   // Of several: together() allows so many, and their numbers follow each other.
   void give(some_batches batches) {
+    auto const n = static_cast<std::uint32_t>(batches.size());
+    bool const all = o.rule == hop_rule::all;
+    auto const clock = std::chrono::steady_clock::now();
+    open(batches);
+    for (std::uint32_t h = 0; h < map.hops; ++h) {
+      for_each_item<1>(x, n, begin_hop{counters.data(), map, h, all});
+      for (std::uint32_t r = 0; r < map.relations; ++r)
+        if (relations[r].of.fanouts[h] != 0) with_id_type(relations[r].of.g->info, [&](auto id) { hop<decltype(id)>(batches, h, r); });
+    }
+    for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, all});
+    if (o.induced && o.edges) {
+      for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});  // for all
+      for (std::uint32_t r = 0; r < map.relations; ++r)
+        with_id_type(relations[r].of.g->info, [&](auto id) { induced<decltype(id)>(batches, r); });
+      for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});
+    }
+    close(batches);
+    if (x.on_device()) return;
+    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
+    for (blocks::parts* b : batches) b->ms = ms / n;
+  }
+  // Their seeds are taken.
+  void open(some_batches batches) {
     check_interrupted();
     bool const dirty = std::exchange(torn, true);  // what was interrupted left its local numbers behind
     make_rooms(batches);
@@ -269,12 +308,10 @@ struct block_sampler::parts::impl {
       for (type_parts const& t : types) x.fill(t.place.data(), 0xff, t.place.bytes());
     std::uint64_t* const c = counters.data();
     auto const n = static_cast<std::uint32_t>(batches.size());
-    bool const all = o.rule == hop_rule::all, several = n > 1;
-    auto const clock = std::chrono::steady_clock::now();
+    bool const several = n > 1;
     for (blocks::parts* b : batches) b->begun.record(x);
     for_each_item<1>(x, map.part(n), begin_batch{c, map});
-    bool const by_hash = hashes(n);
-    if (by_hash)
+    if (hashes(n))
       for (type_parts const& t : types) {
         x.fill(t.keys.data(), 0xff, t.keys.bytes());
         x.fill(t.hashed.data(), 0xff, t.hashed.bytes());
@@ -298,18 +335,12 @@ struct block_sampler::parts::impl {
         before += g.count;
       }
     }
-    for (std::uint32_t h = 0; h < map.hops; ++h) {
-      for_each_item<1>(x, n, begin_hop{c, map, h, all});
-      for (std::uint32_t r = 0; r < map.relations; ++r)
-        if (relations[r].of.fanouts[h] != 0) with_id_type(relations[r].of.g->info, [&](auto id) { hop<decltype(id)>(batches, h, r); });
-    }
-    for_each_item<1>(x, n, begin_hop{c, map, map.hops, all});
-    if (o.induced && o.edges) {
-      for_each_item<1>(x, n, begin_hop{c, map, map.hops, true});  // for all
-      for (std::uint32_t r = 0; r < map.relations; ++r)
-        with_id_type(relations[r].of.g->info, [&](auto id) { induced<decltype(id)>(batches, r); });
-      for_each_item<1>(x, n, begin_hop{c, map, map.hops, true});
-    }
+  }
+  // Vertices are named, and forgotten for the next.
+  void close(some_batches batches) {
+    std::uint64_t* const c = counters.data();
+    auto const n = static_cast<std::uint32_t>(batches.size());
+    bool const several = n > 1, by_hash = hashes(n);
     for (std::uint32_t t = 0; t < map.types; ++t) {
       std::int64_t const* const ids = several ? all_ids.data() : batches[0]->types[t].ids.data();
       if (!by_hash) for_each_item<1>(x, so_far(batches, t), forget{ids, several ? all_batches.data() : nullptr, table_of(t, 0, n)});
@@ -324,9 +355,6 @@ struct block_sampler::parts::impl {
       batches[k]->together = n;
     }
     torn = false;
-    if (x.on_device()) return;
-    double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
-    for (blocks::parts* b : batches) b->ms = ms / n;
   }
 
   hop_of_relation shared(some_batches batches, std::uint32_t h, std::uint32_t r) const {
@@ -348,12 +376,16 @@ struct block_sampler::parts::impl {
     s.first = first.data(), s.rank = rank.data();
     // Where no edges are kept there is always room for them.
     s.room_items = room.items, s.room_edges = o.edges ? room.edges[r] : nothing, s.room_vertices = room.vertices[rel.of.from];
-    s.fanout = rel.of.fanouts[std::min<std::size_t>(h, map.hops - 1)];
+    draws_by(s, b.number, h, r);
+    return s;
+  }
+  void draws_by(hop_of_relation& s, std::uint64_t number, std::uint32_t h, std::uint32_t r) const {
+    s.fanout = relations[r].of.fanouts[std::min<std::size_t>(h, map.hops - 1)];
     // Eight hops a stream, as long as there are no more; others, and other relations, draw from seeds of their own.
     std::uint64_t const other = std::uint64_t{r} << 32 | h / 8;
-    s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = b.number * 8 + h % 8;
+    s.seed = other ? mix(o.seed ^ mix(other)) : o.seed, s.stream = number * 8 + h % 8;
     s.replace = o.replace;
-    return s;
+    s.names = relations[r].names.data(), s.first_name = relations[r].of.first_name;
   }
   template <class Body>
   Body with_outputs(Body body, some_batches batches, std::uint32_t r, bool edges) const {
@@ -372,17 +404,23 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, drawing, tally{s});
     scan(x, s.drawn, s.at, drawing);
     for_each_item<1>(x, s.batches, open_edges{s, looks(), !looks()});
+    choose<Id>(s, drawing);
+    find<Id>(s, relations[r].seen[h] * batches.size());
+    number(s, batches, true);
+  }
+  // Which entries of its list each vertex draws.
+  template <class Id>
+  void choose(hop_of_relation const& s, item_count drawing) {
     if (looks()) {
-      relation_parts const& rel = relations[r];
+      relation_parts const& rel = relations[s.relation];
       csr_view<Id> const v = rel.template view<Id>();
       bool const latest = o.temporal == temporal_rule::last;
       if (o.weighted) drawn_by(s, drawing, by_weight{v.weights, rel.of.g->info.weights == weight_kind::f32});
       else if (rel.times) drawn_by(s, drawing, by_time_of_edge{{latest}, rel.times});
       else drawn_by(s, drawing, by_time_of_vertex<Id>{{latest}, v.targets, types[s.from].times.data()});
     } else {
-      for_each_item<1>(x, drawing, draw{s});
+      for_each_item<1>(x, drawing, drawing::draw{s});
     }
-    number<Id>(s, batches, relations[r].seen[h] * batches.size(), true);
   }
   template <class By>
   void drawn_by(hop_of_relation const& s, item_count drawing, By const& by) {
@@ -397,9 +435,9 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, looked_at, sift{s, unsifted.col, unsifted.edge});
   }
 
-  // Who stands at the edges that were drawn, and what their local numbers are.
+  // Who stands at the edges that were drawn.
   template <class Id>
-  void number(hop_of_relation const& s, some_batches batches, std::uint64_t expected, bool finds_vertices) {
+  void find(hop_of_relation const& s, std::uint64_t expected) {
     item_count const items = counted(counter_map::items, room.items);
     std::uint64_t ordered = 0;
     std::uint64_t const* order = nullptr;
@@ -415,6 +453,10 @@ struct block_sampler::parts::impl {
       order = sort(x, {keys.data(), ordered}, {spare_keys.data(), ordered}, static_cast<int>(std::bit_width(pages))).data();
     }
     if (!relations[s.relation].windows) fetch_all<Id>(s, items, order, ordered);
+  }
+  // What their local numbers are.
+  void number(hop_of_relation const& s, some_batches batches, bool finds_vertices) {
+    item_count const items = counted(counter_map::items, room.items);
     if (finds_vertices) {
       for_each_item<1>(x, items, mark_first{s});
       scan(x, s.first, s.rank, items);
@@ -484,7 +526,8 @@ struct block_sampler::parts::impl {
     csr_view<Id> const v = relations[r].template view<Id>();
     if (!v.targets.packed) list_all<Id, false>(s, v);
     else if constexpr (sizeof(Id) == 4) list_all<Id, true>(s, v);
-    number<Id>(s, batches, 0, false);
+    find<Id>(s, 0);
+    number(s, batches, false);
   }
   template <class Id, bool Packed>
   void list_all(hop_of_relation const& s, csr_view<Id> const& v) {
@@ -498,6 +541,128 @@ struct block_sampler::parts::impl {
     for_each_item<32>(x, drawing, list_induced<Id, Packed>{s, v, keys.data(), cursor}, o.access, true);
     std::uint64_t const* const order = sort(x, {keys.data(), room.items}, {spare_keys.data(), room.items}).data();
     for_each_item<1>(x, items, take_induced{s, order});
+  }
+
+  // --- lists that are split over processes ---
+  template <class Id>
+  void draw_lists(hop_of_relation s, list_draws& into) {
+    relation_parts& rel = relations[0];
+    std::uint64_t* const c = counters.data();
+    std::uint64_t const n = into.counts.size();
+    item_count const drawing = counted(map.drawing(0), n);
+    for (;;) {  // with more room where it ran out
+      make(first, room.items), make(rank, room.items + 1), make(row, room.items), make(col, room.items), make(edge, room.items);
+      if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
+      if (far()) make(keys, room.items), make(spare_keys, room.items);
+      s.row = row.data(), s.col = col.data(), s.edge = edge.data(), s.first = first.data(), s.rank = rank.data();
+      s.room_items = room.items, s.room_edges = nothing;
+      for_each_item<1>(x, map.part(1), begin_batch{c, map});
+      x.copy(c + map.drawing(0), &n, sizeof n);
+      for_each_item<1>(x, drawing, tally{s});
+      scan(x, s.drawn, s.at, drawing);
+      for_each_item<1>(x, 1, open_edges{s, looks(), !looks()});
+      std::uint64_t const wants = x.read(c + counter_map::need_items);
+      if (wants >= none)
+        fail(errc::usage, "others ask for {} neighbours at once, and 2^32 is the most; say a smaller window, mini-batch or fanout", wants);
+      if (!x.read(c + counter_map::over)) break;
+      room.items = wants + wants / 4;
+    }
+    choose<Id>(s, drawing);
+    std::uint64_t const items = x.read(c + counter_map::items);
+    find<Id>(s, items);
+    if (o.edge_ids) for_each_item<1>(x, counted(counter_map::items, room.items), name_edges{s, rel.begins.data(), rel.of.first_edge});
+    if (looks()) for_each_item<1>(x, drawing, count_sifted{s});
+    into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
+    x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));
+    x.copy(into.neighbours.data(), row.data(), items * sizeof(std::int64_t));
+    if (o.edge_ids) x.copy(into.edges.data(), edge.data(), items * sizeof(std::int64_t));
+    x.wait();
+  }
+  list_draws draw_lists(std::uint64_t number, std::uint32_t h, std::span<std::int64_t const> vertices,
+                        std::span<std::uint32_t const> batches) {
+    check_interrupted();
+    std::uint64_t const n = vertices.size();
+    list_draws into;
+    into.counts.resize(n);
+    if (n == 0) return into;
+    if (at.size() < n + 1) make(all_ids, n + n / 4), make(all_batches, n + n / 4), make(drawn, n + n / 4), make(at, n + n / 4 + 1);
+    x.copy(all_ids.data(), vertices.data(), vertices.size_bytes());
+    x.copy(all_batches.data(), batches.data(), batches.size_bytes());
+    hop_of_relation s{};
+    s.c = counters.data(), s.map = map;
+    s.from = 1, s.to = 0, s.hop = h, s.batches = 1;
+    s.offsets = relations[0].lists.offsets();
+    s.to_ids = all_ids.data(), s.to_batch = all_batches.data();
+    s.drawn = drawn.data(), s.at = at.data();
+    draws_by(s, number, h, 0);
+    with_id_type(relations[0].of.g->info, [&](auto id) { draw_lists<decltype(id)>(s, into); });
+    return into;
+  }
+
+  void begin_split(some_batches batches) {
+    split.batches.assign(batches.begin(), batches.end());
+    split.came.clear(), split.asks = {};
+    restart_split();
+    go_on();
+  }
+  void restart_split() {
+    open(split.batches);
+    split.hop = 0;
+    next_hop();
+  }
+  // Hop split.hop begins; its counters come to the host.
+  void next_hop() {
+    auto const n = split.batches.size();
+    for_each_item<1>(x, n, begin_hop{counters.data(), map, split.hop, false});
+    split.counted.resize(map.part(n));
+    x.copy(split.counted.data(), counters.data(), map.part(n) * sizeof(std::uint64_t));
+    x.wait();
+  }
+  // As far as what came goes. Where room runs out all hops so far are done again from what came: nobody is asked twice.
+  void go_on() {
+    some_batches const batches = split.batches;
+    auto const fanout = [&] { return relations[0].of.fanouts[split.hop]; };
+    while (split.hop < map.hops && (split.hop < split.came.size() || fanout() == 0)) {
+      std::uint64_t const comes = fanout() == 0 ? 0 : split.came[split.hop].neighbours.size();
+      if (comes > room.items) {
+        room.items = comes + comes / 4;
+        restart_split();
+        continue;
+      }
+      if (fanout() != 0) number_drawn(batches, split.came[split.hop]);
+      ++split.hop;
+      next_hop();
+      if (split.counted[counter_map::over]) {
+        for (std::size_t k = 0; k < batches.size(); ++k) grow(split.counted.data() + map.part(k), batches[k]->number, batches[k]->seeds);
+        restart_split();
+      }
+    }
+    if (split.hop == map.hops) {
+      close(batches);
+      x.wait();
+      for (blocks::parts* b : batches) b->pending = true;
+      split.asks = {};
+      return;
+    }
+    split.asks.more = true, split.asks.hop = split.hop;
+    std::uint64_t const begin = split.counted[map.begin(0)], n = split.counted[map.drawing(0)];
+    split.asks.vertices.resize(n), split.asks.batches.assign(n, 0);
+    bool const several = batches.size() > 1;
+    x.copy(split.asks.vertices.data(), (several ? all_ids.data() : batches[0]->types[0].ids.data()) + begin, n * sizeof(std::int64_t));
+    if (several) x.copy(split.asks.batches.data(), all_batches.data() + begin, n * sizeof(std::uint32_t));
+    x.wait();
+  }
+  void number_drawn(some_batches batches, list_draws const& came) {
+    hop_of_relation const s = shared(batches, split.hop, 0);
+    item_count const drawing = counted(map.drawing(0), room.vertices[0] * batches.size()), items = counted(counter_map::items, room.items);
+    x.copy(drawn.data(), came.counts.data(), came.counts.size() * sizeof(std::uint32_t));
+    scan(x, s.drawn, s.at, drawing);
+    for_each_item<1>(x, s.batches, open_edges{s, false, true});
+    x.copy(row.data(), came.neighbours.data(), came.neighbours.size() * sizeof(std::int64_t));
+    if (o.edge_ids) x.copy(edge.data(), came.edges.data(), came.edges.size() * sizeof(std::int64_t));
+    for_each_item<1>(x, drawing, take_drawn{s});
+    for_each_item<1>(x, items, reach_drawn{s});
+    number(s, batches, true);
   }
 };
 
@@ -587,6 +752,26 @@ void block_sampler::parts::give(std::span<blocks::parts* const> batches) {
     k += n;
   }
 }
+
+list_draws block_sampler::parts::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
+                                      std::span<std::uint32_t const> batches) {
+  return impl_->draw_lists(number, hop, vertices, batches);
+}
+void block_sampler::parts::begin(std::span<blocks::parts* const> prepared) {
+  impl& s = *impl_;
+  std::uint64_t most = 0;
+  for (blocks::parts const* b : prepared) most = std::max(most, b->seeds);
+  if (!std::exchange(s.sized, true) || s.room.vertices[0] < most) s.guess(most, prepared.size());
+  s.begin_split(prepared);
+}
+void block_sampler::parts::take(list_draws came) {
+  impl& s = *impl_;
+  s.split.came.resize(s.split.hop + 1);  // those between draw nothing
+  s.split.came.back() = std::move(came);
+  s.go_on();
+}
+list_asks const& block_sampler::parts::asks() const { return impl_->split.asks; }
+
 void block_sampler::parts::prepare(blocks::parts& b, std::uint64_t number, std::span<typed_seeds const> seeds, bool near) {
   impl& s = *impl_;
   std::uint64_t count = 0;

@@ -14,6 +14,7 @@
 #include "core/event.hpp"
 #include "core/executor.hpp"
 #include "garner/blocks.hpp"
+#include "garner/split.hpp"
 #include "graph/graph.hpp"
 #include "graph/placed.hpp"
 #include "memory/buffer.hpp"
@@ -68,6 +69,12 @@ struct inner_relation {
   std::uint32_t from = 0, to = 0;
   std::vector<std::int64_t> fanouts;
   std::span<std::int64_t const> times;
+  // Lists that lie with others: g tells no more than sizes, and what was drawn of them comes by parts::take().
+  bool elsewhere = false;
+  // Of a part of a graph: what its vertices are called where draws are keyed, and where their lists begin there, one each; empty: the first
+  // of them, and those behind it.
+  std::span<std::uint64_t const> names = {}, begins = {};
+  std::uint64_t first_name = 0, first_edge = 0;
 };
 
 // Room that a sampler makes: edges of a hop, of all mini-batches that are drawn together; of one of them vertices by type and edges by
@@ -83,6 +90,9 @@ struct sampled_size {  // of a relation
 // Of a first mini-batch: what fanouts allow, within reason; what is too little is found out, and then it is a quarter more than was wanted.
 sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
                           std::uint64_t seeds, std::uint64_t batches);
+
+// errc::usage for fanouts out of range, or not of so many hops.
+void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops);
 
 // Entries a vertex, for mini-batches that are drawn together, take no more bytes than this; beyond it what there is of vertices is hashed.
 // Entries are the faster ones (0.14 ms a mini-batch near, hashed 0.20): a card has room for them, caches of a processor hold few.
@@ -103,6 +113,16 @@ struct block_sampler::parts {
   void give(std::span<blocks::parts* const> prepared);
   void finish(blocks::parts& of);
   void discard(blocks::parts& of) noexcept;  // what was given and nobody will ask for
+
+  // --- lists that are split over processes (garner/split.hpp); these wait ---
+  // Where the lists lie, of type 1, drawn by type 0: what the hop of these mini-batches draws for own vertices.
+  list_draws draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices, std::span<std::uint32_t const> batches);
+  // Where mini-batches are made, whose relation is `elsewhere`: draws them together, as far as what came goes. At their end they are as
+  // after give(). Where one throws, begin() starts anew.
+  void begin(std::span<blocks::parts* const> prepared);
+  void take(list_draws came);
+  list_asks const& asks() const;
+
   traffic take_traffic();
   bool far() const;  // lists of some relation lie beyond the link
   std::uint64_t bytes() const;

@@ -101,13 +101,17 @@ struct hop_of_relation {
   std::int64_t fanout;
   std::uint64_t seed, stream;
   bool replace;
+  // What vertices are called where draws are keyed, of a part of a graph: names[v], or the first of them and those behind it.
+  std::uint64_t const* names;
+  std::uint64_t first_name;
 
   GARNER_HD std::uint64_t first_drawing() const { return all ? 0 : c[map.begin(to)]; }
   GARNER_HD std::uint64_t* of(std::uint64_t batch) const { return c + map.part(batch); }
   GARNER_HD std::uint64_t tree_of(std::uint64_t target) const { return to_tree ? to_tree[target] : 0; }
   GARNER_HD std::uint64_t batch_of(std::uint64_t target) const { return to_batch ? to_batch[target] : 0; }
   GARNER_HD std::uint64_t key_of(std::uint64_t v, std::uint64_t tree, std::uint64_t batch) const {
-    return random_bits(seed, stream + 8 * batch, tree ? v ^ mix(tree) : v);
+    std::uint64_t const name = names ? names[v] : first_name + v;
+    return random_bits(seed, stream + 8 * batch, tree ? name ^ mix(tree) : name);
   }
   // Of edge i: whose it is, and the entry of its neighbour.
   GARNER_HD std::uint64_t batch_of_edge(std::uint64_t i) const { return to_batch ? to_batch[col[i]] : 0; }
@@ -116,6 +120,11 @@ struct hop_of_relation {
     return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
   }
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
+  // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
+  GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
+    row[i] = static_cast<std::int64_t>(u);
+    if (places.place) atomic_min(places.place + places.insert(u, tree, batch), static_cast<std::uint32_t>(base() + i));
+  }
 };
 
 // --- seeds -----------------------------------------------------------------------------------------------------------------------------
@@ -401,15 +410,11 @@ struct fetch : hop_of_relation {
       if (!window_at) look_ahead(k);
     std::uint64_t const i = k < ordered ? order[k] >> 32 : k;
     auto const e = static_cast<std::uint64_t>(edge[i]), target = static_cast<std::uint64_t>(col[i]);
-    auto const mine = static_cast<std::uint32_t>(base() + i);
     std::uint64_t const tree = tree_of(target), batch = batch_of(target);
     std::uint64_t const v = lists.targets.moved_by ? static_cast<std::uint64_t>(to_ids[target]) : 0;
     span<Id> one = lists.targets.part_of(v, e, e + 1);
     if (window_at) one = list_window::moved(one, window_at[k]);
-    t.each(known<Packed>(one), [&](Id u) {
-      row[i] = static_cast<std::int64_t>(u);
-      atomic_min(places.place + places.insert(u, tree, batch), mine);
-    });
+    t.each(known<Packed>(one), [&](Id u) { reach(i, u, tree, batch); });
   }
   // A thread of the host asks for entries of the lists, and then for what it will look up for them, some edges before: a device has
   // thousands under way.
@@ -418,11 +423,46 @@ struct fetch : hop_of_relation {
     if (lists.targets.packed || places.keys) return;
     std::uint64_t const items = c[map.items];
     if (k + lists_ahead < items) ask_soon(lists.targets.data + edge[k + lists_ahead]);
-    if (k + places_ahead >= items) return;
+    if (!places.place || k + places_ahead >= items) return;
     std::uint64_t const i = k + places_ahead;
     ask_soon(places.place + places.find(lists.targets.data[edge[i]], 0, batch_of_edge(i)));
   }
 };
+
+// --- lists that lie elsewhere
+// --------------------------------------------------------------------------------------------------------------- At the owner, once its
+// lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of the whole graph.
+struct count_sifted : hop_of_relation {
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    drawn[i] = static_cast<std::uint32_t>(rank[at[i + 1]] - rank[at[i]]);
+  }
+};
+struct name_edges : hop_of_relation {
+  std::uint64_t const* begins;  // where the list of each vertex begins there; null: all stand as here, behind first_edge others
+  std::uint64_t first_edge;
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    auto const v = static_cast<std::uint64_t>(to_ids[col[i]]);
+    edge[i] += static_cast<std::int64_t>(begins ? begins[v] - offsets[v] : first_edge);
+  }
+};
+// At who asked: drawn[] and row[] came. Whose each is, and who was drawn first.
+struct take_drawn : hop_of_relation {
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (c[map.over]) return;
+    for (std::uint64_t k = at[i]; k < at[i + 1]; ++k) col[k] = static_cast<std::int64_t>(first_drawing() + i);
+  }
+};
+struct reach_drawn : hop_of_relation {
+  template <class Team>
+  GARNER_HD void operator()(Team, std::uint64_t i) const {
+    if (c[map.over]) return;
+    reach(i, static_cast<std::uint64_t>(row[i]), tree_of(static_cast<std::uint64_t>(col[i])), batch_of_edge(i));
+  }
+};
+
 struct mark_first : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {

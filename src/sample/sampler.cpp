@@ -10,16 +10,24 @@ namespace garner {
 
 namespace {
 
-constexpr std::size_t most_hops = 64;
-constexpr std::int64_t most_drawn = 1 << 20;
-
 void require_options(block_options const& o) {
   if (o.weighted && o.temporal) fail(errc::usage, "sampling by weights and temporal sampling do not go together; choose one");
   if (o.induced && (o.disjoint || o.temporal))
     fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
   require_in_place(o.access);
 }
+edge_lists const* lists_of_side(graph const& g, list_side side) {
+  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return &g.out;
+  if (g.info.in_lists) return &g.in;
+  fail(errc::input,
+       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
+}
+
+}  // namespace
+
 void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops) {
+  constexpr std::size_t most_hops = 64;
+  constexpr std::int64_t most_drawn = 1 << 20;
   if (fanouts.empty() || fanouts.size() > most_hops)
     fail(errc::usage, "{} hops: say 1 to {} fanouts, as 15,10,5; -1 draws all neighbours", fanouts.size(), most_hops);
   if (fanouts.size() != hops)
@@ -29,15 +37,6 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
   if (std::all_of(fanouts.begin(), fanouts.end(), [](std::int64_t f) { return f == 0; }) && hops == 1)
     fail(errc::usage, "fanout 0 draws nothing; say how many neighbours, or -1 for all of them");
 }
-
-edge_lists const* lists_of_side(graph const& g, list_side side) {
-  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return &g.out;
-  if (g.info.in_lists) return &g.in;
-  fail(errc::input,
-       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-}
-
-}  // namespace
 
 blocks::blocks() : parts_(std::make_unique<parts>()) {}
 blocks::~blocks() = default;

@@ -19,9 +19,11 @@ from .. import tables
 from .._garner import Loader, info
 from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
 from ..errors import IdError, UsageError
+from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
+from . import remote
 from .sampler import NeighborSampler
-from .source import _ints, edge_attr_of
+from .source import _ints, edge_attr_of, edges_of
 from .stores import FeatureStore
 
 
@@ -95,6 +97,9 @@ class _Joins:
     custom_cls: Any
     filter_per_worker: bool
     input_data: Any
+    num_workers: int
+    _remote: remote.Remote
+    _window: int = 8  # mini-batches that ask for them together
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
 
@@ -129,7 +134,18 @@ class _Joins:
             raise TypeError(f"'{type(self).__name__}' was given a '{type(out).__name__}' by its sampler; it takes a SamplerOutput or a "
                             "HeteroSamplerOutput")
         self._label(data, out)
-        return data if self.transform is None else self.transform(data)
+        return data if self.transform is None or self._remote.tables else self.transform(data)
+
+    def _brought(self, batches: Iterator[Any], count: int) -> Iterator[Any]:
+        """So many of them, which get the rows that other ranks have."""
+        if not self._remote.tables:
+            return batches
+        with_rows = remote.with_rows(self._remote, batches, count, self._window)
+        return with_rows if self.transform is None else map(self.transform, with_rows)
+
+    def _refuse_workers(self, sampler: Any, kwargs: dict[str, Any]) -> None:
+        if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(sampler, NeighborSampler) and sampler.is_remote)):
+            raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
 
     def _edges(self, edge: Any, edge_type: Any = None) -> Any:
         """The user's edges of the sampler's."""
@@ -206,6 +222,8 @@ class _Joins:
         wanted, attrs = [], []
         for attr in features.get_all_tensor_attrs():
             of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
+            if (group, attr.attr_name) in self._remote.tables:
+                continue
             index = (edges if of_edges else node).get(group)
             if index is None:
                 continue
@@ -220,7 +238,7 @@ class _Joins:
         if found is None:
             sampler = self._sampler()
             if isinstance(sampler, NeighborSampler):
-                found = sampler.num_nodes, sampler._source.lists[None].graph.info.edges
+                found = sampler.num_nodes, edges_of(sampler._source.lists[None].graph)
             else:
                 row, _, _ = self.data[1].coo()
                 found = sampler.num_nodes, row.numel()
@@ -283,6 +301,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
     loading: options of that garner.Loader: ahead, window, way, window_bytes, cache, reads, merge_reads, multiprocessors, keep_times.
     place, device_budget, scores: as of garner.pyg.NeighborSampler; place None: where the data or a table of theirs lie on a device, and there are no
     workers, that device; else the host.
+    Rows may be those of garner.torch.remote_rows, and a graph in a GraphStore that of garner.torch.remote_graph: they come by windows of mini-batches
+    (loading's window, 8) while others are learned from. Then all ranks have as many mini-batches, and stop behind the same one.
     What a mini-batch draws is a function of its epoch's seed, drawn from torch's generator (generator=) when the iterator is made, and of its
     number: torch.manual_seed repeats an epoch, for any num_workers.
     Errors: UsageError where options contradict each other, IdError for a node that does not exist.
@@ -297,10 +317,13 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                  neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
                  scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         self._loading = ahead_options(loading)
+        self._window = int(self._loading.get("window") or 8)
+        data, self._remote = remote.remote_of(data)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
+        self._refuse_workers(neighbor_sampler, kwargs)
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
         nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
@@ -315,22 +338,66 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
-        return _Epoch(self._ahead(self._epoch[0]), len(self)) if self._can_load_ahead() else before
+        if (draws := self._draws()) is not None:
+            draws.graph.group.alike("loader", f"{len(self)} mini-batches in windows of {self._window}", "give all ranks as many input nodes")
+            if self._is_plain():
+                before = self._over_ranks(draws, self._epoch[0])
+        elif self._can_load_ahead():
+            before = self._ahead(self._epoch[0])
+        elif not self._remote.tables:
+            return before
+        return _Epoch(self._brought(before, len(self)), len(self))
+
+    def _draws(self) -> Draws | None:
+        """Of a graph that is split over ranks. All of them make it here."""
+        sampler = self.node_sampler
+        engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
+        if not isinstance(engine, remote.RemoteSampler):
+            return None
+        if not 1 <= self._window <= most_together:
+            raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
+        return engine.draws
+
+    def _is_plain(self) -> bool:
+        """Whether nothing of the user's own comes between drawing and handing over, so that all of an epoch may be drawn ahead."""
+        sampler, batches = self.node_sampler, self.batch_sampler
+        return bool(self.input_data.node.numel()) and not (
+            self.num_workers or self.pin_memory or self.transform_sampler_output is not None or torch.utils.data.get_worker_info() is not None
+            or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler
+            or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds
+            or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
+                   for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")))
 
     def _can_load_ahead(self) -> bool:
         """Whether garner.Loader can sample, gather and hand over what this loader yields."""
-        sampler, batches = self.node_sampler, self.batch_sampler
-        if not isinstance(self.data, Data) or not self.input_data.node.numel() or self.num_workers or self.pin_memory or self.transform_sampler_output is not None \
-                or torch.utils.data.get_worker_info() is not None \
-                or type(sampler) is not NeighborSampler or type(batches) is not torch.utils.data.BatchSampler \
-                or type(batches.sampler) not in _orders or not 0 < batches.batch_size <= most_seeds \
-                or any(getattr(type(self), name) is not getattr(NeighborLoader, name)
-                       for name in ("collate_fn", "filter_fn", "__call__", "_sampled", "_index_sampler")):
+        sampler = self.node_sampler
+        if not isinstance(self.data, Data) or not self._is_plain():
             return False
         timed = self.input_data.time is not None
         if timed != sampler.is_temporal and (timed or sampler.node_time is None):
             return False  # said where it is sampled
         return sampler._engine()[0] is not None
+
+    def _over_ranks(self, draws: Draws, seed: int) -> Iterator[Any]:
+        """Windows of them are drawn by all ranks together, ahead."""
+        batches: Any = self.batch_sampler
+        positions = iter(batches.sampler)
+        count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
+        order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
+
+        def windows() -> Iterator[Any]:
+            all_of_them = torch.split(order, batches.batch_size)
+            for first in range(0, len(all_of_them), self._window):
+                some = all_of_them[first:first + self._window]
+                yield list(zip(draws.window([self.input_data.node[index] for index in some], mixed(seed, 0) + first), some))
+
+        for blocks, index in windows_ahead(windows()):
+            inputs = self.input_data[index]
+            out = self.node_sampler._output(blocks, [None], {})
+            out.metadata = (inputs.input_id, inputs.time)
+            yield self.filter_fn(self.node_sampler._finished(out))
+        for _ in positions:  # to its end, for what it draws there
+            pass
 
     def _ahead(self, seed: int) -> Iterator[Any]:
         batches: Any = self.batch_sampler
@@ -403,10 +470,12 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  place: Any = None, device_budget: int | str | None = None, scores: Any = None, **kwargs: Any) -> None:
+        data, self._remote = remote.remote_of(data)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
+        self._refuse_workers(neighbor_sampler, kwargs)
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
@@ -419,6 +488,10 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
             for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):
                 nodes = neighbor_sampler.num_nodes
                 _within(ids, nodes if kind is None else nodes[kind[end]], name)
+
+    def __iter__(self) -> Any:
+        before = super().__iter__()
+        return _Epoch(self._brought(before, len(self)), len(self)) if self._remote.tables else before
 
     def _sampler(self) -> Any:
         return self.link_sampler

@@ -17,7 +17,9 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  #
 from .._garner import BlockSampler, Relation
 from ..batches import drawn_seed, tensor_of
 from ..errors import UsageError
+from ..split import RemoteGraph
 from . import source
+from .remote import RemoteSampler
 
 
 @contextlib.contextmanager
@@ -71,7 +73,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self.place = "host" if place is None else place
         self.device_budget = device_budget
         self._scores = None if scores is None else self._source.scores_of(scores)
-        self._made: tuple[Any, BlockSampler | None, list[Any]] | None = None
+        self._made: tuple[Any, BlockSampler | RemoteSampler | None, list[Any]] | None = None
         self._at: Any = None  # where the lists were brought
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
             raise UsageError("subgraph_type='induced' of disjoint or temporal trees is not defined; choose one of the two")
@@ -88,6 +90,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     @property
     def is_hetero(self) -> bool:
         return self._source.hetero
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it draws from a graph that is split over ranks."""
+        return any(isinstance(lists.graph, RemoteGraph) for lists in self._source.lists.values())
 
     @property
     def node_types(self) -> list[Any]:
@@ -164,7 +171,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             out = out.to_bidirectional(keep_orig_edges=self.keep_orig_edges)
         return out
 
-    def _engine(self) -> tuple[BlockSampler | None, list[Any]]:
+    def _engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
         """The sampler of this process for the options as they are now, and the relations that it draws from. Neither is there where there is
         nothing to draw."""
         s, back = self._source, self.sample_direction == "backward"
@@ -175,14 +182,20 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
                str(self.place), self.device_budget)
         if self._made is None or self._made[0] != key or (self._made[1] is not None and self._made[1].lent):
             drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
-            self._made = made = None  # the one before lets go of the graphs
+            self._made = None  # the one before lets go of the graphs
+            made: BlockSampler | RemoteSampler | None = None
             at = (os.getpid(), str(self.place), self.device_budget)
             if drawn and _is_device(self.place) and self._at != at:
                 self._at = at
                 for lists in s.lists.values():
                     if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
                         lists.graph.to(self.place, None if self.device_budget is None else "host")
-            if drawn:
+            if drawn and isinstance(s.lists[drawn[0]].graph, RemoteGraph):
+                if self.is_temporal or self._scores is not None or self.device_budget is not None:
+                    raise UsageError("a graph that is split over ranks is sampled without times, scores and budgets; leave them out")
+                made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
+                                     weighted=self._weighted, induced=induced)
+            elif drawn:
                 times = None
                 if self.is_temporal:  # who has none is of all times
                     times = [None if s.edge_time else (s.node_time[t].numpy() if t in s.node_time else np.full(s.num_nodes[t], np.iinfo(np.int64).min))

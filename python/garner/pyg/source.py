@@ -14,6 +14,7 @@ from torch_geometric.index import ptr2index  # type: ignore[import-not-found, im
 from .. import graphs
 from .._garner import Graph
 from ..errors import IdError, InputError, UsageError
+from ..split import RemoteGraph
 from .stores import GraphStore, Held
 
 EdgeType = tuple[str, str, str]
@@ -23,7 +24,7 @@ EdgeType = tuple[str, str, str]
 class Lists:
     """The lists of one relation: of each vertex that draws, those that it may draw."""
 
-    graph: Graph
+    graph: Any  # a Graph, or a RemoteGraph
     side: str  # of it
     sizes: tuple[int, int]  # vertices of the types of its sources and targets
     perm: torch.Tensor | None  # entry k of the lists -> edge, as the user has it; None: k
@@ -38,6 +39,8 @@ class Lists:
 
     def __getstate__(self) -> dict[str, Any]:
         """A graph goes to another process by its lists, of which that makes a graph of its own."""
+        if isinstance(self.graph, RemoteGraph):
+            raise UsageError("a graph that is split over ranks is sampled in its own process; leave num_workers= out")
         return {**self.__dict__, "graph": (self.graph.csr(), self.graph.info.directed)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -271,7 +274,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
             named = [int(end.max()) + 1 for e in edge_types if coo[e] is not None for end, kind in zip(coo[e], _ends(e)) if kind == t and end.numel()]
             num_nodes[t] = max([0, *(s[0] for s in sizes if s), *named])
     held = {t: store.held(t) for t in edge_types if coo[t] is None}
-    edges = {t: (held[t].graph.info.edges if coo[t] is None else coo[t][0].numel()) for t in edge_types}
+    edges = {t: (edges_of(held[t].graph) if coo[t] is None else coo[t][0].numel()) for t in edge_types}
 
     def find(name: str, edge_type: Any) -> Any:
         """All rows of an attribute of these edges, or None."""
@@ -298,7 +301,7 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
         for t in edge_types:
             found = find(weight_attr, t)
             if coo[t] is None:
-                if found is not None or held[t].graph.info.weights == "none":
+                if found is not None or getattr(held[t].graph, "info", None) and held[t].graph.info.weights == "none":
                     raise UsageError(f"weight_attr '{weight_attr}': a garner.Graph is sampled by its own weights; build it with weights")
             weighted[t] = found
         if all(w is None and coo[t] is not None for t, w in weighted.items()):
@@ -328,10 +331,18 @@ def _coo(store: Any, attrs: list[Any]) -> Any:
     raise AssertionError(attrs)
 
 
+def edges_of(graph: Any) -> int:
+    return int(graph.edges if isinstance(graph, RemoteGraph) else graph.info.edges)
+
+
 def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool, times: torch.Tensor | None) -> Lists:
     """A garner.Graph as it is. Its edges are named by their places in the lists drawn from, unless features or times are of its edges: these
     stand in the order of Graph.csr(), which costs a permutation; lists of what is pulled say themselves which edges theirs are."""
     graph, perm = held.graph, None
+    if isinstance(graph, RemoteGraph):
+        if backward or features or times is not None:
+            raise UsageError("a graph that is split over ranks is sampled forward, and has no features or times of edges here; open the whole graph")
+        return Lists(graph, "in", sizes, None, own=False)
     if held.pulled:
         if backward:
             raise NotImplementedError("sample_direction='backward': put_lists() holds what is sampled forward; put_graph() takes a graph for both")

@@ -17,6 +17,8 @@ from .. import tables
 from .._garner import Graph, HeteroGraph
 from ..batches import rows_of
 from ..errors import IdError, UsageError
+from ..remote import RemoteRows
+from ..split import RemoteGraph
 
 
 class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
@@ -47,9 +49,11 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
             return True
         if isinstance(tensor, (str, bytes, os.PathLike)):
             tensor = tables.tiered(tensor)
-        if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered)):
+        if not isinstance(tensor, (torch.Tensor, np.ndarray, tables.Tiered, RemoteRows)):
             raise UsageError(f"{key}: a {type(tensor).__name__} is no table of features; give a tensor, an array, a table of garner.tiered or "
                              "the name of an .npy file")
+        if isinstance(tensor, RemoteRows) and isinstance(key[0], tuple):
+            raise UsageError(f"{key}: rows of other ranks are those of nodes; give features of edges as a tensor or a table")
         self._kept[key] = tensor
         return True
 
@@ -72,6 +76,10 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
             return None
         return tuple(there.shape) if attr.index is None else tuple(rows_of(there, attr.index).shape)
 
+    def remote(self) -> dict[tuple[Any, str], RemoteRows]:
+        """Those whose rows other ranks have: loaders bring them by windows of mini-batches."""
+        return {key: table for key, table in self._kept.items() if isinstance(table, RemoteRows)}
+
     def get_all_tensor_attrs(self) -> list[Any]:
         """One TensorAttr each, made anew: whoever asks sets their index."""
         return [TensorAttr(group, name) for group, name in self._kept]
@@ -82,16 +90,16 @@ class FeatureStore(torch_geometric.data.FeatureStore):  # type: ignore[misc]
 
 @dataclasses.dataclass
 class Held:
-    """A garner.Graph for the edges of a type."""
+    """A garner.Graph, or a RemoteGraph, for the edges of a type."""
 
-    graph: Graph
+    graph: Any
     pulled: bool = False  # its lists hold what a vertex pulls; else what it leads to
     edge_ids: Any = None  # pulled: which edge each entry of the lists is; None: entry k is edge k
     times: Any = None  # pulled: one an entry of the lists
 
 
 class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
-    """Edges: tensors as PyG gives them (coo, csc, csr), or a garner.Graph as it is, sampled where it lies.
+    """Edges: tensors as PyG gives them (coo, csc, csr), or a garner.Graph as it is, sampled where it lies, or one that is split over ranks.
 
         store.put_graph(garner.open("papers.gnr"))
     """
@@ -104,9 +112,10 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     def _key(attr: Any) -> tuple[Any, EdgeLayout]:
         return (None if attr.edge_type is None else tuple(attr.edge_type)), EdgeLayout(attr.layout)
 
-    def put_graph(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None) -> bool:
+    def put_graph(self, graph: Graph | RemoteGraph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None) -> bool:
         """A garner.Graph for the edges of a type: an edge u -> v leads from a source to a target; vertices are named by their positions in
-        Graph.ids(). Without numbering gaps these are the ids. size: (sources, targets) of two types of different sizes."""
+        Graph.ids(). Without numbering gaps these are the ids. size: (sources, targets) of two types of different sizes. A garner.torch.remote_graph
+        is that of a graph of one type."""
         return self._hold("put_graph", Held(graph), EdgeLayout.CSR, edge_type, size)
 
     def put_lists(self, graph: Graph, edge_type: Sequence[str] | None = None, size: tuple[int, int] | None = None, edge_ids: Any = None,
@@ -118,15 +127,17 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
 
     def _hold(self, call: str, held: Held, layout: EdgeLayout, edge_type: Sequence[str] | None, size: tuple[int, int] | None) -> bool:
         graph = held.graph
-        if not isinstance(graph, Graph):
+        if isinstance(graph, RemoteGraph) and (edge_type is not None or held.pulled):
+            raise UsageError(f"{call}(): a graph that is split over ranks is one of one type, for put_graph() without edge_type=")
+        if not isinstance(graph, (Graph, RemoteGraph)):
             raise TypeError(f"{call}(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
         vertices = len(graph)
         size = (vertices, vertices) if size is None else (int(size[0]), int(size[1]))
         if max(size) > vertices:
             raise UsageError(f"{call}(): size {size} is more than the {vertices} vertices of the graph")
         for name, array in (("edge_ids", held.edge_ids), ("times", held.times)):
-            if array is not None and len(array) != graph.info.edges:
-                raise UsageError(f"{call}(): {len(array)} {name} for {graph.info.edges} entries of the lists; give each one")
+            if array is not None and len(array) != held.graph.info.edges:
+                raise UsageError(f"{call}(): {len(array)} {name} for {held.graph.info.edges} entries of the lists; give each one")
         attr = EdgeAttr(None if edge_type is None else tuple(edge_type), layout, size=size)
         self._kept[self._key(attr)] = held, attr
         return True
@@ -146,6 +157,8 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
     def _get_edge_index(self, edge_attr: Any) -> Any:
         edges, attr = self._kept.get(self._key(edge_attr), (None, None))
         if isinstance(edges, Held):
+            if isinstance(edges.graph, RemoteGraph):
+                raise UsageError("the edges of a graph that is split over ranks are in no one place; loaders of garner.pyg sample them")
             offsets, targets, _ = edges.graph.csr()
             begins = torch.tensor(offsets[:attr.size[1 if edges.pulled else 0] + 1])
             others = torch.tensor(targets[:int(begins[-1])], dtype=torch.int64)

@@ -1,0 +1,82 @@
+"""Of PyG's loaders: rows and lists that other ranks have, asked for by windows of mini-batches, ahead of who learns from them."""
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+from ..errors import UsageError
+from ..remote import RemoteRows, rows_ahead
+from ..split import Draws, RemoteGraph
+from .stores import FeatureStore
+
+
+@dataclasses.dataclass
+class Remote:
+    """Rows of a loader's data that other ranks have: by the type of their nodes (None in a graph of one type), and their name."""
+
+    tables: dict[tuple[Any, str], RemoteRows]
+    counted: list[Any]  # types whose number of nodes is said for as long as their x is not there
+
+
+def remote_of(data: Any) -> tuple[Any, Remote]:
+    """The data, and those of their rows that others have. Of Data and HeteroData a copy, which knows how many nodes there are."""
+    if isinstance(data, (Data, HeteroData)):
+        found = Remote({(store._key, name): value for store in data.stores for name, value in store.items() if isinstance(value, RemoteRows)}, [])
+        if not found.tables:
+            return data, found
+        data = copy.copy(data)
+        for (kind, name), rows in found.tables.items():
+            store = data._store if kind is None else data[kind]
+            if isinstance(kind, tuple):
+                raise UsageError(f"{kind}.{name}: rows of other ranks are those of nodes; give features of edges as a tensor or a table")
+            if "num_nodes" not in store:
+                store.num_nodes = len(rows)
+                if (kind, "x") in found.tables:
+                    found.counted.append(kind)
+            if store.num_nodes > len(rows):
+                raise UsageError(f"{name}: {len(rows)} rows for {store.num_nodes} nodes; give each one a row")
+            if "n_id" in store:
+                raise UsageError("n_id: rows of other ranks are asked for by it, and the data have one of their own; name that otherwise")
+        return data, found
+    features = data[0] if isinstance(data, (tuple, list)) else None
+    return data, Remote(features.remote() if isinstance(features, FeatureStore) else {}, [])
+
+
+def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int) -> Iterator[Any]:
+    """So many mini-batches, which get their rows. All ranks have as many."""
+    tables = of.tables
+    next(iter(tables.values())).group.alike("loader", f"{count} mini-batches in windows of {window}", "give all ranks as many input nodes")
+
+    def asked() -> Iterator[Any]:
+        for batch in batches:
+            yield batch, [(batch if kind is None else batch[kind]).n_id for kind, _ in tables]
+
+    def brought() -> Iterator[Any]:
+        for batch, rows in rows_ahead(list(tables.values()), asked(), window):
+            for (kind, name), one in zip(tables, rows):
+                (batch if kind is None else batch[kind])[name] = one
+            for kind in of.counted:
+                del (batch if kind is None else batch[kind])["num_nodes"]
+            yield batch
+
+    return brought()
+
+
+class RemoteSampler:
+    """Of a graph that is split over ranks what garner.pyg asks of a BlockSampler. All ranks make it, and call it alike."""
+
+    lent = False
+
+    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, **options: bool) -> None:
+        said = {name: True for name, value in options.items() if value}  # what is not done so is refused where it is said
+        self.place = str(place)
+        self.draws = Draws(graph, fanouts, place, {**said, "edge_ids": True}, "of garner.pyg")
+
+    def sample_types(self, seeds: Sequence[tuple[Any, int, Any]], number: int) -> Any:
+        (ids, _, _), = seeds
+        return self.draws.window([torch.from_numpy(ids)], number)[0]

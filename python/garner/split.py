@@ -1,0 +1,184 @@
+"""Of garner.torch: a graph whose lists are split over the ranks of a group, and the mini-batches that are drawn from all of it.
+
+A hop of a window of mini-batches is four exchanges: how many vertices each rank is asked for, which, how many neighbours each drew, and these.
+What a vertex draws is a function of seed, mini-batch, hop and vertex, whoever has its list: mini-batches are those of the graph in one place.
+"""
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._garner import Blocks, Graph, GraphPart, SplitSampler
+from .errors import RankError
+from .ranks import Ranks, ranks as ranks_of
+
+most_together = 64  # mini-batches of a window
+
+
+class RemoteGraph:
+    """Made by garner.torch.remote_graph: a graph of len() vertices, of which this rank has the lists of `count` from `first` on, by their positions
+    among Graph.ids(). `report`: since it was made: windows, vertices that were asked for, of these those of others, and the bytes that crossed."""
+
+    def __init__(self, part: GraphPart, ranks: Ranks, ends: list[int]) -> None:
+        self.part, self.group = part, ranks
+        self.first, self.count = part.first, len(part)
+        self.begins = torch.tensor([0, *ends])
+        self.edges = part.all_edges
+        # Ids are half as long where they fit.
+        self.wire = torch.int32 if len(self) < 1 << 31 else torch.int64
+        self.report = {"windows": 0, "asked": 0, "remote": 0, "bytes": 0}
+        self._at: tuple[str, str | None] | None = None
+
+    def __len__(self) -> int:
+        return int(self.part.all_vertices)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.part.nbytes)
+
+    def to(self, place: Any, edges: str | None = None) -> RemoteGraph:
+        """As Graph.to, of this rank's lists; before loaders are made of it."""
+        if self._at != (str(place), edges):
+            self.part.to(place, edges)
+            self._at = str(place), edges
+        return self
+
+
+class Draws:
+    """The mini-batches of one loader. All its calls are made by all ranks."""
+
+    def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, options: dict[str, Any], said: str) -> None:
+        self.graph, ranks = graph, graph.group
+        self.sampler: SplitSampler = _made(ranks, lambda: SplitSampler(graph.part, fanouts, place=place, **options))
+        told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "lists"))
+        ranks.alike("loader()", f"fanouts {list(fanouts)}, {said}{told}", "say the same in all")
+        self._ids = ranks.another() if ranks.size > 1 else None
+        self._edge_ids = bool(options.get("edge_ids"))
+
+    def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[Blocks]:
+        """Mini-batches number, number + 1 ... of these seeds, drawn together."""
+        self.graph.report["windows"] += 1
+        self.sampler.begin([one.numpy() for one in seeds], number)
+        while (asks := self.sampler.asks()) is not None:
+            hop, vertices, batches = asks
+            self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
+        return list(self.sampler.finish())
+
+    def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
+        """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""
+        graph, ranks = self.graph, self.graph.group
+        each = [1] * ranks.size
+        owner = torch.searchsorted(graph.begins, vertices, right=True) - 1
+        order = torch.argsort(owner, stable=True)  # and of an owner by mini-batch, as they stand
+        asked = torch.bincount(owner * most_together + batches, minlength=ranks.size * most_together).reshape(ranks.size, most_together)
+        head = torch.tensor([number, hop]).expand(ranks.size, 2)
+        of_all = ranks.start(torch.cat([head, asked], 1), each, each, self._ids).wait()
+        numbers, hops, asked_here = of_all[:, 0].tolist(), of_all[:, 1].tolist(), of_all[:, 2:]
+        ranks.same("loader()", [f"hop {h} to draw" for h in hops], "call what draws in all ranks, in one order")
+        take, give = asked.sum(1).tolist(), asked_here.sum(1).tolist()
+        wanted = ranks.start(vertices[order].to(graph.wire), take, give, self._ids).wait().to(torch.int64)
+        which = torch.repeat_interleave(torch.arange(most_together).repeat(ranks.size), asked_here.reshape(-1))
+
+        counts, neighbours, edges = self._for_all(numbers, hop, wanted, which, give)
+        came = ranks.start(counts.to(torch.int32), give, take, self._ids).wait().to(torch.int64)
+        rows = torch.stack([neighbours, edges], 1) if self._edge_ids else neighbours.to(graph.wire)
+        given, taken = (_sums(of, by) for of, by in ((counts, give), (came, take)))
+        drawn = ranks.start(rows, given, taken, self._ids).wait().to(torch.int64)
+
+        remote = len(vertices) - take[ranks.rank]
+        graph.report["asked"] += len(vertices)
+        graph.report["remote"] += remote
+        graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * rows[:1].nbytes if len(rows) else 0
+        back = torch.empty_like(order)  # where each vertex's stand among what came
+        back[order] = torch.arange(len(order))
+        begins = torch.cumsum(came, 0) - came
+        of_vertex = came[back]
+        at = torch.repeat_interleave(begins[back] - (torch.cumsum(of_vertex, 0) - of_vertex), of_vertex)
+        drawn = drawn.index_select(0, at + torch.arange(len(at)))
+        if not self._edge_ids:
+            return of_vertex.numpy(), drawn.numpy(), None
+        return of_vertex.numpy(), drawn[:, 0].contiguous().numpy(), drawn[:, 1].contiguous().numpy()
+
+    def _for_all(self, numbers: list[int], hop: int, vertices: torch.Tensor, batches: torch.Tensor, each: list[int]) -> list[torch.Tensor]:
+        """Drawn together where the mini-batches of all have the same numbers, as those of garner.torch.loader have; else a rank's after the other."""
+        if len(set(numbers)) == 1:
+            numbers, each = numbers[:1], [len(vertices)]
+        drawn = [self.sampler.draw(number, hop, of.numpy(), which.numpy())
+                 for number, of, which in zip(numbers, torch.split(vertices, each), torch.split(batches, each))]
+        return [torch.from_numpy(np.concatenate(some) if len(some) > 1 else some[0]) for some in zip(*drawn)]
+
+
+def _sums(numbers: torch.Tensor, counts: list[int]) -> list[int]:
+    """Of the first counts[0] of them, the next counts[1] ..."""
+    return [int(some.sum()) for some in torch.split(numbers, counts)]
+
+
+def windows_ahead(windows: Iterator[Any]) -> Iterator[Any]:
+    """What each of them holds, one after the other; the next is made by a thread meanwhile."""
+    with concurrent.futures.ThreadPoolExecutor(1, "garner-remote") as thread:
+        coming = thread.submit(next, windows, None)
+        try:
+            while (window := coming.result()) is not None:
+                coming = thread.submit(next, windows, None)
+                yield from window
+        finally:  # nothing of this is under way when the next begins
+            coming.exception()
+
+
+def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str = "edges", weighted: bool = False, timeout: float = 60) -> RemoteGraph:
+    """A graph whose lists are split over the ranks of a group, in contiguous blocks of vertices in the order of ranks: each keeps its own.
+
+        g = garner.torch.remote_graph(garner.open("g.gnr", edges="file"))      # under torchrun: no more of the lists is ever in memory
+        for batch in garner.torch.loader(g, [15, 10, 5], train, x=x, y=labels, batch_size=1024):
+            ...                                           # as of the whole graph on every machine, the same mini-batches
+
+    mine: a Graph that all ranks have opened, of which the part is copied, so that it may go then; or this rank's block as (offsets, targets) or
+    (offsets, targets, weights): tensors or arrays, targets by their positions among all vertices; a list holds what its vertex draws.
+    side: of a Graph: 'in': a vertex draws those whose edges lead to it; 'out'. balance: parts have as many 'edges' each, or 'vertices'.
+    weighted: keeps a Graph's weights, for loaders that say weighted=True. timeout: as of garner.torch.ranks.
+    Each hop of a window of mini-batches asks the owners of its vertices, in four exchanges, on a thread while others are learned from.
+    Result: RemoteGraph; its calls are made by all ranks. Errors: RankError names ranks with another graph (sizes, lengths of lists and order
+    are compared) or whose arrays are wrong; UsageError, IdError, InputError.
+    """
+    all_ranks = ranks_of(group, timeout=timeout)
+    if isinstance(mine, Graph):
+        all_ranks.alike("remote_graph()", f"{side} {balance}{' weighted' if weighted else ''}", "say the same in all")
+        part = _made(all_ranks, lambda: GraphPart(mine, all_ranks.rank, all_ranks.size, side, balance, weighted))
+        all_ranks.alike("graph", f"{part.all_vertices} vertices and {part.all_edges} edges, digest {part.digest:016x}", "open the same file in all")
+    else:
+        part = _part_of(mine, all_ranks)
+    counts = all_ranks.tell(len(part))
+    return RemoteGraph(part, all_ranks, [int(end) for end in np.cumsum(counts)])
+
+
+def _part_of(mine: Any, ranks: Ranks) -> GraphPart:
+    """Of arrays, whose blocks stand in the order of ranks."""
+    if not isinstance(mine, (tuple, list)) or len(mine) not in (2, 3):
+        raise TypeError(f"remote_graph(): a {type(mine).__name__} is neither a Graph nor (offsets, targets) or (offsets, targets, weights)")
+    offsets, targets, *weights = (one.detach().cpu().numpy() if isinstance(one, torch.Tensor) else np.asarray(one) for one in mine)
+    said = ranks.tell([max(0, len(offsets) - 1), len(targets)])
+    ranks.alike("remote_graph()", "lists with weights" if weights else "lists", "give all ranks arrays of one kind")
+    before = said[:ranks.rank]
+    part: GraphPart = _made(ranks, lambda: GraphPart.of_lists(sum(n for n, _ in before), sum(n for n, _ in said), sum(m for _, m in before),
+                                                              sum(m for _, m in said), offsets, targets, *weights))
+    return part
+
+
+def _made(ranks: Ranks, make: Callable[[], Any]) -> Any:
+    """What one makes that all need. Where one cannot, all hear why, and nobody waits for it."""
+    made, mistake = None, None
+    try:
+        made = make()
+    except Exception as e:
+        mistake = e
+    said = ranks.tell("" if mistake is None else f"{type(mistake).__name__}: {mistake}")
+    if mistake is not None:
+        raise mistake
+    for name, problem in zip(ranks.names, said):
+        if problem:
+            raise RankError(f"{name}: {problem}")
+    return made

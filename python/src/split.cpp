@@ -1,0 +1,180 @@
+// A graph whose lists are split over processes: GraphPart and SplitSampler, under garner.torch.remote_graph.
+#include "blocks.hpp"
+
+namespace garner::python {
+
+namespace {
+
+// The sampler stays on it, and so does whoever brings it elsewhere.
+struct py_part {
+  std::shared_ptr<graph_part> part;
+};
+struct py_split {
+  std::shared_ptr<graph_part> part;
+  bool edge_ids = false;
+  std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
+  std::optional<split_sampler> sampler;
+};
+
+template <class T>
+numpy_array<T> copied(std::vector<T> const& from) {
+  return to_numpy(std::vector<T>(from));
+}
+
+}  // namespace
+
+void add_split(nb::module_& m) {
+  nb::class_<py_part>(
+      m, "GraphPart",
+      "The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.")
+      .def(
+          "__init__",
+          [](py_part* self, py_graph const& g, std::uint32_t part, std::uint32_t parts, std::string const& side, std::string const& balance,
+             bool weighted) {
+            part_options o;
+            o.side = side_of(side), o.balance = parse_shard_balance(balance), o.weights = weighted;
+            auto const held = g.use();
+            new (self) py_part{released([&] { return std::make_shared<graph_part>(*held, part, parts, o); })};
+          },
+          nb::arg("graph"), nb::arg("part"), nb::arg("parts"), nb::arg("side") = "in", nb::arg("balance") = "edges",
+          nb::arg("weighted") = false, "Cut out; the graph may go then. Parts have as many edges each, or vertices.")
+      .def_static(
+          "of_lists",
+          [](std::uint64_t first, std::uint64_t vertices, std::uint64_t first_edge, std::uint64_t edges, nb::object offsets,
+             nb::object targets, nb::object weights) {
+            int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
+            array kept;
+            graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
+            return py_part{released([&] { return std::make_shared<graph_part>(lists); })};
+          },
+          nb::arg("first"), nb::arg("vertices"), nb::arg("first_edge"), nb::arg("edges"), nb::arg("offsets"), nb::arg("targets"),
+          nb::arg("weights") = nb::none(),
+          nb::sig(
+              "def of_lists(first: int, vertices: int, first_edge: int, edges: int, offsets: object, targets: object, weights: object = "
+              "None) -> GraphPart"),
+          "Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.")
+      .def_prop_ro(
+          "first", [](py_part const& p) { return p.part->first(); }, "of its vertices, by position")
+      .def_prop_ro(
+          "edges", [](py_part const& p) { return p.part->edges(); }, "of its lists")
+      .def_prop_ro(
+          "all_vertices", [](py_part const& p) { return p.part->all_vertices(); }, "of the whole graph")
+      .def_prop_ro(
+          "all_edges", [](py_part const& p) { return p.part->all_edges(); }, "of the whole graph")
+      .def_prop_ro(
+          "digest", [](py_part const& p) { return p.part->digest(); },
+          "a number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0")
+      .def_prop_ro(
+          "nbytes", [](py_part const& p) { return p.part->bytes(); }, "of its lists, and of what it knows of its vertices")
+      .def("__len__", [](py_part const& p) { return p.part->count(); })
+      .def(
+          "to",
+          [](py_part& p, nb::object where, std::optional<std::string> edges) {
+            place const to = place_of(where);
+            std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
+            if (p.part.use_count() > 1) refuse(errc::usage, "this part is drawn from; bring it elsewhere before loaders are made");
+            released([&] {
+              p.part->bring_to(to, t);
+              return 0;
+            });
+          },
+          nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> None"),
+          "As Graph.to. Errors: UsageError while a sampler draws from it.");
+
+  nb::class_<py_split>(m, "SplitSampler",
+                       "Draws from a GraphPart for whoever asks, and makes mini-batches of what was drawn for this process: those that\n"
+                       "BlockSampler draws of the whole graph.")
+      .def(
+          "__init__",
+          [](py_split* self, py_part const& p, std::vector<std::int64_t> fanouts, nb::kwargs options) {
+            keywords given("SplitSampler", std::move(options));
+            place where;
+            given.take("place", where);
+            block_options const o = options_of(given);
+            given.done();
+            auto made = std::make_unique<py_split>();
+            made->part = p.part, made->edge_ids = o.edge_ids;
+            made->sampler.emplace(released([&] { return split_sampler(where, *p.part, std::move(fanouts), o); }));
+            new (self) py_split(std::move(*made));
+          },
+          nb::arg("part"), nb::arg("fanouts"), nb::arg("options"),
+          nb::sig("def __init__(self, part: GraphPart, fanouts: collections.abc.Sequence[int], *, seed: int = 1, replace: bool = False, "
+                  "weighted: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', "
+                  "lists: str | None = None) -> None"),
+          "As garner.BlockSampler; what looks further than at one list is refused.")
+      .def(
+          "draw",
+          [](py_split& s, std::uint64_t number, std::uint32_t hop, nb::object vertices, nb::object batches) {
+            int64s const of = int64s_of(vertices, "vertices", {});
+            int64s const which = int64s_of(batches, "batches", {});
+            list_draws d = released([&] {
+              std::vector<std::uint32_t> const narrow(which.seen.begin(), which.seen.end());
+              return s.sampler->draw(number, hop, of.seen, narrow);
+            });
+            return nb::make_tuple(to_numpy(std::vector<std::int64_t>(d.counts.begin(), d.counts.end())), to_numpy(std::move(d.neighbours)),
+                                  to_numpy(std::move(d.edges)));
+          },
+          nb::arg("number"), nb::arg("hop"), nb::arg("vertices"), nb::arg("batches"),
+          nb::sig("def draw(self, number: int, hop: int, vertices: object, batches: object) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                  "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
+          "For whoever asks: a hop of mini-batches number + batches[i] for vertices[i] of the part: how many neighbours each, these, and\n"
+          "with edge_ids where their edges stand in the lists of the whole graph. Errors: IdError for a vertex of another part.")
+      .def(
+          "begin",
+          [](py_split& s, nb::sequence seeds, std::uint64_t number) {
+            std::vector<int64s> kept;
+            std::vector<std::span<std::int64_t const>> all;
+            std::vector<blocks> into;
+            for (nb::handle one : seeds) {
+              kept.push_back(int64s_of(one, "seeds", s.sampler->where()));
+              all.push_back(kept.back().seen);
+              into.push_back(s.spare->take());
+            }
+            released([&] {
+              s.sampler->begin(number, all, std::move(into));
+              return 0;
+            });
+          },
+          nb::arg("seeds"), nb::arg("number"), nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
+          "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.")
+      .def(
+          "asks",
+          [](py_split const& s) -> nb::object {
+            list_asks const& a = s.sampler->asks();
+            if (!a.more) return nb::none();
+            return nb::make_tuple(a.hop, copied(a.vertices), to_numpy(std::vector<std::int64_t>(a.batches.begin(), a.batches.end())));
+          },
+          nb::sig("def asks(self) -> tuple[int, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]] | None"),
+          "(hop, vertices, of which mini-batch each is) that comes next; None: all is drawn.")
+      .def(
+          "take",
+          [](py_split& s, nb::object counts, nb::object neighbours, nb::object edges) {
+            int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbours, "neighbours", {}),
+                         at = int64s_of(edges, "edges", {});
+            released([&] {
+              s.sampler->take({{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
+              return 0;
+            });
+          },
+          nb::arg("counts"), nb::arg("neighbours"), nb::arg("edges") = nb::none(),
+          nb::sig("def take(self, counts: object, neighbours: object, edges: object = None) -> None"),
+          "What was drawn for asks(), in its order. Errors: InputError where it cannot be.")
+      .def(
+          "finish",
+          [](py_split& s) {
+            nb::list all;
+            for (blocks& b : released([&] { return s.sampler->finish(); }))
+              all.append(nb::cast(py_blocks(std::move(b), 1, 1, s.edge_ids, s.spare)));
+            return all;
+          },
+          nb::sig("def finish(self) -> list[Blocks]"), "The mini-batches, once asks() is None.")
+      .def_prop_ro(
+          "place", [](py_split const& s) { return told(s.sampler->where()); }, "that samples, as place= takes it")
+      .def_prop_ro(
+          "nbytes", [](py_split const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
+      .def_prop_ro(
+          "fingerprint", [](py_split const& s) { return s.sampler->fingerprint(); },
+          "of what decides which neighbours are drawn: all processes must have the same");
+}
+
+}  // namespace garner::python
