@@ -16,4 +16,7 @@ inline std::string now_utc() {
 }
 inline double now_ms() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+// A setting that has taken so long is not tried again: managed memory goes back and forth between devices for minutes.
+inline constexpr double slow_enough_ms = 20'000;
+
 }  // namespace garner::bench

@@ -134,6 +134,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
         edges.forward(x, {rows[l % 2].data(), job.width}, {rows[(l + 1) % 2].data(), job.width}, job.width, {});
     };
     fill();
+    double const since = now_ms();
     for (mgg_shape const& shape : shapes) {
       threads.meet(k);  // nobody is in an aggregation
       if (k == 0) group.take_shape(shape);
@@ -147,6 +148,7 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
         x.wait();
         if (trial) {
           times[k].push_back(now_ms() - begun);
+          if (shapes.size() == 1 && threads.any(k, now_ms() - since > slow_enough_ms)) break;
           continue;
         }
         std::vector<float> here(numbers);
@@ -164,7 +166,8 @@ taken run(subject const& s, shards_bench_options const& o, shard_options const& 
     }
     found.rows[k] = edges.rows_brought();
   });
-  for (std::size_t shape = 0; shape < shapes.size(); ++shape) found.ms.push_back(median_of_slowest(times, shape * o.trials, o.trials));
+  std::uint64_t const trials = shapes.size() == 1 ? times[0].size() : o.trials;
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) found.ms.push_back(median_of_slowest(times, shape * trials, trials));
   found.prepare_ms = *std::max_element(prepared.begin(), prepared.end());
   return found;
 }
@@ -223,8 +226,8 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     if (std::none_of(std::begin(mgg_graphs), std::end(mgg_graphs), [&](mgg_graph const& g) { return name == g.name; }))
       fail(errc::usage, "--kinds {}: of shards, say some of RDD,ENWIKI,PROD,PROT,ORKT; or none", name);
   for (std::string const& figure : o.figures)
-    if (figure != "ways" && figure != "models" && figure != "ablation" && figure != "sweep")
-      fail(errc::usage, "--figures {}: of shards, say some of ways,models,ablation,sweep", figure);
+    if (figure != "ways" && figure != "search" && figure != "models" && figure != "ablation" && figure != "sweep")
+      fail(errc::usage, "--figures {}: of shards, say some of ways,search,models,ablation,sweep", figure);
   shards_file f;
   static_cast<file_head&>(f) = head_of_run(o.command, o.places[0]);
   f.shards = n, f.shrink = o.shrink, f.width = o.width, f.seed = o.seed, f.trials = o.trials;
@@ -316,17 +319,21 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       how = first, how.way = shard_way::collective;
       take(how);
       take(mgg);
+      if (managed(o.width)) take(mgg, {}, true);
+    }
+    if (n == 1) return;
+    if (wants("search")) {
+      if (!one) take(alone);
       mgg_search const found = search_mgg(o.width, {}, [&](mgg_shape const& shape) {
         check_interrupted();
         shard_options at = mgg;
         at.mgg = shape;
         return run(s, o, at, {o.width, 1, false, {}}).ms[0];
       });
-      how = mgg, how.mgg = found.best.shape;
+      shard_options how = mgg;
+      how.mgg = found.best.shape;
       take(how, found);
-      if (managed(o.width)) take(mgg, {}, true);
     }
-    if (n == 1) return;
     if (wants("models")) {
       std::vector<float> const features = s.rows(0, g.info().vertices, inputs);
       for (bench_model const& m :

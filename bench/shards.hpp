@@ -3,7 +3,8 @@
 // GCN and GIN forward, whole and their aggregations alone (figure 8), without partitions and without interleaving (figure 9), all of its
 // shapes (figure 10). Beside each time stands what its bytes need. Invariant: what every setting gives is compared with sums in f64 before
 // it is timed, all of it where the graph is small, else rows drawn at random; a number that is wrong fails the run and nothing is written.
-// A time is the longest of the shards, the median of the trials.
+// A time is the longest of the shards, the median of the trials,
+// of which there are fewer where they take long.
 #pragma once
 #include <filesystem>
 #include <functional>

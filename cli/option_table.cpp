@@ -252,7 +252,7 @@ constexpr option_row table[] = {
     {"--figures", "LIST", basic,
      "gather: some of unaligned,sizes,orders,dense,duplicates,convert,share,near,beside,copies; load: of ways,window,share,kept; train: of "
      "ways,widths,placement,learning,trainable; storage: of stages,sampling,cold,window,policies,drives,memory; shards: of "
-     "ways,models,ablation,sweep"},
+     "ways,search,models,ablation,sweep"},
     {"--cache-batches", "X", basic, "storage: the cache has room for the rows of so many mini-batches"},
     {"--link-gbs", "X", advanced, "storage: GB/s of the link that drives share (default: of a device as measured, else 24, the paper's)"},
     {"--widths", "LIST", basic, "train: floats a row, for figure 3.15"},

@@ -264,7 +264,7 @@ TEST(shards_bench, refuses) {
   o = small({}, 2), o.width = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--width 0"));
   o = small({}, 2), o.figures = {"x"};
-  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--figures x: of shards, say some of ways,models,ablation,sweep"));
+  EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--figures x: of shards, say some of ways,search,models,ablation,sweep"));
   o = small({}, 2), o.shrink = 0;
   EXPECT_THAT(error_of([&] { measure_shards(o); }), HasSubstr("--shrink 0"));
 }
