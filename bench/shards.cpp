@@ -250,15 +250,16 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     f.graphs.push_back(told_graph);
     subject const s(g, o.seed);
     by_link const crossing = remote_edges_of(s, r);
-    shard_sizes split(r), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
-    split.one_place = !several;
-
-    // By bulk; a device takes all of an owner's rows where it needs nearly all.
-    auto const brought = [&](std::uint32_t reader, std::uint32_t owner) {
-      std::uint64_t const needed = r.parts[reader].rows[owner], all = r.parts[owner].vertices;
-      bool const whole =
-          o.places[reader].kind == place_kind::device && static_cast<double>(needed) > shard_lists::whole_above * static_cast<double>(all);
-      return whole ? all : needed;
+    bool const in_place =
+        o.places[0].kind == place_kind::device && (o.provider == shard_provider::automatic || o.provider == shard_provider::peer);
+    shard_sizes split(r, several && in_place), rounded(r), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
+    split.one_place = rounded.one_place = !several;
+    auto const sizes_of = [&](shard_options const& how) -> shard_sizes const& {
+      return how.shards == 1 ? whole : how.wire == element::f32 ? split : rounded;
+    };
+    auto const brought = [&](std::uint32_t reader, std::uint32_t owner, element wire) {  // by bulk
+      bool const may_be_whole = in_place && wire == element::f32 && o.places[reader].index != o.places[owner].index;
+      return rows_that_come(r.parts[reader].rows[owner], r.parts[owner].vertices, may_be_whole);
     };
     auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
       if (how.shards > 1) f.over = fmt::format("{}: {}", to_string(t.link.provider), t.link.about);
@@ -273,12 +274,12 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         for (std::uint32_t k = 0; k < how.shards; ++k)
           for (std::uint32_t of = 0; of < how.shards; ++of)
             if (k != of)
-              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of)
+              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of, how.wire)
                                               : how.way == shard_way::collective ? r.parts[of].vertices
                                                                                  : crossing[k][of]);
       }
       shard_setting const setting{how.way, how.sums, how.mgg, job.width, how.wire == element::f32 ? 4u : 2u, false, false};
-      shard_cost const cost = cost_of(how.shards == 1 ? whole : split, setting, f.rates);
+      shard_cost const cost = cost_of(sizes_of(how), setting, f.rates);
       row.memory_bytes = cost.memory_bytes;
       if (!job.managed) row.floor_ms = cost.floor_ms * static_cast<double>(job.layers);
       return row;
@@ -347,7 +348,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
                                                   fmt::format("{}, {}", row.study, words_of(how, in_managed)));
           if (!forward_of_one) forward_of_one = t.ms;
           row.forward = {inputs, classes, t.ms, t.ms / *forward_of_one, {}, t.columns};
-          if (!in_managed) row.forward->floor_ms = floor_of_forward(how.shards == 1 ? whole : split, how, m, t.columns, f.rates);
+          if (!in_managed) row.forward->floor_ms = floor_of_forward(sizes_of(how), how, m, t.columns, f.rates);
           tell(std::move(row), of_one);
         };
         for (shard_options const& how : {alone, first, mgg}) take_model(how, false);

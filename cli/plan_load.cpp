@@ -21,6 +21,7 @@
 #include "link_times.hpp"
 #include "memory/budget.hpp"
 #include "models.hpp"
+#include "shard/lists.hpp"
 #include "shard/parts.hpp"
 #include "shard/rates.hpp"
 #include "traverse/plan.hpp"
@@ -397,6 +398,8 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   planned_split split;
   std::vector<planned_shard>& all = split.shards;
   std::vector<shard_sizes::part> sizes;
+  bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; }),
+             may_be_whole = several && places[0].kind == place_kind::device && o.wire == element::f32;
   for (std::uint32_t s = 0; s < parts.shards(); ++s) {
     std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
     q.shard = {static_cast<double>(own),
@@ -409,9 +412,9 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
     all.push_back({first, *q.shard, plan_training(q)});
     split.list_bytes += static_cast<std::uint64_t>((q.load.info.directed ? 2 : 1) * shard_list_bytes(q));
     double const others = static_cast<double>(n - own), crossing = static_cast<double>(arcs) * others / static_cast<double>(n);
-    sizes.push_back({own, arcs, static_cast<std::uint64_t>(crossing), static_cast<std::uint64_t>(distinct_targets(crossing, others))});
+    auto const needed = static_cast<std::uint64_t>(distinct_targets(crossing, others));
+    sizes.push_back({own, arcs, static_cast<std::uint64_t>(crossing), rows_that_come(needed, n - own, may_be_whole)});
   }
-  bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
   shard_sizes of(n, std::move(sizes));
   of.one_place = !several;
   std::vector<shard_pass> const passes = costs_of(passes_of(q.model, q.input_dropout));
@@ -458,8 +461,8 @@ void require_whole(training_question q, shard_options const* split, graph_source
       q.shard->remote_rows = 0;
       auto const at =
           static_cast<std::size_t>(std::find(places.begin(), places.end(), places[std::min(k, places.size() - 1)]) - places.begin());
-      training_plan plan = plan_training(q);  // without packed lists, which may come to little
-      std::erase_if(plan.near, [](load_array const& a) { return std::string_view(a.what).starts_with("packed"); });
+      training_plan plan = plan_training(q);
+      std::erase_if(plan.near, [](load_array const& a) { return a.at_most; });
       most = std::max(most, there[at] += static_cast<double>(plan.bytes()));
     }
   } else {

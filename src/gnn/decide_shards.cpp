@@ -117,11 +117,12 @@ std::vector<model_pass> passes_for(model_options const& model, training_options 
   bool const gcn = model.kind == model_kind::gcn && !model.residual;
   return passes_of(model, t.input_dropout.value_or(gcn ? t.dropout : 0));
 }
-shard_decision predicted(graph_handle const& g, training_options const& t, shard_options const& asked,
+shard_decision predicted(graph_handle const& g, training_options const& t, shard_options const& asked, bool on_devices,
                          std::vector<model_pass> const& passes, shard_rates const& rates, bool several, bool may_take_one) {
   shard_decision d;
   d.options = asked;
-  shard_sizes sizes(split_report(g, t.side, asked));
+  bool const in_place = asked.provider == shard_provider::automatic || asked.provider == shard_provider::peer;
+  shard_sizes sizes(split_report(g, t.side, asked), several && on_devices && in_place && asked.wire == element::f32);
   sizes.one_place = !several;
   d.rates_measured = rates.measured;
   d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, may_take_one);
@@ -185,7 +186,7 @@ shard_decision decide_shards(model_options const& model, graph_handle const& g, 
     bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; });
     std::vector<model_pass> const passes = passes_for(model, t);
     shard_rates const rates = asked.shards > 1 ? measured_rates(places) : known_rates(places[0]);
-    shard_decision d = predicted(g, t, asked, passes, rates, several, several && one_fits);
+    shard_decision d = predicted(g, t, asked, places[0].kind == place_kind::device, passes, rates, several, several && one_fits);
     refine(d, places[0], [&](shard_decision::considered& w) {
       try {
         w.measured_ms = measure_way(g, t.side, t.weighted, aggregation_of(model.kind), passes, settings(asked, w), places);
@@ -214,7 +215,8 @@ shard_decision decide_shards_of_processes(model_options const& model, graph_hand
       std::vector<std::string> const at = ranks->tell_all(shard, x.on_device() ? device::describe(x.device()).pci : to_string(where));
       std::vector<model_pass> const passes = passes_for(model, t);
       // All predict the same, so that all measure the same ways: by rates that no process measures for itself.
-      shard_decision d = predicted(g, t, asked, passes, known_rates(where), std::set(at.begin(), at.end()).size() > 1, false);
+      shard_decision d =
+          predicted(g, t, asked, x.on_device(), passes, known_rates(where), std::set(at.begin(), at.end()).size() > 1, false);
       std::optional<whole_graph> lists;
       refine(d, where, [&](shard_decision::considered& w) {
         shard_options const o = settings(asked, w);

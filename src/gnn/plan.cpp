@@ -7,6 +7,7 @@
 #include "gnn/evaluate.hpp"
 #include "gnn/infer_types.hpp"
 #include "gnn/types_in_parts.hpp"
+#include "shard/lists.hpp"
 #include "shard/packed_chunk.hpp"
 
 namespace garner {
@@ -152,8 +153,8 @@ training_plan plan_training(training_question const& q) {
     forward += targets * classes, side = std::max(side, targets * hidden);
   }
   p.parameters = static_cast<std::uint64_t>(parameters);
-  auto const take = [&](char const* what, double bytes) {
-    if (bytes >= 1) p.near.push_back({what, static_cast<std::uint64_t>(std::llround(bytes))});
+  auto const take = [&](char const* what, double bytes, bool at_most = false) {
+    if (bytes >= 1) p.near.push_back({what, static_cast<std::uint64_t>(std::llround(bytes)), at_most});
   };
   constexpr double room = 1.25, number = 4;
   double of_rows = 0;
@@ -180,8 +181,9 @@ training_plan plan_training(training_question const& q) {
                  directions = q.load.info.directed ? 2 : 1;
     auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
     double const items = items_of(of), rows_of_items = own + arcs / slice_edges;
-    // A device may have all rows of an owner instead of the needed ones.
-    double const needed = device ? std::min(of.remote_rows / shard_lists::whole_above, all - own) : of.remote_rows;
+    // All rows of an owner may come instead of the needed ones.
+    bool const may_be_whole = device && !here && of.how.wire == element::f32;
+    double const needed = may_be_whole ? std::min(of.remote_rows / whole_above, all - own) : of.remote_rows;
     double const brought = bulk ? needed : mgg ? own : all;
     bool const packed = of.how.packed_lists, far = of.how.far_lists;
     double const lists_of = directions * shard_list_bytes(q), window = static_cast<double>(of.how.list_window),
@@ -191,7 +193,7 @@ training_plan plan_training(training_question const& q) {
       take("codes of a window of lists", static_cast<double>(packed_chunk::most_bytes(whole(items_near), whole(arcs_near), 2,
                                                                                       whole(rows_of_items), whole(all), whole(window))));
     if (far && device) p.reads.push_back({"lists of shards", 0, 0, lists_of / directions * aggregations});
-    else take(packed ? "packed lists of a shard, at the most" : "lists of a shard", lists_of);
+    else take(packed ? "packed lists of a shard, at the most" : "lists of a shard", lists_of, packed);
     take("rows that a shard needs", bulk ? directions * 4 * needed : 0);
     auto const row = static_cast<double>(s.inputs[0]) * number;
     if (of.how.far_rows) {

@@ -188,7 +188,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
     to.brought = made.remote_edges;
   } else {
     shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
-                     slice_edges, x.on_device() && group_ ? shard_lists::whole_above : 1);
+                     slice_edges, whole_from(x));
     std::vector<std::uint64_t> arrive;  // the first of each owner, among those that come
     for (std::vector<std::uint32_t> const& rows : made.needs) {
       arrive.push_back(to.brought);
@@ -223,6 +223,13 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
   for (std::uint32_t k = 0; k < to.needed.size(); ++k)
     for (std::uint32_t const i : to.needed[k]) vertices.push_back(parts_.first(k) + i);
   to.degrees = degrees_of(x, g, vertices);
+}
+
+std::vector<bool> sharded_edges::whole_from(executor const& x) const {
+  std::vector<bool> whole(group_ && x.on_device() && options().wire == element::f32 ? parts_.shards() : 0);
+  bool const in_place = !whole.empty() && group_->link(shard_).provider == shard_provider::peer;
+  for (std::uint32_t k = 0; k < whole.size(); ++k) whole[k] = in_place && group_->apart(shard_, k);
+  return whole;
 }
 
 template <class T>
@@ -399,7 +406,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       std::uint32_t const* const which = rows->at(c.needs.data());
       float* const to = brought + c.first_brought * s.columns;
       bool const side_by_side = given.wire == element::f32 && of.row_bytes == s.columns * sizeof(float);
-      if (side_by_side && (!which || c.needs.size() == parts_.count(c.owner))) {
+      if (side_by_side && far_.on_device() && (!which || c.needs.size() == parts_.count(c.owner))) {
         far_.copy(to, of.base, c.needs.size() * of.row_bytes);
       } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
         far_.limit_share(static_cast<unsigned>(far_.multiprocessors()) * 2, 256);

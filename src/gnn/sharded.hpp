@@ -79,6 +79,7 @@ class sharded_edges final : public aggregation_over<float> {
   sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
                 shard_parts const& parts, aggregation how);
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
+  std::vector<bool> whole_from(executor const& x) const;  // by owner: whether all its rows may come (rows_that_come())
   buffer<float> degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const;
   void normalise(executor& x);
   shard_options const& options() const { return group_ ? group_->options() : own_options_; }

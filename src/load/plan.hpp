@@ -78,6 +78,7 @@ struct load_question {
 struct load_array {
   std::string what;
   std::uint64_t bytes = 0;
+  bool at_most = false;  // it may come to little
 };
 // What a window takes near for each mini-batch of it, rows aside; rows, and the most bytes of them.
 struct window_need {

@@ -4,14 +4,18 @@
 #include <cmath>
 #include <utility>
 
+#include "shard/lists.hpp"
+
 #include "shard/packed_chunk.hpp"
 
 namespace garner {
 
-shard_sizes::shard_sizes(shard_report const& r) {
+shard_sizes::shard_sizes(shard_report const& r, bool may_be_whole) {
   for (shard_report::part const& p : r.parts) {
+    std::uint64_t come = 0;
+    for (std::size_t k = 0; k < r.parts.size(); ++k) come += rows_that_come(p.rows[k], r.parts[k].vertices, may_be_whole);
     vertices += p.vertices;
-    parts.push_back({p.vertices, p.edges, p.remote_edges, p.remote_rows()});
+    parts.push_back({p.vertices, p.edges, p.remote_edges, come});
   }
 }
 

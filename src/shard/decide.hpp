@@ -30,7 +30,8 @@ struct shard_sizes {
   };
   std::vector<part> parts;
   bool one_place = false;  // all shards are at one: they share its memory, and what they read of each other comes from there too
-  explicit shard_sizes(shard_report const& r);
+  // `may_be_whole`: rows may come as rows_that_come() says.
+  explicit shard_sizes(shard_report const& r, bool may_be_whole = false);
   // Before lists are read: as if edges led anywhere, so that the most rows are needed that so many edges can need.
   shard_sizes(std::uint64_t vertices, std::vector<part> parts) : vertices(vertices), parts(std::move(parts)) {}
 };

@@ -36,7 +36,8 @@ class shard_group {
 
   // After rank_group::take(). errc::usage names two shards at places of different kinds, errc::device what each provider refused.
   void take(std::uint32_t shard, executor& x);
-  shard_link const& link(std::uint32_t shard) const { return members_[shard].link; }  // after it
+  shard_link const& link(std::uint32_t shard) const { return members_[shard].link; }                              // after it
+  bool apart(std::uint32_t a, std::uint32_t b) const { return !devices_.empty() && devices_[a] != devices_[b]; }  // on devices of their own
   std::shared_ptr<row_demand const> ask(std::uint32_t shard, executor& x, std::vector<std::vector<std::uint32_t>> const& needs) {
     return members_[shard].access->ask(x, needs);
   }

@@ -43,7 +43,7 @@ struct range {
 }  // namespace
 
 shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how,
-                         std::uint64_t slice, double above)
+                         std::uint64_t slice, std::vector<bool> const& whole)
     : chunks(parts.shards()), needs(parts.shards()) {
   std::uint32_t const n = parts.shards();
   std::uint64_t const first = parts.first(shard), count = parts.count(shard), begin = lists.offsets[first],
@@ -54,9 +54,9 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
   for (std::uint64_t k = begin; k < end; ++k) needed.add(lists.ends[k]);
   needed.count();
   bool more = false;
-  for (std::uint32_t k = 0; k < n; ++k) {
+  for (std::uint32_t k = 0; k < whole.size(); ++k) {
     std::uint64_t const from = parts.first(k), to = from + parts.count(k), some = needed.before(to) - needed.before(from);
-    if (k == shard || some == to - from || !(static_cast<double>(some) > above * static_cast<double>(to - from))) continue;
+    if (k == shard || rows_that_come(some, to - from, whole[k]) == some) continue;
     for (std::uint64_t v = from; v < to; ++v) needed.add(v);
     more = true;
   }

@@ -20,6 +20,13 @@ struct shard_item {
   std::uint32_t unused : 30;  // so that both sides agree
 };
 
+// Of an owner on another device, of whose rows more than this share is needed, all come: a copy engine brings them faster than a kernel
+// picks them, and takes nothing of the multiprocessors, which add up meanwhile. It needs rows of 32 bits that are read where they lie.
+inline constexpr double whole_above = 0.75;
+constexpr std::uint64_t rows_that_come(std::uint64_t needed, std::uint64_t all, bool may_be_whole) {
+  return may_be_whole && static_cast<double>(needed) > whole_above * static_cast<double>(all) ? all : needed;
+}
+
 struct shard_lists {
   struct given {  // lists of the whole graph, in host memory
     std::uint64_t const* offsets;
@@ -31,12 +38,9 @@ struct shard_lists {
     by_graph,    // all rows of the graph come: one chunk, whose ends are vertices
   };
 
-  // Of an owner of whose rows a device needs more than this share all come: its copy engine brings them faster than a kernel picks them,
-  // and takes nothing of the multiprocessors, which add up meanwhile.
-  static constexpr double whole_above = 0.75;
-  // `above`: that share; 1: needed rows alone.
+  // `whole`: by owner, whether all its rows come where nearly all are needed; empty: needed rows alone.
   shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
-              double above = 1);
+              std::vector<bool> const& whole = {});
 
   struct chunk {
     std::vector<shard_item> items;
