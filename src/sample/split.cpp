@@ -66,13 +66,6 @@ void copy_pieces(csr_view<Id> const& from, std::span<piece const> pieces, Id* ta
   });
 }
 
-edge_lists const& side_of(graph const& g, list_side side) {
-  if (!g.info.directed || side == list_side::out || g.info.edges == 0) return g.out;
-  if (g.info.in_lists) return g.in;
-  fail(errc::input,
-       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-}
-
 // Where each part begins, by position.
 std::vector<std::uint64_t> parts_of(graph const& g, edge_lists const& lists, std::uint32_t parts, shard_balance balance) {
   if (parts == 0) fail(errc::usage, "a graph in 0 parts; say 1 or more");
@@ -231,7 +224,7 @@ graph part_of_arrays(graph_part::arrays const& a) {
 graph_part::graph_part(graph_handle const& handle, std::uint32_t part, std::uint32_t of, part_options const& o)
     : parts_(as_error([&] {
         graph const& g = graph_access::of(handle);
-        edge_lists const& lists = side_of(g, o.side);
+        edge_lists const& lists = lists_of_side(g, o.side);
         if (o.weights && g.info.weights == weight_kind::none && g.info.edges)
           fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
         std::vector<std::uint64_t> const begins = parts_of(g, lists, of, o.balance);

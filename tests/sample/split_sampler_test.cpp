@@ -246,6 +246,8 @@ TEST(graph_parts, refuse_what_cannot_be) {
   EXPECT_TRUE(refused(errc::input, "weight 1 of a part is -1", [&] { graph_part(graph_part::arrays{0, 9, 0, 9, up, targets, weights}); }));
   graph_handle const whole = graph_access::wrap(random_graph(1003, true));
   EXPECT_TRUE(refused(errc::usage, "part 2 of 2", [&] { graph_part(whole, 2, 2); }));
+  graph_handle const outwards = graph_access::wrap(make_graph({{0, 1}, {1, 2}}, false, 3));
+  EXPECT_TRUE(refused(errc::input, "this directed graph has no in-lists", [&] { graph_part(outwards, 0, 2); }));
   part_options heavy;
   heavy.weights = true;
   EXPECT_TRUE(refused(errc::input, "sampling by weights", [&] { graph_part(whole, 0, 2, heavy); }));
