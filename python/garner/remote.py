@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -98,7 +99,7 @@ class RemoteRows:
         self.report["rows"] += len(wanted)
         remote = len(wanted) - int(take[self.group.rank])
         self.report["remote_rows"] += remote
-        self.report["bytes"] += remote * rows[:1].nbytes if len(rows) else 0
+        self.report["bytes"] += remote * math.prod(self.shape[1:]) * self.wire.itemsize
         return _Asked(batches, list(of.split([ids.numel() for _, ids in batches])), rows, give, take.tolist())
 
     def _bring(self, asked: _Asked) -> Work:

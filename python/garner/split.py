@@ -6,6 +6,7 @@ What a vertex draws is a function of seed, mini-batch, hop and vertex, whoever h
 from __future__ import annotations
 
 import concurrent.futures
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -92,7 +93,7 @@ class Draws:
         remote = len(vertices) - take[ranks.rank]
         graph.report["asked"] += len(vertices)
         graph.report["remote"] += remote
-        graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * rows[:1].nbytes if len(rows) else 0
+        graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * math.prod(rows.shape[1:]) * rows.itemsize
         back = torch.empty_like(order)  # where each vertex's stand among what came
         back[order] = torch.arange(len(order))
         begins = torch.cumsum(came, 0) - came

@@ -82,8 +82,13 @@ def arrays(rank, said):
         got = list(remote)
         windows = -(-len(remote) // 4)
         assert g.group.exchanges - before == windows * 2 * 4 and g.report["windows"] == windows
+        drawn = 0  # of others' lists
         for a, b in zip(at_home, got, strict=True):
             alike(a, b)
+            of = b.n_id[b.edge_index[1]]
+            drawn += int(((of < first) | (of >= last)).sum())
+        assert rank != 1 or g.report["remote"] == g.report["asked"] > 0 < drawn
+        assert g.report["bytes"] == g.report["remote"] * (4 + 4) + drawn * 2 * 8, (g.report, drawn)
         for k, batch in enumerate(remote):
             if k == 5:
                 break

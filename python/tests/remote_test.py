@@ -52,6 +52,7 @@ def gathers(rank, said):
             own = ((wanted >= x.first) & (wanted < x.first + len(mine))).sum()
             assert x.report["rows"] - before["rows"] == len(wanted) and x.report["asked"] - before["asked"] == 110
             assert x.report["remote_rows"] - before["remote_rows"] == len(wanted) - own
+            assert x.report["bytes"] - before["bytes"] == (len(wanted) - own) * 6 * rows.element_size()
     if len(mine):  # a table of several tiers
         tiered = garner.tiered(table()[x.first:x.first + len(mine)].clone(), device="host")
     x = garner.torch.remote_rows(tiered if len(mine) else torch.zeros(0, 6), wire="bf16")
