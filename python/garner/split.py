@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -59,15 +60,18 @@ class Draws:
         ranks.alike("loader()", f"fanouts {list(fanouts)}, {said}{told}", "say the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
         self._edge_ids = bool(options.get("edge_ids"))
+        self._one = threading.Lock()  # who iterates at the same time has a thread of his own
 
     def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[Blocks]:
-        """Mini-batches number, number + 1 ... of these seeds, drawn together."""
-        self.graph.report["windows"] += 1
-        self.sampler.begin([one.numpy() for one in seeds], number)
-        while (asks := self.sampler.asks()) is not None:
-            hop, vertices, batches = asks
-            self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
-        return list(self.sampler.finish())
+        """Mini-batches number, number + 1 ... of these seeds, drawn together. Ranks may meet in windows of different epochs: each draws by the
+        numbers that it is asked for, and all have as many hops."""
+        with self._one:
+            self.graph.report["windows"] += 1
+            self.sampler.begin([one.numpy() for one in seeds], number)
+            while (asks := self.sampler.asks()) is not None:
+                hop, vertices, batches = asks
+                self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
+            return list(self.sampler.finish())
 
     def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
         """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""

@@ -98,6 +98,23 @@ def arrays(rank, said):
     return True
 
 
+def at_once(rank, said):
+    """Several who iterate over one loader, and what is drawn between: each has what it would have alone."""
+    whole = garner.generate("kron", 11)
+    g = garner.torch.remote_graph(whole)
+    found = []
+    for one in (whole, g):
+        loader = garner.torch.loader(one, [5, 5, 3], batch_size=16, seed=3, shuffle=True, rank=rank, ranks=said["of"], loading={"window": 2})
+        found.append([])
+        for k, both in enumerate(zip(loader, loader, strict=True)):
+            found[-1] += both
+            if k % 5 == 2:
+                found[-1].append(loader.sampled(torch.arange(30), 7))
+    for a, b in zip(*found, strict=True):
+        alike(a, b)
+    return True
+
+
 def with_rows(rank, said):
     """Rows are split too, over other blocks."""
     whole = garner.generate("kron", 9)
@@ -181,6 +198,10 @@ class RemoteGraph(unittest.TestCase):
 
     def test_lists_of_arrays(self):
         several_ranks.told(several_ranks.run(__file__, "arrays", 3))
+
+    def test_several_at_once(self):
+        for ranks in (1, 3):
+            several_ranks.told(several_ranks.run(__file__, "at_once", ranks, of=ranks))
 
     def test_rows_that_are_split_too(self):
         self.assertTrue(all(several_ranks.told(several_ranks.run(__file__, "with_rows", 3))))
