@@ -155,12 +155,9 @@ class Loader:
         return order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
 
     def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
-        """Of a graph that is split: what each mini-batch of a window drew, and which of the seeds it is of."""
+        """Of a graph that is split."""
         assert self.draws is not None
-        taken = torch.split(self._order(seed)[:len(self) * self.batch_size], self.batch_size)
-        for first in range(0, len(taken), self.window):
-            some = taken[first:first + self.window]
-            yield list(zip(self.draws.window([self.seeds[input_id] for input_id in some], mixed(seed, 0) + first), some))
+        return self.draws.windows(self.seeds, self._order(seed)[:len(self) * self.batch_size], self.batch_size, self.window, mixed(seed, 0))
 
     def _drawn(self, seed: int) -> Iterator[MiniBatch]:
         if self.draws is not None:

@@ -73,6 +73,13 @@ class Draws:
                 self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
             return list(self.sampler.finish())
 
+    def windows(self, seeds: torch.Tensor, order: torch.Tensor, batch_size: int, window: int, number: int) -> Iterator[list[tuple[Blocks, torch.Tensor]]]:
+        """Of an epoch that takes the seeds in this order: what each mini-batch of a window drew, and which of the seeds it is of. number: of the first."""
+        taken = torch.split(order, batch_size) if len(order) else ()
+        for first in range(0, len(taken), window):
+            some = taken[first:first + window]
+            yield list(zip(self.window([seeds[which] for which in some], number + first), some))
+
     def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
         """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""
         graph, ranks = self.graph, self.graph.group

@@ -210,6 +210,8 @@ class RemoteGraph(unittest.TestCase):
         whole = garner.generate("kron", 8)
         for a, b in zip(*(garner.torch.loader(one, [3, 2], batch_size=50, seed=1) for one in (whole, garner.torch.remote_graph(whole))), strict=True):
             alike(a, b)
+        none = garner.torch.loader(garner.torch.remote_graph(whole), [3], [1, 2, 3], batch_size=10, drop_last=True)
+        self.assertEqual((len(none), list(none)), (0, []))
 
     def test_what_is_wrong_is_said(self):
         for rank, found in enumerate(several_ranks.told(several_ranks.run(__file__, "wrong", 3))):

@@ -384,14 +384,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         positions = iter(batches.sampler)
         count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
         order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
-
-        def windows() -> Iterator[Any]:
-            all_of_them = torch.split(order, batches.batch_size)
-            for first in range(0, len(all_of_them), self._window):
-                some = all_of_them[first:first + self._window]
-                yield list(zip(draws.window([self.input_data.node[index] for index in some], mixed(seed, 0) + first), some))
-
-        for blocks, index in windows_ahead(windows()):
+        for blocks, index in windows_ahead(draws.windows(self.input_data.node, order, batches.batch_size, self._window, mixed(seed, 0))):
             inputs = self.input_data[index]
             out = self.node_sampler._output(blocks, [None], {})
             out.metadata = (inputs.input_id, inputs.time)
