@@ -148,6 +148,12 @@ def wrong(rank, said):
     tried("graph", lambda: garner.torch.remote_graph(garner.generate("kron", 8, seed=1 + first)))
     tried("side", lambda: garner.torch.remote_graph(whole, side="out" if first else "in"))
     tried("type", lambda: garner.torch.remote_graph(5))
+    began = time.monotonic()  # of one rank alone, and all hear of it at once
+    tried("one type", lambda: garner.torch.remote_graph(5 if first else whole))
+    tried("kinds", lambda: garner.torch.remote_graph(([0], []) if first else whole))
+    tried("weights of one", lambda: garner.torch.remote_graph(([0], [], []) if first else ([0], [])))
+    tried("one array", lambda: garner.torch.remote_graph(([0], 5) if first else ([0], [])))
+    found["seconds"] = time.monotonic() - began
     tried("target", lambda: garner.torch.remote_graph(([0, 1], [3 if first else 2])))
     tried("offsets", lambda: garner.torch.remote_graph(([0, 2 if first else 1], [2])))
     g = garner.torch.remote_graph(whole)
@@ -217,8 +223,13 @@ class RemoteGraph(unittest.TestCase):
         for rank, found in enumerate(several_ranks.told(several_ranks.run(__file__, "wrong", 3))):
             who = r"RankError: .*rank 1 \([^,]+, process \d+\)"
             self.assertRegex(found["graph"], r"RankError: graph: rank 1 \(.*\) has 256 vertices and \d+ edges, digest .*; open the same file in all")
-            self.assertRegex(found["side"], who + " has out edges, .* in edges; say the same in all")
+            self.assertRegex(found["side"], who + " has .*side='out', .*side='in', .*; give all ranks the same")
             self.assertIn("TypeError: remote_graph(): a int is neither a Graph nor (offsets, targets)", found["type"])
+            self.assertRegex(found["one type"], r"^TypeError" if rank == 1 else who + r": TypeError: remote_graph\(\): a int is neither")
+            self.assertRegex(found["kinds"], who + " has lists, .* a Graph.*; give all ranks the same")
+            self.assertRegex(found["weights of one"], who + " has lists with weights, .* lists; give all ranks the same")
+            self.assertRegex(found["one array"], "targets.* of shape")
+            self.assertLess(found["seconds"], 20)
             self.assertRegex(found["target"], "target 3 at 0 of a part: there are vertices 0 to 2")
             self.assertRegex(found["target"], "^IdError" if rank == 1 else who + ": IdError")
             self.assertRegex(found["offsets"], "offsets of a part: from 0 to 2 for 1 targets")
