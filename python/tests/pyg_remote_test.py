@@ -116,7 +116,7 @@ def split_graph(rank, said):
     ends = between(n, n, 60, 6 + rank)
     alike(*(LinkNeighborLoader(one, [4, 3], edge_label_index=(None, ends), batch_size=20) for one in (data[0], data[2])))
     found = []
-    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}):
+    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}, {"loading": {"window": 4, "cache": "1MiB"}}):
         try:
             next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, **options)))
         except garner.UsageError as e:
@@ -158,6 +158,7 @@ class Remote(unittest.TestCase):
                 self.assertIn("disjoint trees: not over a graph that is split", found[0])
                 self.assertIn("num_workers: rows and lists of other ranks", found[1])
                 self.assertIn("a window of 65 mini-batches; say 1 to 64", found[2])
+                self.assertIn("loading: 'cache' is not over a graph that is split; say window alone", found[3])
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "wrong", 3, of=3)):

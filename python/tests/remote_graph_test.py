@@ -166,6 +166,7 @@ def wrong(rank, said):
     tried("temporal", lambda: garner.torch.loader(g, [5], seeds, seed_times=seeds))
     tried("weights", lambda: garner.torch.loader(g, [5], seeds, weighted=True))
     tried("window", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 65}))
+    tried("loading", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 4, "ahead": 2}))
     tried("id", lambda: garner.torch.loader(g, [5], [256]))
     tried("x", lambda: garner.torch.loader(g, [5], x=torch.ones(10, 2)))
     loader = garner.torch.loader(g, [5], seeds, batch_size=10, seed=1)  # and goes on
@@ -241,6 +242,7 @@ class RemoteGraph(unittest.TestCase):
             self.assertIn("UsageError: seed_times", found["temporal"])
             self.assertIn("InputError", found["weights"])
             self.assertIn("a window of 65 mini-batches; say 1 to 64", found["window"])
+            self.assertIn("UsageError: loading: 'ahead' is not over a graph that is split; say window alone", found["loading"])
             self.assertIn("IdError: seed 256 at position 0", found["id"])
             self.assertIn("x: 10 rows for 256 vertices", found["x"])
 

@@ -17,7 +17,7 @@ from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: 
 
 from .. import tables
 from .._garner import Loader, info
-from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
+from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows, window_alone
 from ..errors import IdError, UsageError
 from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
@@ -324,6 +324,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
         self._refuse_workers(neighbor_sampler, kwargs)
+        if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
+            window_alone(self._loading)
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
         nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
