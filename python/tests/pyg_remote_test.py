@@ -138,7 +138,9 @@ def wrong(rank, said):
     tried("few", lambda: NeighborLoader(Data(x=x, edge_index=edge_index, num_nodes=nodes + 1), [3]))
     tried("n_id", lambda: NeighborLoader(Data(x=x, edge_index=edge_index, n_id=torch.arange(nodes)), [3]))
     tried("counts", lambda: next(iter(NeighborLoader(Data(x=x, edge_index=edge_index), [3], input_nodes=torch.arange(40 + rank * 40), batch_size=20))))
-    features = FeatureStore()
+    features, split_edges = FeatureStore(), GraphStore()
+    split_edges.put_graph(garner.torch.remote_graph(garner.generate("kron", 8)))
+    tried("links", lambda: next(iter(LinkNeighborLoader((FeatureStore(), split_edges), [3], edge_label_index=(None, between(256, 256, 40 + 40 * rank, 3)), batch_size=20))))
     tried("edges", lambda: features.put_tensor(x, group_name=("a", "to", "b"), attr_name="w", index=None))
     return found
 
@@ -166,6 +168,7 @@ class Remote(unittest.TestCase):
             self.assertIn("x: 300 rows for 301 nodes", found["few"])
             self.assertIn("UsageError: n_id", found["n_id"])
             self.assertRegex(found["counts"], r"RankError: loader: .* mini-batches in windows of 8; give all ranks as many input nodes")
+            self.assertRegex(found["links"], r"RankError: loader: .* mini-batches in windows of 8; give all ranks as many edges to learn from")
             self.assertIn("those of nodes", found["edges"])
 
 
