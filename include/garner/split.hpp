@@ -45,13 +45,13 @@ class graph_part {
   // A number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0.
   std::uint64_t digest() const;
   std::uint64_t bytes() const;                                 // of its lists, and of what it knows of its vertices
-  void bring_to(place where, std::optional<tier> edges = {});  // as bring_to() of a graph
+  void bring_to(place where, std::optional<tier> edges = {});  // as bring_to() of a graph; errc::usage once a sampler draws from it
 
   struct parts;
-  parts& inside() const { return *parts_; }
+  std::shared_ptr<parts> const& inside() const { return parts_; }
 
  private:
-  std::unique_ptr<parts> parts_;
+  std::shared_ptr<parts> parts_;  // of the samplers too
 };
 
 // What a hop draws for: positions of vertices, and of which mini-batch each is. `more`: a hop comes, which may draw for none here.
@@ -68,7 +68,7 @@ struct list_draws {
   std::vector<std::int64_t> neighbours, edges;
 };
 
-// Calls from one thread at a time; all of them wait. The part must outlive it.
+// Calls from one thread at a time; all of them wait. It keeps the lists of the part, which may go or be moved.
 class split_sampler {
  public:
   static constexpr std::uint64_t most_together = 64;

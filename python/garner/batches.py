@@ -26,6 +26,13 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(said or {})
 
 
+def window_alone(said: Mapping[str, Any]) -> None:
+    """Of such options over a graph that is split, where garner.Loader has no part."""
+    for name in said:
+        if name != "window":
+            raise UsageError(f"loading: '{name}' is not over a graph that is split; say window alone")
+
+
 def mixed(seed: int, number: int) -> int:
     """60 bits that look drawn (splitmix64). Of an epoch's seed and 0: the number that its first mini-batch draws by; those behind it count on."""
     z = (seed + (number + 1) * 0x9E3779B97F4A7C15) & (1 << 64) - 1
@@ -155,12 +162,9 @@ class Loader:
         return order[torch.arange(self.rank, self.rank + -(-count // self.ranks) * self.ranks, self.ranks) % count]  # as garner.Loader shares them
 
     def _windows(self, seed: int) -> Iterator[list[tuple[Any, torch.Tensor]]]:
-        """Of a graph that is split: what each mini-batch of a window drew, and which of the seeds it is of."""
+        """Of a graph that is split."""
         assert self.draws is not None
-        taken = torch.split(self._order(seed)[:len(self) * self.batch_size], self.batch_size)
-        for first in range(0, len(taken), self.window):
-            some = taken[first:first + self.window]
-            yield list(zip(self.draws.window([self.seeds[input_id] for input_id in some], mixed(seed, 0) + first), some))
+        return self.draws.windows(self.seeds, self._order(seed)[:len(self) * self.batch_size], self.batch_size, self.window, mixed(seed, 0))
 
     def _drawn(self, seed: int) -> Iterator[MiniBatch]:
         if self.draws is not None:
@@ -298,6 +302,7 @@ def _over_ranks(graph: RemoteGraph, fanouts: list[int], place: Any, options: dic
     """A loader over a graph that is split: all ranks must draw for each other in one order."""
     if made.seed_times is not None:
         raise UsageError("seed_times: temporal sampling is not over a graph that is split by vertices; leave it out, or open the whole graph")
+    window_alone(made.loading)
     if not 1 <= made.window <= most_together:
         raise UsageError(f"loading: a window of {made.window} mini-batches; say 1 to {most_together}")
     said = f"{len(made)} mini-batches of {made.batch_size}, seed {made.seed}, windows of {made.window}"

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -41,7 +43,7 @@ class RemoteRows:
         self.dtype = getattr(torch, kinds[0][1].removeprefix("torch."))
         self.shape = torch.Size([int(self.begins[-1]), *kinds[0][0]])
         self.device, self.wire = torch.device(device), wire or self.dtype
-        self._ids = ranks.another() if ranks.size > 1 else None
+        self._spare: list[Any] = [ranks.another() if ranks.size > 1 else None]
         self._stream: Any = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None  # type: ignore[no-untyped-call, unused-ignore]
         self.report = {"windows": 0, "asked": 0, "rows": 0, "remote_rows": 0, "bytes": 0, "waited_ms": 0.0}
 
@@ -55,7 +57,8 @@ class RemoteRows:
 
     def window(self, batches: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Rows of several mini-batches: each crosses once for all of them. All ranks call it."""
-        asked = self._ask([(None, torch.as_tensor(ids)) for ids in batches])
+        with self._asking() as by:
+            asked = self._ask([(None, torch.as_tensor(ids)) for ids in batches], by)
         return self._apart(asked, self._bring(asked))
 
     def ahead(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
@@ -75,30 +78,40 @@ class RemoteRows:
         found: torch.Tensor = self._mine[at]
         return found
 
-    def _ask(self, batches: list[tuple[Any, torch.Tensor]]) -> _Asked:
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[Any]:
+        """Connections by which ids cross, for one alone: threads that ask ahead for several epochs do so in another order in each rank. All ranks
+        begin and end with them in one order."""
+        by = self._spare.pop() if self._spare else self.group.another() if self.group.size > 1 else None
+        try:
+            yield by
+        finally:
+            self._spare.append(by)
+
+    def _ask(self, batches: list[tuple[Any, torch.Tensor]], by: Any) -> _Asked:
         if self._stream is None:
-            return self._asked(batches)
+            return self._asked(batches, by)
         with torch.cuda.stream(self._stream):
-            asked = self._asked(batches)
+            asked = self._asked(batches, by)
             self._stream.synchronize()
             return asked
 
-    def _asked(self, batches: list[tuple[Any, torch.Tensor]]) -> _Asked:
+    def _asked(self, batches: list[tuple[Any, torch.Tensor]], by: Any) -> _Asked:
         every = torch.cat([ids.reshape(-1).to(self.device, torch.int64) for _, ids in batches])
         wanted, of = torch.unique(every, return_inverse=True)
         if len(wanted) and (int(wanted[0]) < 0 or int(wanted[-1]) >= len(self)):
             wrong = int(wanted[0]) if int(wanted[0]) < 0 else int(wanted[-1])
             raise IdError(f"row {wrong} of {len(self)}: give ids of 0 to {len(self) - 1}")
         take = torch.searchsorted(wanted, self.begins.to(self.device)).diff().cpu()
-        give = self.group.start(take, [1] * self.group.size, [1] * self.group.size, self._ids).wait().tolist()
-        asked = self.group.start(wanted.cpu(), take.tolist(), give, self._ids).wait() - self.first
+        give = self.group.start(take, [1] * self.group.size, [1] * self.group.size, by).wait().tolist()
+        asked = self.group.start(wanted.cpu(), take.tolist(), give, by).wait() - self.first
         rows = self._rows_at(asked.to(self.device)).to(self.device, self.wire)
         self.report["windows"] += 1
         self.report["asked"] += len(every)
         self.report["rows"] += len(wanted)
         remote = len(wanted) - int(take[self.group.rank])
         self.report["remote_rows"] += remote
-        self.report["bytes"] += remote * rows[:1].nbytes if len(rows) else 0
+        self.report["bytes"] += remote * math.prod(self.shape[1:]) * self.wire.itemsize
         return _Asked(batches, list(of.split([ids.numel() for _, ids in batches])), rows, give, take.tolist())
 
     def _bring(self, asked: _Asked) -> Work:
@@ -120,12 +133,13 @@ def rows_ahead(tables: Sequence[RemoteRows], batches: Iterator[tuple[Any, Sequen
 
     def drawn() -> list[_Asked] | None:
         some = [one for _, one in zip(range(window), batches)]
-        return [table._ask([(batch, ids[k]) for batch, ids in some]) for k, table in enumerate(tables)] if some else None
+        return [table._ask([(batch, ids[k]) for batch, ids in some], by[k]) for k, table in enumerate(tables)] if some else None
 
     def bring(asked: list[_Asked]) -> list[Work]:
         return [table._bring(one) for table, one in zip(tables, asked)]
 
-    with concurrent.futures.ThreadPoolExecutor(1, "garner-remote") as thread:
+    with contextlib.ExitStack() as held, concurrent.futures.ThreadPoolExecutor(1, "garner-remote") as thread:
+        by = [held.enter_context(table._asking()) for table in tables]
         asked = thread.submit(drawn).result()
         under_way = [] if asked is None else bring(asked)
         coming = thread.submit(drawn)

@@ -6,6 +6,8 @@ What a vertex draws is a function of seed, mini-batch, hop and vertex, whoever h
 from __future__ import annotations
 
 import concurrent.futures
+import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 import torch
 
 from ._garner import Blocks, Graph, GraphPart, SplitSampler
-from .errors import RankError
+from .errors import RankError, UsageError
 from .ranks import Ranks, ranks as ranks_of
 
 most_together = 64  # mini-batches of a window
@@ -53,20 +55,32 @@ class Draws:
 
     def __init__(self, graph: RemoteGraph, fanouts: Sequence[int], place: Any, options: dict[str, Any], said: str) -> None:
         self.graph, ranks = graph, graph.group
-        self.sampler: SplitSampler = _made(ranks, lambda: SplitSampler(graph.part, fanouts, place=place, **options))
         told = "".join(f", {name}={value!r}" for name, value in sorted(options.items()) if name not in ("access", "lists"))
-        ranks.alike("loader()", f"fanouts {list(fanouts)}, {said}{told}", "say the same in all")
+        made: tuple[SplitSampler, list[str]] = _made_alike(
+            ranks, lambda: SplitSampler(graph.part, fanouts, place=place, **options), lambda _: f"fanouts {list(fanouts)}, {said}{told}")
+        self.sampler = made[0]
+        ranks.same("loader()", made[1], "say the same in all")
         self._ids = ranks.another() if ranks.size > 1 else None
         self._edge_ids = bool(options.get("edge_ids"))
+        self._one = threading.Lock()  # who iterates at the same time has a thread of his own
 
     def window(self, seeds: Sequence[torch.Tensor], number: int) -> list[Blocks]:
-        """Mini-batches number, number + 1 ... of these seeds, drawn together."""
-        self.graph.report["windows"] += 1
-        self.sampler.begin([one.numpy() for one in seeds], number)
-        while (asks := self.sampler.asks()) is not None:
-            hop, vertices, batches = asks
-            self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
-        return list(self.sampler.finish())
+        """Mini-batches number, number + 1 ... of these seeds, drawn together. Ranks may meet in windows of different epochs: each draws by the
+        numbers that it is asked for, and all have as many hops."""
+        with self._one:
+            self.graph.report["windows"] += 1
+            self.sampler.begin([one.numpy() for one in seeds], number)
+            while (asks := self.sampler.asks()) is not None:
+                hop, vertices, batches = asks
+                self.sampler.take(*self._drawn(number, hop, torch.from_numpy(vertices), torch.from_numpy(batches)))
+            return list(self.sampler.finish())
+
+    def windows(self, seeds: torch.Tensor, order: torch.Tensor, batch_size: int, window: int, number: int) -> Iterator[list[tuple[Blocks, torch.Tensor]]]:
+        """Of an epoch that takes the seeds in this order: what each mini-batch of a window drew, and which of the seeds it is of. number: of the first."""
+        taken = torch.split(order, batch_size) if len(order) else ()
+        for first in range(0, len(taken), window):
+            some = taken[first:first + window]
+            yield list(zip(self.window([seeds[which] for which in some], number + first), some))
 
     def _drawn(self, number: int, hop: int, vertices: torch.Tensor, batches: torch.Tensor) -> tuple[Any, Any, Any]:
         """What the owners of these vertices draw for them, in their order; this rank draws for all that ask it."""
@@ -92,7 +106,7 @@ class Draws:
         remote = len(vertices) - take[ranks.rank]
         graph.report["asked"] += len(vertices)
         graph.report["remote"] += remote
-        graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * rows[:1].nbytes if len(rows) else 0
+        graph.report["bytes"] += remote * (graph.wire.itemsize + 4) + (len(drawn) - taken[ranks.rank]) * math.prod(rows.shape[1:]) * rows.itemsize
         back = torch.empty_like(order)  # where each vertex's stand among what came
         back[order] = torch.arange(len(order))
         begins = torch.cumsum(came, 0) - came
@@ -145,40 +159,55 @@ def remote_graph(mine: Any, group: Any = None, *, side: str = "in", balance: str
     are compared) or whose arrays are wrong; UsageError, IdError, InputError.
     """
     all_ranks = ranks_of(group, timeout=timeout)
+    how = f"a Graph, side={side!r}, balance={balance!r}, weighted={bool(weighted)}"
+
+    def kind_and_size(given: Any) -> Any:
+        if isinstance(given, Graph):
+            return [how, [0, 0]]
+        return ["lists with weights" if len(given) == 3 else "lists", [max(0, len(given[0]) - 1), len(given[1])]]
+
+    given, said = _made_alike(all_ranks, lambda: _given(mine), kind_and_size)
+    all_ranks.same("remote_graph()", [kind for kind, _ in said], "give all ranks the same")
+    sizes = [size for _, size in said]
+    before, in_all = ([sum(of) for of in zip([0, 0], *some)] for some in (sizes[:all_ranks.rank], sizes))
+
+    def part_of() -> GraphPart:
+        if isinstance(given, Graph):
+            return GraphPart(given, all_ranks.rank, all_ranks.size, side, balance, weighted)
+        offsets, targets, *weights = given
+        return GraphPart.of_lists(before[0], in_all[0], before[1], in_all[1], offsets, targets, *weights)
+
+    part, said = _made_alike(
+        all_ranks, part_of, lambda part: [f"{part.all_vertices} vertices and {part.all_edges} edges, digest {part.digest:016x}", len(part)])
+    all_ranks.same("graph", [graph for graph, _ in said], "open the same file in all")
+    return RemoteGraph(part, all_ranks, [int(end) for end in np.cumsum([count for _, count in said])])
+
+
+def _given(mine: Any) -> Any:
+    """A Graph, or arrays of one dimension."""
     if isinstance(mine, Graph):
-        all_ranks.alike("remote_graph()", f"{side} {balance}{' weighted' if weighted else ''}", "say the same in all")
-        part = _made(all_ranks, lambda: GraphPart(mine, all_ranks.rank, all_ranks.size, side, balance, weighted))
-        all_ranks.alike("graph", f"{part.all_vertices} vertices and {part.all_edges} edges, digest {part.digest:016x}", "open the same file in all")
-    else:
-        part = _part_of(mine, all_ranks)
-    counts = all_ranks.tell(len(part))
-    return RemoteGraph(part, all_ranks, [int(end) for end in np.cumsum(counts)])
-
-
-def _part_of(mine: Any, ranks: Ranks) -> GraphPart:
-    """Of arrays, whose blocks stand in the order of ranks."""
+        return mine
     if not isinstance(mine, (tuple, list)) or len(mine) not in (2, 3):
         raise TypeError(f"remote_graph(): a {type(mine).__name__} is neither a Graph nor (offsets, targets) or (offsets, targets, weights)")
-    offsets, targets, *weights = (one.detach().cpu().numpy() if isinstance(one, torch.Tensor) else np.asarray(one) for one in mine)
-    said = ranks.tell([max(0, len(offsets) - 1), len(targets)])
-    ranks.alike("remote_graph()", "lists with weights" if weights else "lists", "give all ranks arrays of one kind")
-    before = said[:ranks.rank]
-    part: GraphPart = _made(ranks, lambda: GraphPart.of_lists(sum(n for n, _ in before), sum(n for n, _ in said), sum(m for _, m in before),
-                                                              sum(m for _, m in said), offsets, targets, *weights))
-    return part
+    arrays = [one.detach().cpu().numpy() if isinstance(one, torch.Tensor) else np.asarray(one) for one in mine]
+    for name, one in zip(("offsets", "targets", "weights"), arrays):
+        if one.ndim != 1:
+            raise UsageError(f"remote_graph(): {name} of shape {one.shape}; give one dimension")
+    return arrays
 
 
-def _made(ranks: Ranks, make: Callable[[], Any]) -> Any:
-    """What one makes that all need. Where one cannot, all hear why, and nobody waits for it."""
-    made, mistake = None, None
+def _made_alike(ranks: Ranks, make: Callable[[], Any], say: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
+    """What one makes that all need, and what each says of its own. Where one cannot make it all hear why, and nobody waits for it."""
+    made, mistake, mine = None, None, None
     try:
         made = make()
+        mine = say(made)
     except Exception as e:
         mistake = e
-    said = ranks.tell("" if mistake is None else f"{type(mistake).__name__}: {mistake}")
+    said = ranks.tell(["" if mistake is None else f"{type(mistake).__name__}: {mistake}", mine])
     if mistake is not None:
         raise mistake
-    for name, problem in zip(ranks.names, said):
+    for name, (problem, _) in zip(ranks.names, said):
         if problem:
             raise RankError(f"{name}: {problem}")
-    return made
+    return made, [of for _, of in said]

@@ -5,12 +5,10 @@ namespace garner::python {
 
 namespace {
 
-// The sampler stays on it, and so does whoever brings it elsewhere.
 struct py_part {
-  std::shared_ptr<graph_part> part;
+  graph_part part;
 };
 struct py_split {
-  std::shared_ptr<graph_part> part;
   bool edge_ids = false;
   std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
   std::optional<split_sampler> sampler;
@@ -34,7 +32,7 @@ void add_split(nb::module_& m) {
             part_options o;
             o.side = side_of(side), o.balance = parse_shard_balance(balance), o.weights = weighted;
             auto const held = g.use();
-            new (self) py_part{released([&] { return std::make_shared<graph_part>(*held, part, parts, o); })};
+            new (self) py_part{released([&] { return graph_part(*held, part, parts, o); })};
           },
           nb::arg("graph"), nb::arg("part"), nb::arg("parts"), nb::arg("side") = "in", nb::arg("balance") = "edges",
           nb::arg("weighted") = false, "Cut out; the graph may go then. Parts have as many edges each, or vertices.")
@@ -45,7 +43,7 @@ void add_split(nb::module_& m) {
             int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
             array kept;
             graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
-            return py_part{released([&] { return std::make_shared<graph_part>(lists); })};
+            return py_part{released([&] { return graph_part(lists); })};
           },
           nb::arg("first"), nb::arg("vertices"), nb::arg("first_edge"), nb::arg("edges"), nb::arg("offsets"), nb::arg("targets"),
           nb::arg("weights") = nb::none(),
@@ -54,27 +52,26 @@ void add_split(nb::module_& m) {
               "None) -> GraphPart"),
           "Of arrays: the lists of the vertices from first on, of so many in all, behind first_edge of so many edges in all.")
       .def_prop_ro(
-          "first", [](py_part const& p) { return p.part->first(); }, "of its vertices, by position")
+          "first", [](py_part const& p) { return p.part.first(); }, "of its vertices, by position")
       .def_prop_ro(
-          "edges", [](py_part const& p) { return p.part->edges(); }, "of its lists")
+          "edges", [](py_part const& p) { return p.part.edges(); }, "of its lists")
       .def_prop_ro(
-          "all_vertices", [](py_part const& p) { return p.part->all_vertices(); }, "of the whole graph")
+          "all_vertices", [](py_part const& p) { return p.part.all_vertices(); }, "of the whole graph")
       .def_prop_ro(
-          "all_edges", [](py_part const& p) { return p.part->all_edges(); }, "of the whole graph")
+          "all_edges", [](py_part const& p) { return p.part.all_edges(); }, "of the whole graph")
       .def_prop_ro(
-          "digest", [](py_part const& p) { return p.part->digest(); },
+          "digest", [](py_part const& p) { return p.part.digest(); },
           "a number that parts of one graph have in common: of its sizes, the lengths of its lists and its order; of arrays 0")
       .def_prop_ro(
-          "nbytes", [](py_part const& p) { return p.part->bytes(); }, "of its lists, and of what it knows of its vertices")
-      .def("__len__", [](py_part const& p) { return p.part->count(); })
+          "nbytes", [](py_part const& p) { return p.part.bytes(); }, "of its lists, and of what it knows of its vertices")
+      .def("__len__", [](py_part const& p) { return p.part.count(); })
       .def(
           "to",
           [](py_part& p, nb::object where, std::optional<std::string> edges) {
             place const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
-            if (p.part.use_count() > 1) refuse(errc::usage, "this part is drawn from; bring it elsewhere before loaders are made");
             released([&] {
-              p.part->bring_to(to, t);
+              p.part.bring_to(to, t);
               return 0;
             });
           },
@@ -93,8 +90,8 @@ void add_split(nb::module_& m) {
             block_options const o = options_of(given);
             given.done();
             auto made = std::make_unique<py_split>();
-            made->part = p.part, made->edge_ids = o.edge_ids;
-            made->sampler.emplace(released([&] { return split_sampler(where, *p.part, std::move(fanouts), o); }));
+            made->edge_ids = o.edge_ids;
+            made->sampler.emplace(released([&] { return split_sampler(where, p.part, std::move(fanouts), o); }));
             new (self) py_split(std::move(*made));
           },
           nb::arg("part"), nb::arg("fanouts"), nb::arg("options"),

@@ -116,7 +116,7 @@ def split_graph(rank, said):
     ends = between(n, n, 60, 6 + rank)
     alike(*(LinkNeighborLoader(one, [4, 3], edge_label_index=(None, ends), batch_size=20) for one in (data[0], data[2])))
     found = []
-    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}):
+    for options in ({"disjoint": True}, {"num_workers": 1}, {"loading": {"window": 65}}, {"loading": {"window": 4, "cache": "1MiB"}}):
         try:
             next(iter(NeighborLoader(data[1], [3], input_nodes=seeds, **options)))
         except garner.UsageError as e:
@@ -138,7 +138,9 @@ def wrong(rank, said):
     tried("few", lambda: NeighborLoader(Data(x=x, edge_index=edge_index, num_nodes=nodes + 1), [3]))
     tried("n_id", lambda: NeighborLoader(Data(x=x, edge_index=edge_index, n_id=torch.arange(nodes)), [3]))
     tried("counts", lambda: next(iter(NeighborLoader(Data(x=x, edge_index=edge_index), [3], input_nodes=torch.arange(40 + rank * 40), batch_size=20))))
-    features = FeatureStore()
+    features, split_edges = FeatureStore(), GraphStore()
+    split_edges.put_graph(garner.torch.remote_graph(garner.generate("kron", 8)))
+    tried("links", lambda: next(iter(LinkNeighborLoader((FeatureStore(), split_edges), [3], edge_label_index=(None, between(256, 256, 40 + 40 * rank, 3)), batch_size=20))))
     tried("edges", lambda: features.put_tensor(x, group_name=("a", "to", "b"), attr_name="w", index=None))
     return found
 
@@ -158,6 +160,7 @@ class Remote(unittest.TestCase):
                 self.assertIn("disjoint trees: not over a graph that is split", found[0])
                 self.assertIn("num_workers: rows and lists of other ranks", found[1])
                 self.assertIn("a window of 65 mini-batches; say 1 to 64", found[2])
+                self.assertIn("loading: 'cache' is not over a graph that is split; say window alone", found[3])
 
     def test_what_is_wrong_is_said(self):
         for found in several_ranks.told(several_ranks.run(__file__, "wrong", 3, of=3)):
@@ -165,6 +168,7 @@ class Remote(unittest.TestCase):
             self.assertIn("x: 300 rows for 301 nodes", found["few"])
             self.assertIn("UsageError: n_id", found["n_id"])
             self.assertRegex(found["counts"], r"RankError: loader: .* mini-batches in windows of 8; give all ranks as many input nodes")
+            self.assertRegex(found["links"], r"RankError: loader: .* mini-batches in windows of 8; give all ranks as many edges to learn from")
             self.assertIn("those of nodes", found["edges"])
 
 

@@ -82,14 +82,36 @@ def arrays(rank, said):
         got = list(remote)
         windows = -(-len(remote) // 4)
         assert g.group.exchanges - before == windows * 2 * 4 and g.report["windows"] == windows
+        drawn = 0  # of others' lists
         for a, b in zip(at_home, got, strict=True):
             alike(a, b)
+            of = b.n_id[b.edge_index[1]]
+            drawn += int(((of < first) | (of >= last)).sum())
+        assert rank != 1 or g.report["remote"] == g.report["asked"] > 0 < drawn
+        assert g.report["bytes"] == g.report["remote"] * (4 + 4) + drawn * 2 * 8, (g.report, drawn)
         for k, batch in enumerate(remote):
             if k == 5:
                 break
         at_home.epoch = remote.epoch
         for a, b in zip(at_home, remote, strict=True):
             alike(a, b)
+    return True
+
+
+def at_once(rank, said):
+    """Several who iterate over one loader, and what is drawn between: each has what it would have alone."""
+    whole = garner.generate("kron", 11)
+    g = garner.torch.remote_graph(whole)
+    found = []
+    for one in (whole, g):
+        loader = garner.torch.loader(one, [5, 5, 3], batch_size=16, seed=3, shuffle=True, rank=rank, ranks=said["of"], loading={"window": 2})
+        found.append([])
+        for k, both in enumerate(zip(loader, loader, strict=True)):
+            found[-1] += both
+            if k % 5 == 2:
+                found[-1].append(loader.sampled(torch.arange(30), 7))
+    for a, b in zip(*found, strict=True):
+        alike(a, b)
     return True
 
 
@@ -126,6 +148,12 @@ def wrong(rank, said):
     tried("graph", lambda: garner.torch.remote_graph(garner.generate("kron", 8, seed=1 + first)))
     tried("side", lambda: garner.torch.remote_graph(whole, side="out" if first else "in"))
     tried("type", lambda: garner.torch.remote_graph(5))
+    began = time.monotonic()  # of one rank alone, and all hear of it at once
+    tried("one type", lambda: garner.torch.remote_graph(5 if first else whole))
+    tried("kinds", lambda: garner.torch.remote_graph(([0], []) if first else whole))
+    tried("weights of one", lambda: garner.torch.remote_graph(([0], [], []) if first else ([0], [])))
+    tried("one array", lambda: garner.torch.remote_graph(([0], 5) if first else ([0], [])))
+    found["seconds"] = time.monotonic() - began
     tried("target", lambda: garner.torch.remote_graph(([0, 1], [3 if first else 2])))
     tried("offsets", lambda: garner.torch.remote_graph(([0, 2 if first else 1], [2])))
     g = garner.torch.remote_graph(whole)
@@ -138,6 +166,7 @@ def wrong(rank, said):
     tried("temporal", lambda: garner.torch.loader(g, [5], seeds, seed_times=seeds))
     tried("weights", lambda: garner.torch.loader(g, [5], seeds, weighted=True))
     tried("window", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 65}))
+    tried("loading", lambda: garner.torch.loader(g, [5], seeds, loading={"window": 4, "ahead": 2}))
     tried("id", lambda: garner.torch.loader(g, [5], [256]))
     tried("x", lambda: garner.torch.loader(g, [5], x=torch.ones(10, 2)))
     loader = garner.torch.loader(g, [5], seeds, batch_size=10, seed=1)  # and goes on
@@ -177,6 +206,10 @@ class RemoteGraph(unittest.TestCase):
     def test_lists_of_arrays(self):
         several_ranks.told(several_ranks.run(__file__, "arrays", 3))
 
+    def test_several_at_once(self):
+        for ranks in (1, 3):
+            several_ranks.told(several_ranks.run(__file__, "at_once", ranks, of=ranks))
+
     def test_rows_that_are_split_too(self):
         self.assertTrue(all(several_ranks.told(several_ranks.run(__file__, "with_rows", 3))))
 
@@ -184,13 +217,20 @@ class RemoteGraph(unittest.TestCase):
         whole = garner.generate("kron", 8)
         for a, b in zip(*(garner.torch.loader(one, [3, 2], batch_size=50, seed=1) for one in (whole, garner.torch.remote_graph(whole))), strict=True):
             alike(a, b)
+        none = garner.torch.loader(garner.torch.remote_graph(whole), [3], [1, 2, 3], batch_size=10, drop_last=True)
+        self.assertEqual((len(none), list(none)), (0, []))
 
     def test_what_is_wrong_is_said(self):
         for rank, found in enumerate(several_ranks.told(several_ranks.run(__file__, "wrong", 3))):
             who = r"RankError: .*rank 1 \([^,]+, process \d+\)"
             self.assertRegex(found["graph"], r"RankError: graph: rank 1 \(.*\) has 256 vertices and \d+ edges, digest .*; open the same file in all")
-            self.assertRegex(found["side"], who + " has out edges, .* in edges; say the same in all")
+            self.assertRegex(found["side"], who + " has .*side='out', .*side='in', .*; give all ranks the same")
             self.assertIn("TypeError: remote_graph(): a int is neither a Graph nor (offsets, targets)", found["type"])
+            self.assertRegex(found["one type"], r"^TypeError" if rank == 1 else who + r": TypeError: remote_graph\(\): a int is neither")
+            self.assertRegex(found["kinds"], who + " has lists, .* a Graph.*; give all ranks the same")
+            self.assertRegex(found["weights of one"], who + " has lists with weights, .* lists; give all ranks the same")
+            self.assertRegex(found["one array"], "targets.* of shape")
+            self.assertLess(found["seconds"], 20)
             self.assertRegex(found["target"], "target 3 at 0 of a part: there are vertices 0 to 2")
             self.assertRegex(found["target"], "^IdError" if rank == 1 else who + ": IdError")
             self.assertRegex(found["offsets"], "offsets of a part: from 0 to 2 for 1 targets")
@@ -202,6 +242,7 @@ class RemoteGraph(unittest.TestCase):
             self.assertIn("UsageError: seed_times", found["temporal"])
             self.assertIn("InputError", found["weights"])
             self.assertIn("a window of 65 mini-batches; say 1 to 64", found["window"])
+            self.assertIn("UsageError: loading: 'ahead' is not over a graph that is split; say window alone", found["loading"])
             self.assertIn("IdError: seed 256 at position 0", found["id"])
             self.assertIn("x: 10 rows for 256 vertices", found["x"])
 

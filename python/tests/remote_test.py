@@ -52,6 +52,7 @@ def gathers(rank, said):
             own = ((wanted >= x.first) & (wanted < x.first + len(mine))).sum()
             assert x.report["rows"] - before["rows"] == len(wanted) and x.report["asked"] - before["asked"] == 110
             assert x.report["remote_rows"] - before["remote_rows"] == len(wanted) - own
+            assert x.report["bytes"] - before["bytes"] == (len(wanted) - own) * 6 * rows.element_size()
     if len(mine):  # a table of several tiers
         tiered = garner.tiered(table()[x.first:x.first + len(mine)].clone(), device="host")
     x = garner.torch.remote_rows(tiered if len(mine) else torch.zeros(0, 6), wire="bf16")
@@ -84,6 +85,20 @@ def batches(rank, said):
         del batch
         of[0].epoch = of[1].epoch
         assert all(torch.equal(a.x, b.x) for a, b in zip(of[0], of[1], strict=True))
+    return True
+
+
+def at_once(rank, said):
+    """Several who iterate over the same rows, and rows that are asked for between."""
+    g, rows = garner.generate("kron", 9, undirected=True), table()[:512]
+    x = garner.torch.remote_rows(rows[512 * rank // 3:512 * (rank + 1) // 3])
+    one, other = (garner.torch.loader(graph, [5, 4], x=x, batch_size=4, seed=7, shuffle=True, loading={"window": 2})
+                  for graph in (g, garner.torch.remote_graph(g)))
+    for k, batches in enumerate(zip(one, other, other, one, strict=True)):
+        for batch in batches:
+            assert torch.equal(batch.x, rows[batch.n_id])
+        if k % 5 == 2:
+            assert torch.equal(x[[rank, 300, 400]], rows[[rank, 300, 400]])
     return True
 
 
@@ -163,6 +178,9 @@ class RemoteRows(unittest.TestCase):
 
     def test_mini_batches_are_the_same(self):
         several_ranks.told(several_ranks.run(__file__, "batches", 3))
+
+    def test_several_at_once(self):
+        several_ranks.told(several_ranks.run(__file__, "at_once", 3))
 
     def test_a_training_learns_the_same(self):
         found = {tuple(several_ranks.told(several_ranks.run(__file__, "learned", 2, split=split))) for split in (False, True)}

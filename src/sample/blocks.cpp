@@ -660,7 +660,7 @@ struct block_sampler::parts::impl {
     for_each_item<1>(x, s.batches, open_edges{s, false, true});
     x.copy(row.data(), came.neighbours.data(), came.neighbours.size() * sizeof(std::int64_t));
     if (o.edge_ids) x.copy(edge.data(), came.edges.data(), came.edges.size() * sizeof(std::int64_t));
-    for_each_item<1>(x, drawing, take_drawn{s});
+    for_each_item<32>(x, drawing, take_drawn{s}, access_mode::merged, true);  // a hub may have drawn all of its list
     for_each_item<1>(x, items, reach_drawn{s});
     number(s, batches, true);
   }

@@ -429,9 +429,9 @@ struct fetch : hop_of_relation {
   }
 };
 
-// --- lists that lie elsewhere
-// --------------------------------------------------------------------------------------------------------------- At the owner, once its
-// lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of the whole graph.
+// --- lists that lie elsewhere ------------------------------------------------------------------------------------------------------------
+// At the owner, once its lists are drawn from: how many each vertex drew, where some were left out, and where entries stand in the lists of
+// the whole graph.
 struct count_sifted : hop_of_relation {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t i) const {
@@ -450,9 +450,10 @@ struct name_edges : hop_of_relation {
 // At who asked: drawn[] and row[] came. Whose each is, and who was drawn first.
 struct take_drawn : hop_of_relation {
   template <class Team>
-  GARNER_HD void operator()(Team, std::uint64_t i) const {
+  GARNER_HD void operator()(Team t, std::uint64_t i) const {
     if (c[map.over]) return;
-    for (std::uint64_t k = at[i]; k < at[i + 1]; ++k) col[k] = static_cast<std::int64_t>(first_drawing() + i);
+    auto const target = static_cast<std::int64_t>(first_drawing() + i);
+    t.each(indices{at[i], at[i + 1]}, [&](std::uint64_t k) { col[k] = target; });
   }
 };
 struct reach_drawn : hop_of_relation {

@@ -5,6 +5,7 @@
 #include "access/traffic.hpp"
 #include "core/executor.hpp"
 #include "core/fail.hpp"
+#include "garner/blocks.hpp"
 #include "graph/graph.hpp"
 #include "graph/list_windows.hpp"
 #include "graph/placed.hpp"
@@ -37,6 +38,14 @@ inline tier require_readable(graph const& g, place where, access_mode how, std::
   if (on_device && lists.where() != t)
     fail(errc::usage, "{}: its edges lie in tier {}, not {}", g.name, to_string(lists.where()), to_string(t));
   return t;
+}
+
+// Those that a vertex draws from. errc::input where they are not there.
+inline edge_lists const& lists_of_side(graph const& g, list_side side) {
+  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return g.out;
+  if (g.info.in_lists) return g.in;
+  fail(errc::input,
+       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
 }
 
 // One direction, with the directories of packed lists near too.

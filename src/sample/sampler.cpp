@@ -16,12 +16,6 @@ void require_options(block_options const& o) {
     fail(errc::usage, "the induced subgraph of disjoint trees is not defined; choose one of the two");
   require_in_place(o.access);
 }
-edge_lists const* lists_of_side(graph const& g, list_side side) {
-  if (!g.info.directed || g.info.edges == 0 || side == list_side::out) return &g.out;
-  if (g.info.in_lists) return &g.in;
-  fail(errc::input,
-       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-}
 
 }  // namespace
 
@@ -83,7 +77,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
              g.info.vertices, from, to);
       if (!one && g.by_id.bytes())
         fail(errc::usage, "{}: its vertices were reordered; graphs of several relations keep their natural order", g.name);
-      edge_lists const* const lists = lists_of_side(g, r.side);
+      edge_lists const* const lists = &lists_of_side(g, r.side);
       require_readable(g, where, options.access, options.lists, true);
       if (g.in_file && (options.weighted || options.induced || (options.temporal && r.times.empty())))
         fail(errc::usage,

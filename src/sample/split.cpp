@@ -66,13 +66,6 @@ void copy_pieces(csr_view<Id> const& from, std::span<piece const> pieces, Id* ta
   });
 }
 
-edge_lists const& side_of(graph const& g, list_side side) {
-  if (!g.info.directed || side == list_side::out || g.info.edges == 0) return g.out;
-  if (g.info.in_lists) return g.in;
-  fail(errc::input,
-       "{}: sampling draws in-neighbours, and this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-}
-
 // Where each part begins, by position.
 std::vector<std::uint64_t> parts_of(graph const& g, edge_lists const& lists, std::uint32_t parts, shard_balance balance) {
   if (parts == 0) fail(errc::usage, "a graph in 0 parts; say 1 or more");
@@ -231,17 +224,17 @@ graph part_of_arrays(graph_part::arrays const& a) {
 graph_part::graph_part(graph_handle const& handle, std::uint32_t part, std::uint32_t of, part_options const& o)
     : parts_(as_error([&] {
         graph const& g = graph_access::of(handle);
-        edge_lists const& lists = side_of(g, o.side);
+        edge_lists const& lists = lists_of_side(g, o.side);
         if (o.weights && g.info.weights == weight_kind::none && g.info.edges)
           fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
         std::vector<std::uint64_t> const begins = parts_of(g, lists, of, o.balance);
         if (part >= of) fail(errc::usage, "part {} of {}: parts count from 0", part, of);
         bool const weights = o.weights && g.info.weights != weight_kind::none;
-        return std::make_unique<graph_part::parts>(cut(handle, lists, o.side, begins[part], begins[part + 1], weights));
+        return std::make_shared<graph_part::parts>(cut(handle, lists, o.side, begins[part], begins[part + 1], weights));
       })) {}
 graph_part::graph_part(arrays const& a)
     : parts_(as_error([&] {
-        return std::make_unique<graph_part::parts>(
+        return std::make_shared<graph_part::parts>(
             graph_part::parts{graph_access::wrap(part_of_arrays(a)), a.first, a.vertices, a.edges, a.first_edge});
       })) {}
 graph_part::~graph_part() = default;
@@ -259,11 +252,13 @@ std::uint64_t graph_part::bytes() const {
          (parts_->names.size() + parts_->begins.size()) * 8;
 }
 void graph_part::bring_to(place where, std::optional<tier> edges) {
+  if (parts_.use_count() > 1) fail(errc::usage, "this part is drawn from; bring it elsewhere before samplers are made of it");
   parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
 }
+
 // Both halves. The outline of the whole graph has its sizes, and no lists.
 struct split_sampler::parts {
-  graph_part const* part;
+  std::shared_ptr<graph_part::parts const> part;
   graph outline;
   std::optional<block_sampler::parts> owner, maker;
   std::vector<blocks> made;
@@ -288,14 +283,14 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
     : parts_(as_error([&] {
         require_split(options);
         require_fanouts(fanouts, fanouts.size());
-        graph_part::parts const& of = part.inside();
+        graph_part::parts const& of = *part.inside();
         graph const& lists = graph_access::of(of.lists);
         require_readable(lists, where, options.access, options.lists);
         if (options.weighted && lists.info.weights == weight_kind::none && lists.info.edges)
           fail(errc::input, "{}: sampling by weights, and this part has none; make it with weights", lists.name);
         if (where.kind == place_kind::device) self_test(where.index);
         auto p = std::make_unique<parts>();
-        p->part = &part, p->edge_ids = options.edge_ids;
+        p->part = part.inside(), p->edge_ids = options.edge_ids;
         p->outline.name = lists.name;
         p->outline.info.vertices = of.all_vertices, p->outline.info.edges = of.all_edges, p->outline.info.id_bytes = lists.info.id_bytes;
         inner_relation own{&lists, &lists.out, 1, 0, fanouts, {}};
@@ -318,7 +313,7 @@ split_sampler& split_sampler::operator=(split_sampler&&) noexcept = default;
 list_draws split_sampler::draw(std::uint64_t number, std::uint32_t hop, std::span<std::int64_t const> vertices,
                                std::span<std::uint32_t const> batches) {
   return as_error([&] {
-    std::uint64_t const first = parts_->part->first(), count = parts_->part->count();
+    std::uint64_t const first = parts_->part->first, count = parts_->part->lists.info().vertices;
     if (vertices.size() != batches.size())
       fail(errc::usage, "{} mini-batches for {} vertices that are asked for; give each one", batches.size(), vertices.size());
     std::vector<std::int64_t> own(vertices.size());
@@ -335,7 +330,7 @@ void split_sampler::begin(std::uint64_t number, std::vector<std::span<std::int64
     parts& p = *parts_;
     if (seeds.empty() || seeds.size() > most_together || into.size() != seeds.size())
       fail(errc::usage, "{} mini-batches together; say 1 to {}", seeds.size(), most_together);
-    std::uint64_t const n = p.part->all_vertices();
+    std::uint64_t const n = p.part->all_vertices;
     for (std::size_t k = 0; k < seeds.size(); ++k)
       for (std::size_t i = 0; i < seeds[k].size(); ++i)
         if (static_cast<std::uint64_t>(seeds[k][i]) >= n)
@@ -361,7 +356,7 @@ void split_sampler::take(list_draws came) {
         came.edges.size() != (p.edge_ids ? came.neighbours.size() : 0))
       fail(errc::input, "{} counts, {} neighbours and {} edges came for {} vertices that drew {}", came.counts.size(),
            came.neighbours.size(), came.edges.size(), asked.vertices.size(), drawn);
-    std::uint64_t const n = p.part->all_vertices();
+    std::uint64_t const n = p.part->all_vertices;
     for (std::int64_t const v : came.neighbours)
       if (static_cast<std::uint64_t>(v) >= n) fail(errc::input, "neighbour {} came: there are vertices 0 to {}", v, n - 1);
     p.maker->take(std::move(came));

@@ -223,6 +223,31 @@ TEST(graph_parts, more_than_there_are_vertices_are_empty) {
   EXPECT_TRUE(g.drawn_by(6)[0] == taken({}, at_home.sample(1, std::vector<std::int64_t>{1})));
 }
 
+TEST_P(split_at, go_on_when_a_part_is_moved_or_goes) {
+  graph_handle const whole = graph_access::wrap(random_graph(1003, true));
+  std::vector<std::int64_t> const seeds{9, 4, 700};
+  block_sampler at_home({}, whole, {5, 5}, {});
+  drawn const wanted = taken({}, at_home.sample(8, seeds));
+  auto part = std::make_unique<graph_part>(whole, 0, 1);
+  if (where().kind == place_kind::device) part->bring_to(where(), tier::host);
+  split_sampler s(where(), *part, {5, 5}, {});
+  errc code{};
+  EXPECT_NE(error_of([&] { part->bring_to({}); }, &code).find("this part is drawn from"), std::string::npos);
+  EXPECT_EQ(code, errc::usage);
+  auto const again = [&] {
+    s.begin(8, {std::span(seeds)}, std::vector<blocks>(1));
+    while (s.asks().more) s.take(s.draw(8, s.asks().hop, s.asks().vertices, s.asks().batches));
+    return taken(where(), s.finish()[0]);
+  };
+  EXPECT_TRUE(again() == wanted);
+  graph_part elsewhere = std::move(*part);
+  EXPECT_TRUE(again() == wanted);
+  elsewhere = graph_part(whole, 1, 2);
+  part.reset();
+  EXPECT_TRUE(again() == wanted);
+  elsewhere.bring_to({});  // nobody draws from this one
+}
+
 TEST(graph_parts, refuse_what_cannot_be) {
   auto const refused = [](errc wanted, std::string const& part, auto const& call) {
     errc code{};
@@ -246,6 +271,8 @@ TEST(graph_parts, refuse_what_cannot_be) {
   EXPECT_TRUE(refused(errc::input, "weight 1 of a part is -1", [&] { graph_part(graph_part::arrays{0, 9, 0, 9, up, targets, weights}); }));
   graph_handle const whole = graph_access::wrap(random_graph(1003, true));
   EXPECT_TRUE(refused(errc::usage, "part 2 of 2", [&] { graph_part(whole, 2, 2); }));
+  graph_handle const outwards = graph_access::wrap(make_graph({{0, 1}, {1, 2}}, false, 3));
+  EXPECT_TRUE(refused(errc::input, "this directed graph has no in-lists", [&] { graph_part(outwards, 0, 2); }));
   part_options heavy;
   heavy.weights = true;
   EXPECT_TRUE(refused(errc::input, "sampling by weights", [&] { graph_part(whole, 0, 2, heavy); }));

@@ -17,7 +17,7 @@ from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: 
 
 from .. import tables
 from .._garner import Loader, info
-from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows
+from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows, window_alone
 from ..errors import IdError, UsageError
 from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
@@ -100,6 +100,7 @@ class _Joins:
     num_workers: int
     _remote: remote.Remote
     _window: int = 8  # mini-batches that ask for them together
+    _input: str = "input nodes"
     transform: Callable[[Any], Any] | None
     transform_sampler_output: Callable[[Any], Any] | None
 
@@ -140,12 +141,23 @@ class _Joins:
         """So many of them, which get the rows that other ranks have."""
         if not self._remote.tables:
             return batches
-        with_rows = remote.with_rows(self._remote, batches, count, self._window)
+        with_rows = remote.with_rows(self._remote, batches, count, self._window, self._input)
         return with_rows if self.transform is None else map(self.transform, with_rows)
 
     def _refuse_workers(self, sampler: Any, kwargs: dict[str, Any]) -> None:
         if kwargs.get("num_workers", 0) and (self._remote.tables or (isinstance(sampler, NeighborSampler) and sampler.is_remote)):
             raise UsageError("num_workers: rows and lists of other ranks come to this process, ahead of who learns from them; leave workers out")
+
+    def _draws(self, count: int) -> Draws | None:
+        """Of a graph that is split over ranks. All of them make it here, and hear whether they have as many mini-batches."""
+        sampler = self._sampler()
+        engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
+        if not isinstance(engine, remote.RemoteSampler):
+            return None
+        if not 1 <= self._window <= most_together:
+            raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
+        remote.as_many(engine.draws.graph.group, count, self._window, self._input)
+        return engine.draws
 
     def _edges(self, edge: Any, edge_type: Any = None) -> Any:
         """The user's edges of the sampler's."""
@@ -324,6 +336,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
         self._refuse_workers(neighbor_sampler, kwargs)
+        if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
+            window_alone(self._loading)
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
         nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
@@ -338,8 +352,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
-        if (draws := self._draws()) is not None:
-            draws.graph.group.alike("loader", f"{len(self)} mini-batches in windows of {self._window}", "give all ranks as many input nodes")
+        if (draws := self._draws(len(self))) is not None:
             if self._is_plain():
                 before = self._over_ranks(draws, self._epoch[0])
         elif self._can_load_ahead():
@@ -347,16 +360,6 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         elif not self._remote.tables:
             return before
         return _Epoch(self._brought(before, len(self)), len(self))
-
-    def _draws(self) -> Draws | None:
-        """Of a graph that is split over ranks. All of them make it here."""
-        sampler = self.node_sampler
-        engine = sampler._engine()[0] if type(sampler) is NeighborSampler and sampler.is_remote else None
-        if not isinstance(engine, remote.RemoteSampler):
-            return None
-        if not 1 <= self._window <= most_together:
-            raise UsageError(f"loading: a window of {self._window} mini-batches; say 1 to {most_together}")
-        return engine.draws
 
     def _is_plain(self) -> bool:
         """Whether nothing of the user's own comes between drawing and handing over, so that all of an epoch may be drawn ahead."""
@@ -384,14 +387,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         positions = iter(batches.sampler)
         count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
         order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
-
-        def windows() -> Iterator[Any]:
-            all_of_them = torch.split(order, batches.batch_size)
-            for first in range(0, len(all_of_them), self._window):
-                some = all_of_them[first:first + self._window]
-                yield list(zip(draws.window([self.input_data.node[index] for index in some], mixed(seed, 0) + first), some))
-
-        for blocks, index in windows_ahead(windows()):
+        for blocks, index in windows_ahead(draws.windows(self.input_data.node, order, batches.batch_size, self._window, mixed(seed, 0))):
             inputs = self.input_data[index]
             out = self.node_sampler._output(blocks, [None], {})
             out.metadata = (inputs.input_id, inputs.time)
@@ -464,6 +460,8 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loader):  # type: ignore[misc]
     """torch_geometric.loader.LinkNeighborLoader over Garner: the same arguments, the same mini-batches. Else as NeighborLoader."""
 
+    _input = "edges to learn from"
+
     def __init__(self, data: Any, num_neighbors: Any, edge_label_index: Any = None, edge_label: Any = None, edge_label_time: Any = None,
                  replace: bool = False, subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform",
                  neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: str | None = None,
@@ -491,6 +489,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
 
     def __iter__(self) -> Any:
         before = super().__iter__()
+        self._draws(len(self))
         return _Epoch(self._brought(before, len(self)), len(self)) if self._remote.tables else before
 
     def _sampler(self) -> Any:

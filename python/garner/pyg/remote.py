@@ -10,6 +10,7 @@ import torch
 from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 from ..errors import UsageError
+from ..ranks import Ranks
 from ..remote import RemoteRows, rows_ahead
 from ..split import Draws, RemoteGraph
 from .stores import FeatureStore
@@ -47,10 +48,15 @@ def remote_of(data: Any) -> tuple[Any, Remote]:
     return data, Remote(features.remote() if isinstance(features, FeatureStore) else {}, [])
 
 
-def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int) -> Iterator[Any]:
+def as_many(group: Ranks, count: int, window: int, of: str) -> None:
+    """RankError in all ranks where some have other numbers of mini-batches."""
+    group.alike("loader", f"{count} mini-batches in windows of {window}", f"give all ranks as many {of}")
+
+
+def with_rows(of: Remote, batches: Iterator[Any], count: int, window: int, inputs: str) -> Iterator[Any]:
     """So many mini-batches, which get their rows. All ranks have as many."""
     tables = of.tables
-    next(iter(tables.values())).group.alike("loader", f"{count} mini-batches in windows of {window}", "give all ranks as many input nodes")
+    as_many(next(iter(tables.values())).group, count, window, inputs)
 
     def asked() -> Iterator[Any]:
         for batch in batches:
