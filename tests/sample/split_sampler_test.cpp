@@ -84,8 +84,9 @@ class split_graph {
         std::size_t first = 0;
         for (std::size_t i = 0; i < of.size(); first += d.counts[i++]) {
           auto const part = [&](std::vector<std::int64_t> const& from) {
+            if (from.empty()) return from;
             auto const begin = from.begin() + static_cast<std::ptrdiff_t>(first);
-            return from.empty() ? from : std::vector(begin, begin + d.counts[i]);
+            return std::vector(begin, begin + d.counts[i]);
           };
           all[at[i]] = {part(d.neighbours), part(d.edges)};
         }
