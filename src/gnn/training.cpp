@@ -518,7 +518,9 @@ struct training::impl {
       if (!ranks || o.rank == 0) bar.emplace("training", batches->batches());
       std::optional<interrupts_held> together;  // of ranks: they are asked at the same step
       if (ranks) together.emplace();
-      while (true) {
+      // Broken off behind the last step, where the loader stands at the next epoch already.
+      bool const all_stepped = epoch_steps > 0 && epoch_steps == batches->batches() && batches->state().next == 0;
+      while (!all_stepped) {
         load_state const before = batches->state();
         auto b = next_batch(stream);
         if (ranks && ranks->any(o.rank, !b || (*b && interrupt_requested()))) {

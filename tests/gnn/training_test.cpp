@@ -10,6 +10,7 @@
 #include "child.hpp"
 #include "core/npy_head.hpp"
 #include "core/progress.hpp"
+#include "gnn/checkpoint.hpp"
 #include "gnn/communities.hpp"
 #include "gnn/evaluate.hpp"
 #include "gnn/files.hpp"
@@ -165,6 +166,36 @@ TEST_P(of_kind, goes_on_from_a_checkpoint_bit_for_bit) {
   EXPECT_EQ(b.run->next().exact->test.loss, told[3].exact->test.loss);
   EXPECT_EQ(b.values(), whole.values());
   b.run->take_best(), whole.run->take_best();
+  EXPECT_EQ(b.values(), whole.values());
+  std::filesystem::remove(file);
+}
+
+// An interrupt may come when the last step is done and nobody has heard that there is no other: then the loader goes on with the next
+// epoch, and the training has yet to end this one.
+TEST(training, ends_an_epoch_whose_last_step_was_done_before_it_was_broken_off) {
+  std::filesystem::path const file = ::testing::TempDir() + "/garner_last_step_" + std::to_string(::getpid());
+  training_options o = options_of(way::drawn);
+  o.evaluate_every = 0;
+  lesson whole({}, communities().model(model_kind::sage), o), a({}, communities().model(model_kind::sage), o),
+      b({}, communities().model(model_kind::sage), o);
+  epoch_report const first = whole.run->next(), second = whole.run->next();
+  a.run->next();
+  a.run->keep(file);
+  checkpoint c = checkpoint::read(file, checkpoint::kind::checkpoint);
+  for (named_array& array : c.arrays)
+    if (array.name == "counters") {
+      auto& counters = std::get<std::vector<std::uint64_t>>(array.values);
+      counters[0] = 0, counters[3] = 1;  // no epoch is over, steps are what comes next
+    }
+  c.write(file);
+  b.run->resume(file);
+  EXPECT_EQ(b.run->epochs(), 0u);
+  epoch_report const r = b.run->next();
+  EXPECT_EQ(r.epoch, 1u);
+  EXPECT_EQ(r.steps, first.steps);
+  EXPECT_EQ(r.loss, first.loss);
+  EXPECT_EQ(b.values(), a.values());
+  EXPECT_EQ(b.run->next().loss, second.loss);
   EXPECT_EQ(b.values(), whole.values());
   std::filesystem::remove(file);
 }
