@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/exec.hpp"
+#include "core/row_team.hpp"
 
 namespace garner {
 
@@ -32,15 +33,6 @@ struct finish_sum {
   }
 };
 
-// Calls f(Width) with the width, as a std::integral_constant. `wide`: lanes read 16 bytes at a time.
-template <class Real, class F>
-void with_row_team(std::uint64_t columns, bool wide, F f) {
-  std::uint64_t const lanes = wide ? columns * sizeof(Real) / 16 : columns;
-  if (lanes <= 4) f(std::integral_constant<int, 4>{});
-  else if (lanes <= 8) f(std::integral_constant<int, 8>{});
-  else if (lanes <= 16) f(std::integral_constant<int, 16>{});
-  else f(std::integral_constant<int, 32>{});
-}
 // Of items that read lists of rows, which differ in length: each has a team of its own.
 template <class Real, class Body>
 void for_each_row(executor& x, item_count items, std::uint64_t columns, bool wide, Body const& body) {

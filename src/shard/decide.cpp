@@ -23,7 +23,8 @@ double distinct_targets(double edges, double targets) { return targets > 0 ? tar
 
 namespace {
 
-constexpr double number = 4;  // bytes of a number near, and of an id
+constexpr double number = 4;   // bytes of a number near, and of an id
+constexpr double slice = 512;  // edges that one team adds up: slice_edges of gnn/aggregate.hpp, which no shard may know
 
 struct part_cost {
   double memory_bytes = 0, cached_bytes = 0, link_bytes = 0;  // cached: of memory_bytes, what the cache gives
@@ -86,7 +87,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     auto const whole = [](double numbers) { return static_cast<std::uint64_t>(numbers); };
     double const stored = s.packed_lists
                               ? static_cast<double>(packed_chunk::most_bytes(whole(items), whole(edges), g.parts.size(),
-                                                                             whole(own + edges / 512), g.vertices, s.list_window))
+                                                                             whole(own + edges / slice), g.vertices, s.list_window))
                               : plain;
     double const weights = s.weighted ? edges * number : 0;
     c.again_bytes += plain + (s.packed_lists ? stored : 0) + (s.far_lists ? weights : 0);

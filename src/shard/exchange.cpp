@@ -5,6 +5,7 @@
 
 #include "core/convert.hpp"
 #include "core/exec.hpp"
+#include "core/row_team.hpp"
 
 namespace garner {
 
@@ -94,11 +95,8 @@ struct sum_number {
 template <class From>
 void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
   if (bring_wide_row<From> const wide{body.from, body.which, body.columns / 4, body.to}; !body.places && wide.can(body.columns)) {
-    if (wide.words <= 4) for_each_item<4>(x, count, wide, access_mode::merged);
-    else if (wide.words <= 8) for_each_item<8>(x, count, wide, access_mode::merged);
-    else if (wide.words <= 16) for_each_item<16>(x, count, wide, access_mode::merged);
-    else for_each_item<32>(x, count, wide, access_mode::merged);
-    return;
+    return with_row_team<float>(body.columns, true,
+                                [&](auto width) { for_each_item<decltype(width)::value>(x, count, wide, access_mode::merged); });
   }
   // In order of address, and short: they need not begin on lines.
   if (body.columns > 8) for_each_item<32>(x, count, body, access_mode::merged);
