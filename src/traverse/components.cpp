@@ -40,29 +40,26 @@ constexpr std::uint64_t samples = 1024;
 template <class Id>
 struct forest {
   Id* label;
-  Id first, last;           // whose lists these are: vertices [first, last)
-  std::uint32_t* hung;      // of all vertices: bit v: v, not of these, was a root and was hung here; null: there are no others
-  std::uint32_t* hung_any;  // not 0: some bit of them is set
+  Id first, last;       // whose lists these are: vertices [first, last)
+  std::uint32_t* hung;  // of all vertices: bit v: v, not of these, was a root and was hung here; null: there are no others
 
   // Makes one tree of the trees that a and b stand in: climbs from the larger of the two, and hangs it under the smaller where it is a
   // root. Begins one step up on both sides, which costs a look at the smaller one and keeps the trees flatter (a fifth faster on the host).
+  // Old labels will do: who was above a vertex stays above it, and that it is still a root the exchange says.
   GARNER_HD void unite(Id a, Id b) const {
-    a = atomic_load(label + a);
-    b = atomic_load(label + b);
+    a = atomic_load_cached(label + a);
+    b = atomic_load_cached(label + b);
     while (a != b) {
       if (a < b) {
         Id const t = a;
         a = b;
         b = t;
       }
-      Id up = atomic_load(label + a);
+      Id up = atomic_load_cached(label + a);
       if (up == a) {
         up = atomic_cas(label + a, a, b);
         if (up == a) {
-          if (hung && (a < first || a >= last)) {
-            atomic_or(hung + a / 32, 1u << a % 32);
-            atomic_store(hung_any, 1u);
-          }
+          if (hung && (a < first || a >= last)) atomic_or(hung + a / 32, 1u << a % 32);
           return;
         }
       }
@@ -178,7 +175,7 @@ struct link_listed {
   }
 };
 
-// Every vertex, from `first` on, right under its root.
+// Every vertex, from `first` on, right under its root. Nobody is hung meanwhile.
 template <class Id>
 struct flatten {
   Id* label;
@@ -186,10 +183,20 @@ struct flatten {
   template <class Team>
   GARNER_HD void operator()(Team, std::uint64_t item) const {
     std::uint64_t const v = first + item;
-    Id const was = atomic_load(label + v);
+    Id const was = atomic_load_cached(label + v);
     Id at = was;
-    for (Id up; (up = atomic_load(label + at)) != at;) at = up;
+    for (Id up; (up = atomic_load_cached(label + at)) != at;) at = up;
     if (at != was) atomic_store(label + v, at);
+  }
+};
+// The same of the vertices whose bits are set, a word an item.
+template <class Id>
+struct flatten_marked {
+  std::uint32_t const* bits;
+  Id* label;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t w) const {
+    for (std::uint32_t rest = bits[w]; rest; rest &= rest - 1) flatten<Id>{label, w * 32}(t, static_cast<std::uint64_t>(lowest_bit(rest)));
   }
 };
 
@@ -366,7 +373,7 @@ struct components_job::impl::over : components_job::impl {
   buffer<Id> label, members;  // of all vertices
   buffer<Id> drawn;
   buffer<std::uint32_t> active;
-  buffer<std::uint32_t> hung[2];  // with other shards: of all vertices, and then a word that is not 0 where some bit is
+  buffer<std::uint32_t> hung[2];  // with other shards: of all vertices
   buffer<std::uint64_t> taken;
   buffer<census> counted;
   std::uint32_t const cached_per_vertex;
@@ -406,8 +413,7 @@ struct components_job::impl::over : components_job::impl {
     front.read_by(job.windows.get(), job.g.out);
     if (samples_first() && !cached_per_vertex) first = measure_first_reads(x, job.g.info, job.offsets(), options.first_neighbours);
     for (buffer<std::uint32_t>& bits : hung)
-      bits =
-          buffer<std::uint32_t>(x.near(), at.alone() ? 0 : frontier<Id>::words_of(at.vertices()) + 1, x.device(), "bitmap of hung roots");
+      bits = buffer<std::uint32_t>(x.near(), at.alone() ? 0 : frontier<Id>::words_of(at.vertices()), x.device(), "bitmap of hung roots");
   }
   void join(shard_group& group) {
     at.join(group, x);
@@ -416,9 +422,7 @@ struct components_job::impl::over : components_job::impl {
   }
   Id* own_label() const { return label.data() + at.first(); }
   forest<Id> trees() const {
-    std::uint32_t* const bits = at.alone() ? nullptr : hung[turn].data();
-    return {label.data(), static_cast<Id>(at.first()), static_cast<Id>(at.first() + n), bits,
-            bits ? bits + hung[turn].size() - 1 : nullptr};
+    return {label.data(), static_cast<Id>(at.first()), static_cast<Id>(at.first() + n), at.alone() ? nullptr : hung[turn].data()};
   }
   csr_view<Id> first_arcs_kept() {
     job.keep_first_arcs(false, false);
@@ -434,28 +438,29 @@ struct components_job::impl::over : components_job::impl {
   bool samples_first() const { return may_sample() && (!job.windows || cached_per_vertex); }
 
   void flatten_own() { for_each_item<1>(x, n, flatten<Id>{label.data(), at.first()}); }
-  // All vertices of all shards' trees united, where any shard has hung somebody else's root. Waits.
+  // All vertices of all shards' trees united, where any shard has hung somebody else's root. What it says is above such a root is the root
+  // of the tree it stands in: with what was above it at first, trees of others became chains, and their climbing half of the time. Waits.
   void take_from_others() {
     if (at.alone()) return;
-    std::uint64_t const words = frontier<Id>::words_of(n);
-    while (true) {
+    std::uint64_t const words = frontier<Id>::words_of(n), blocks = (words + take_hung<Id>::block - 1) / take_hung<Id>::block;
+    for (bool news = true; news;) {
+      for_each_item<1>(x, hung[turn].size(), flatten_marked<Id>{hung[turn].data(), label.data()});
       shard_seat::turn others(at, x);
       peer_table const& bits = theirs.hung[turn];
-      std::uint32_t const any = x.read(hung[turn].data() + hung[turn].size() - 1);
       turn ^= 1;
       x.fill(hung[turn].data(), 0, hung[turn].bytes());
       x.fill(taken.data(), 0, taken.bytes());
-      bool const news = at.sum(any) != 0;
-      for (std::uint32_t k = 0; k < at.shards() && news; ++k) {
+      for (std::uint32_t k = 0; k < at.shards(); ++k) {
         if (k == at.shard()) continue;
-        for_each_item<32>(x, (words + take_hung<Id>::block - 1) / take_hung<Id>::block,
+        for_each_item<32>(x, blocks,
                           take_hung<Id>{bits.row<std::uint32_t>(k, at.first() / 32), theirs.label.template row<Id>(k, at.first()), trees(),
                                         words, taken.data()});
         had.bytes_exchanged += words * sizeof(std::uint32_t);
       }
-      if (news) had.bytes_exchanged += x.read(taken.data()) * sizeof(Id);
+      std::uint64_t const mine = x.read(taken.data());
+      had.bytes_exchanged += mine * sizeof(Id);
       others.close();
-      if (!news) return;
+      news = at.sum(mine) != 0;
     }
   }
   // The labels of other shards' vertices, as these have them.

@@ -21,6 +21,10 @@ template <class T>
 __device__ atomic_word<T>* word(T* p) {
   return reinterpret_cast<atomic_word<T>*>(p);
 }
+template <class T>
+__device__ atomic_word<T> const* word(T const* p) {
+  return reinterpret_cast<atomic_word<T> const*>(p);
+}
 }  // namespace detail
 #endif
 
@@ -30,6 +34,16 @@ GARNER_HD inline T atomic_load(T const* p) {  // never from a stale first-level 
   return *const_cast<T const volatile*>(p);
 #else
   return std::atomic_ref<T>(*const_cast<T*>(p)).load(std::memory_order_relaxed);
+#endif
+}
+// It may be older than what others have written since this kernel began. What many look at is then near each multiprocessor, and not one
+// place of the L2 cache at which all take turns.
+template <class T>
+GARNER_HD inline T atomic_load_cached(T const* p) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<T>(__ldca(detail::word(p)));
+#else
+  return atomic_load(p);
 #endif
 }
 template <class T>
