@@ -25,7 +25,16 @@ class blas {
                std::uint64_t lda, float const* b, std::uint64_t ldb, float beta, float* c, std::uint64_t ldc);
   void product(bool transpose_a, bool transpose_b, std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, double const* a,
                std::uint64_t lda, double const* b, std::uint64_t ldb, double beta, double* c, std::uint64_t ldc);
-  std::string about() const;  // which library, in words
+  // product() with alpha 1 and beta 0 to whose result, as it is written, `bias` is added (n numbers), and which by `relu` has 0 for what is
+  // negative; a NaN stays one. False, and nothing done: the library cannot. Sizes are planned once and kept: for those that come again.
+  bool product_ended(bool transpose_a, bool transpose_b, std::uint64_t m, std::uint64_t n, std::uint64_t k, float const* a,
+                     std::uint64_t lda, float const* b, std::uint64_t ldb, float* c, std::uint64_t ldc, float const* bias, bool relu);
+  bool product_ended(bool, bool, std::uint64_t, std::uint64_t, std::uint64_t, double const*, std::uint64_t, double const*, std::uint64_t,
+                     double*, std::uint64_t, double const*, bool) {
+    return false;
+  }
+  bool ends_products(bool relu) const;  // whether it can of most sizes
+  std::string about() const;            // which library, in words
 
  private:
   std::unique_ptr<dense_library> library_;

@@ -1,8 +1,15 @@
 // cuBLAS, opened at run time through the entry points declared here: no build needs its headers, and the process's own (torch's) is taken
 // where it has one.
+// Products that end in a bias and a ReLU go by cuBLASLt, cuBLAS's own companion, where the process has it: it does that as it writes them,
+// which spares a pass over the result each. Its algorithm for a size depends on the size and on how far rows lie apart alone, not on where
+// they begin, so that blocks of rows have the same bits wherever they lie.
 // Reproducible: one stream at a time and a workspace of our own, which is what cuBLAS asks for to give the same bits again
 // (docs.nvidia.com/cuda/cublas, "Results Reproducibility"); so the calls of one executor give the same bits on the same kind of device.
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +32,24 @@ constexpr int compute_32 = 68, compute_64 = 70, compute_bf16 = 75, compute_tf32 
 constexpr int default_math = 0;                                                        // CUBLAS_DEFAULT_MATH
 constexpr int default_way = -1;                                                        // CUBLAS_GEMM_DEFAULT
 
+// Of cublasLt.h.
+constexpr int transposes_a = 3, transposes_b = 4, ends_by = 7,
+              bias_at = 8;                                  // CUBLASLT_MATMUL_DESC_TRANSA, _TRANSB, _EPILOGUE, _BIAS_POINTER
+constexpr std::uint32_t by_bias = 4, by_bias_and_relu = 6;  // CUBLASLT_EPILOGUE_BIAS, _RELU_BIAS
+constexpr int most_workspace = 1;                           // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+constexpr int alignment_of[] = {5, 6, 7, 8};                // CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, _B, _C, _D
+struct algorithm {                                          // cublasLtMatmulAlgo_t
+  std::uint64_t data[8];
+};
+struct found_algorithm {  // cublasLtMatmulHeuristicResult_t
+  algorithm algo;
+  std::size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+static_assert(sizeof(found_algorithm) == 96);
+
 using handle = void*;
 using stream = void*;
 struct cublas {
@@ -40,6 +65,34 @@ struct cublas {
   int (*product)(handle, int, int, std::int64_t, std::int64_t, std::int64_t, void const*, void const*, int, std::int64_t, void const*, int,
                  std::int64_t, void const*, void*, int, std::int64_t, int, int) = nullptr;
   std::string file;
+};
+
+// Of libcublasLt, which takes cuBLAS's handles for its own.
+struct cublas_lt {
+  int (*make_product)(void**, int, int) = nullptr;
+  int (*end_product)(void*) = nullptr;
+  int (*set_of_product)(void*, int, void const*, std::size_t) = nullptr;
+  int (*make_layout)(void**, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
+  int (*end_layout)(void*) = nullptr;
+  int (*make_wishes)(void**) = nullptr;
+  int (*end_wishes)(void*) = nullptr;
+  int (*set_of_wishes)(void*, int, void const*, std::size_t) = nullptr;
+  int (*find)(handle, void*, void*, void*, void*, void*, void*, int, found_algorithm*, int*) = nullptr;
+  int (*run)(handle, void*, void const*, void const*, void*, void const*, void*, void const*, void const*, void*, void*, void*,
+             algorithm const*, void*, std::size_t, stream) = nullptr;
+
+  bool open(std::string const& file, opened_library::from where) {
+    auto const library = opened_library::of_file(file, where);
+    return library && library->entry_if_any(make_product, "cublasLtMatmulDescCreate") &&
+           library->entry_if_any(end_product, "cublasLtMatmulDescDestroy") &&
+           library->entry_if_any(set_of_product, "cublasLtMatmulDescSetAttribute") &&
+           library->entry_if_any(make_layout, "cublasLtMatrixLayoutCreate") &&
+           library->entry_if_any(end_layout, "cublasLtMatrixLayoutDestroy") &&
+           library->entry_if_any(make_wishes, "cublasLtMatmulPreferenceCreate") &&
+           library->entry_if_any(end_wishes, "cublasLtMatmulPreferenceDestroy") &&
+           library->entry_if_any(set_of_wishes, "cublasLtMatmulPreferenceSetAttribute") &&
+           library->entry_if_any(find, "cublasLtMatmulAlgoGetHeuristic") && library->entry_if_any(run, "cublasLtMatmul");
+  }
 };
 
 // The entries of one file; what was wrong with it goes to `tried`.
@@ -84,6 +137,7 @@ class by_cublas final : public dense_library {
       check(library_.set_math_mode(handle_, default_math), "cublasSetMathMode");
       if (x.share()) check(library_.set_multiprocessors(handle_, x.multiprocessors()), "cublasSetSmCountTarget");
       follow();
+      find_endings();
     } catch (...) {
       library_.destroy(handle_);
       throw;
@@ -91,12 +145,24 @@ class by_cublas final : public dense_library {
   }
   ~by_cublas() override {
     device::wait_all(x_.device());  // what was given may still use the workspace
+    plans_.clear();
     library_.destroy(handle_);
   }
-  void run(dense_product<float> const& p) override {
-    run(p, real_32, math_ == dense_math::tf32 ? compute_tf32 : math_ == dense_math::bf16 ? compute_bf16 : compute_32);
-  }
+  void run(dense_product<float> const& p) override { run(p, real_32, compute_of_floats()); }
   void run(dense_product<double> const& p) override { run(p, real_64, compute_64); }
+  bool ends(bool relu) const override { return ends_[relu]; }
+  bool run_ended(dense_product<float> const& p, float const* bias, bool relu) override {
+    if (!ends_[relu]) return false;
+    current_device const here(x_.device());
+    follow();
+    plan const& planned = plan_of(p, bias, relu);
+    if (!planned.possible) return false;
+    check(lt_.set_of_product(planned.product, bias_at, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
+    check(lt_.run(handle_, planned.product, &p.alpha, p.b, planned.layout[0], p.a, planned.layout[1], &p.beta, p.c, planned.layout[2], p.c,
+                  planned.layout[2], &planned.how, workspace_.data(), workspace_.bytes(), x_.stream()),
+          "cublasLtMatmul");
+    return true;
+  }
   std::string about() const override {
     int version = 0;
     library_.version(handle_, &version);
@@ -114,7 +180,10 @@ class by_cublas final : public dense_library {
         for (std::string const& file : opened_library::files_of(fmt::format("libcublas.so.{}", major), major == 12 ? "cublas" : "cu13")) {
           if (!open_file(file, where, library_, tried)) continue;
           int const status = library_.create(&handle_);
-          if (status == success) return;
+          if (status == success) {
+            has_lt_ = lt_.open(fmt::format("libcublasLt.so.{}", major), opened_library::from::process);
+            return;
+          }
           handle_ = nullptr;
           tried.push_back(fmt::format("{}: cublasCreate: {}", library_.file, library_.words(status)));
         }
@@ -147,9 +216,115 @@ class by_cublas final : public dense_library {
           "cublasGemmEx");
   }
 
+  int compute_of_floats() const { return math_ == dense_math::tf32 ? compute_tf32 : math_ == dense_math::bf16 ? compute_bf16 : compute_32; }
+
+  // A product of cuBLASLt's: sizes, how far rows lie apart, and where they begin as far as that follows from both.
+  struct sizes {
+    bool transpose_a, transpose_b, relu;
+    std::uint64_t m, n, k, lda, ldb, ldc;
+    std::array<std::uint32_t, 3> alignment;  // of b, a and c
+    auto operator<=>(sizes const&) const = default;
+  };
+  struct plan {
+    cublas_lt const* lt;
+    void *product = nullptr, *layout[3] = {};  // of b, a and c
+    algorithm how{};
+    bool possible = false;
+    explicit plan(cublas_lt const& of) : lt(&of) {}
+    plan(plan const&) = delete;
+    ~plan() {
+      for (void* const one : layout)
+        if (one) lt->end_layout(one);
+      if (product) lt->end_product(product);
+    }
+  };
+  plan const& plan_of(dense_product<float> const& p, float const* bias, bool relu) {
+    auto const alignment = [](void const* at, std::uint64_t ld) {
+      auto const bits = reinterpret_cast<std::uintptr_t>(at) | ld * sizeof(float) | 256;
+      return static_cast<std::uint32_t>(bits & (~bits + 1));
+    };
+    sizes const key{p.transpose_a, p.transpose_b, relu,  p.m,   p.n,
+                    p.k,           p.lda,         p.ldb, p.ldc, {alignment(p.b, p.ldb), alignment(p.a, p.lda), alignment(p.c, p.ldc)}};
+    if (auto const known = plans_.find(key); known != plans_.end()) return known->second;
+    if (plans_.size() == 256) plans_.clear();  // sizes that do not come again after all
+    plan& made = plans_.try_emplace(key, lt_).first->second;
+    int const turned[] = {p.transpose_b ? transposed : as_it_is, p.transpose_a ? transposed : as_it_is};
+    std::uint32_t const by = relu ? by_bias_and_relu : by_bias;
+    auto const done = [](int status) { return status == success; };
+    auto const layout = [&](int which, bool turn, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
+      if (turn) std::swap(rows, columns);
+      return done(lt_.make_layout(&made.layout[which], real_32, rows, columns, static_cast<std::int64_t>(ld)));
+    };
+    auto const set = [&](int what, auto const& value) { return done(lt_.set_of_product(made.product, what, &value, sizeof value)); };
+    if (!done(lt_.make_product(&made.product, compute_of_floats(), real_32)) || !set(transposes_a, turned[0]) ||
+        !set(transposes_b, turned[1]) || !set(ends_by, by) || !set(bias_at, bias) || !layout(0, p.transpose_b, p.n, p.k, p.ldb) ||
+        !layout(1, p.transpose_a, p.k, p.m, p.lda) || !layout(2, false, p.n, p.m, p.ldc))
+      return made;
+    void* wishes = nullptr;
+    if (!done(lt_.make_wishes(&wishes))) return made;
+    std::uint64_t const room = workspace_.bytes();
+    std::uint32_t const of_result = std::min(key.alignment[2], alignment(bias, 0)),
+                        aligned[] = {key.alignment[0], key.alignment[1], of_result, of_result};
+    bool wished = done(lt_.set_of_wishes(wishes, most_workspace, &room, sizeof room));
+    for (int k = 0; k < 4; ++k) wished &= done(lt_.set_of_wishes(wishes, alignment_of[k], &aligned[k], sizeof aligned[k]));
+    found_algorithm best{};
+    int count = 0;
+    made.possible =
+        wished &&
+        done(lt_.find(handle_, made.product, made.layout[0], made.layout[1], made.layout[2], made.layout[2], wishes, 1, &best, &count)) &&
+        count == 1 && done(best.state);
+    made.how = best.algo;
+    lt_.end_wishes(wishes);
+    return made;
+  }
+  // Which endings it has. A ReLU that loses a NaN would hide what the search for it looks for, and no document says: it is tried, once a
+  // device and arithmetic.
+  void find_endings() {
+    if (!has_lt_ || x_.share()) return;  // a product of cuBLASLt's takes all multiprocessors
+    static std::mutex one;
+    static std::map<std::pair<int, dense_math>, std::array<bool, 2>> known;
+    std::lock_guard const hold(one);
+    auto const [at, first] = known.try_emplace({x_.device(), math_}, std::array{false, false});
+    if (first) {
+      ends_ = {true, true};
+      try {
+        at->second = {keeps_nan(false), keeps_nan(true)};
+      } catch (error const&) {  // products without an ending are still there
+      }
+      plans_.clear();
+    }
+    ends_ = at->second;
+  }
+  bool keeps_nan(bool relu) {
+    constexpr std::uint64_t rows = 4096, most = 64;
+    memory_block const a(tier::device, rows * most * sizeof(float), x_.device(), "a trial of products"),
+        b(tier::device, (most + 1) * most * sizeof(float), x_.device(), "a trial of products"),
+        c(tier::device, rows * most * sizeof(float), x_.device(), "a trial of products");
+    auto* const to = static_cast<float*>(c.data());
+    x_.fill(a.data(), 0xff, a.bytes());  // NaNs
+    x_.fill(b.data(), 0, b.bytes());
+    std::vector<float> got(rows * most);
+    for (std::uint64_t const width : {most, most / 4}) {
+      x_.fill(to, 0, c.bytes());
+      dense_product<float> const p{
+          false, true, rows, width, width, 1, static_cast<float const*>(a.data()), width, static_cast<float const*>(b.data()),
+          width, 0,    to,   width};
+      if (!run_ended(p, static_cast<float const*>(b.data()) + most * most, relu)) return false;
+      x_.copy(got.data(), to, rows * width * sizeof(float));
+      x_.wait();
+      for (std::uint64_t i = 0; i < rows * width; ++i)
+        if (!std::isnan(got[i])) return false;
+    }
+    return true;
+  }
+
   executor& x_;
   dense_math math_;
   cublas library_;
+  cublas_lt lt_;
+  bool has_lt_ = false;
+  std::array<bool, 2> ends_{};
+  std::map<sizes, plan> plans_;
   handle handle_ = nullptr;
   memory_block workspace_;
   stream stream_ = nullptr;

@@ -30,6 +30,9 @@ class dense_library {
   virtual ~dense_library() = default;
   virtual void run(dense_product<float> const& p) = 0;
   virtual void run(dense_product<double> const& p) = 0;
+  // blas::product_ended. Whether it ends any, and one of them.
+  virtual bool ends(bool /*relu*/) const { return false; }
+  virtual bool run_ended(dense_product<float> const& /*p*/, float const* /*bias*/, bool /*relu*/) { return false; }
   virtual std::string about() const = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/fail.hpp"
 #include "core/random.hpp"
@@ -165,12 +166,24 @@ typename network<Real>::rows_in network<Real>::some_of(executor& x, pass const& 
   return {to.data, to.stride};
 }
 template <class Real>
-void network<Real>::multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to) {
+bool network<Real>::ends_inside(pass const& p, std::optional<ending> const& then) {
+  return then && p.steady && then->drop.share <= 0 && p.products->ends_products(then->relu);
+}
+template <class Real>
+void network<Real>::multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to,
+                             std::optional<ending> const& then) {
+  bool const inside = ends_inside(p, then);
   each_block(x, p, count, [&](block const& b) {
     rows_in const rows = some_of(x, p, from, b.first, b.count);
-    b.products.product(false, true, b.count, d.out, d.in, Real{1}, rows.data, rows.stride, values_.data() + d.weight, d.in, Real{0},
-                       to.row(b.first), to.stride);
+    Real const* const w = values_.data() + d.weight;
+    rows_out const made{to.row(b.first), to.stride};
+    if (inside && b.products.product_ended(false, true, b.count, d.out, d.in, rows.data, rows.stride, w, d.in, made.data, made.stride,
+                                           then->bias, then->relu))
+      return;
+    b.products.product(false, true, b.count, d.out, d.in, Real{1}, rows.data, rows.stride, w, d.in, Real{0}, made.data, made.stride);
+    if (inside) activate(b.x, made, b.count, d.out, then->bias, then->relu, {});
   });
+  if (then && !inside) activate(x, to, count, d.out, then->bias, then->relu, then->drop);
 }
 template <class Real>
 void network<Real>::multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result,
@@ -211,8 +224,7 @@ template <class Real>
 typename network<Real>::rows_in network<Real>::encode(executor& x, pass const& p, std::uint32_t t, rows_in rows, std::uint64_t count) {
   ends_of_type& end = ends_[t];
   rows_out const encoded{room(x, end.encoded, count * shape_.hidden, "rows of a layer"), shape_.hidden};
-  multiply(x, p, end.first, rows, count, encoded);
-  activate(x, encoded, count, shape_.hidden, values_.data() + end.first.bias, true, drop_of(p, shape_.layers + 1, t));
+  multiply(x, p, end.first, rows, count, encoded, ending{values_.data() + end.first.bias, true, drop_of(p, shape_.layers + 1, t)});
   return {encoded.data, encoded.stride};
 }
 template <class Real>
@@ -237,35 +249,44 @@ typename network<Real>::rows_out network<Real>::first_room(executor& x, std::uin
   return {room(x, to, count * columns, "rows of a layer"), columns};
 }
 template <class Real>
+std::optional<typename network<Real>::ending> network<Real>::layer_ending(pass const& p, std::uint32_t l, std::uint32_t t) const {
+  Real const* const bias = values_.data() + layers_[l][t].products.back().bias;
+  if (norm_behind(l)) return ending{bias, false, {}};
+  bool const active = shape_.residual || l + 1 < shape_.layers;
+  if (!active && p.leave_bias) return {};
+  return ending{bias, active, active ? drop_of(p, l + 1, t) : dropped{}};
+}
+template <class Real>
+std::optional<typename network<Real>::ending> network<Real>::first_ending(pass const& p, std::uint32_t l, std::uint32_t t) const {
+  std::vector<dense> const& products = layers_[l][t].products;
+  if (products.size() == 1) return layer_ending(p, l, t);
+  return ending{values_.data() + products[0].bias, !shape_.layer_norm, {}};
+}
+template <class Real>
 typename network<Real>::rows_out network<Real>::finish(executor& x, pass const& p, std::uint32_t l, std::uint32_t t, rows_in in,
                                                        std::uint64_t count) {
   auto const& s = shape_;
   Real const* const w = values_.data();
   layer_of_type& of = layers_[l][t];
   std::uint64_t const columns = outputs(l);
-  bool const norm = norm_behind(l), active = s.residual || l + 1 < s.layers;
+  bool const norm = norm_behind(l), two = of.products.size() > 1;
   rows_out const out{room(x, of.out, count * columns, "rows of a layer"), columns};
   rows_out const made = norm ? rows_out{room(x, of.made, count * columns, "rows of a layer"), columns} : out;
-  if (of.products.size() > 1) {
-    dense const& first = of.products[0];
-    Real const* between = w + first.bias;
+  std::uint64_t const width = of.products[0].out;
+  rows_out const first = !two ? made : rows_out{s.layer_norm ? of.middle_made.data() : of.middle.data(), width};
+  auto const then = first_ending(p, l, t);
+  if (!std::exchange(of.ended, false) && then) activate(x, first, count, width, then->bias, then->relu, then->drop);
+  if (two) {
     if (s.layer_norm) {
-      rows_out const before{of.middle_made.data(), first.out};
-      activate(x, before, count, first.out, between, false, {});
-      norm_rows(x, of.between, {before.data, before.stride}, count, of.middle);
-      between = nullptr;
+      norm_rows(x, of.between, {first.data, first.stride}, count, of.middle);
+      activate(x, rows_out{of.middle.data(), width}, count, width, static_cast<Real const*>(nullptr), true, {});
     }
-    rows_out const middle{of.middle.data(), first.out};
-    activate(x, middle, count, first.out, between, true, {});
-    multiply(x, p, of.products.back(), {middle.data, middle.stride}, count, made);
+    multiply(x, p, of.products.back(), {of.middle.data(), width}, count, made, layer_ending(p, l, t));
   }
-  Real const* bias = w + of.products.back().bias;
   if (norm) {
-    activate(x, made, count, columns, bias, false, {});
     normalise_rows(x, {made.data, made.stride}, out, count, columns, w + of.norm.gain, w + of.norm.shift);
-    bias = nullptr;
+    activate(x, out, count, columns, static_cast<Real const*>(nullptr), true, drop_of(p, l + 1, t));
   }
-  if (active || !p.leave_bias) activate(x, out, count, columns, bias, active, active ? drop_of(p, l + 1, t) : dropped{});
   of.result = out;
   if (s.residual) {
     of.result = {room(x, of.result_room, count * columns, "rows of a layer"), columns};
@@ -280,8 +301,8 @@ typename network<Real>::rows_out network<Real>::scores_of(executor& x, pass cons
   ends_of_type& end = ends_[s.target];
   end.in = s.layer_norm ? norm_rows(x, end.norm, in, count, end.normed) : in;
   rows_out const scores{room(x, end.scores, count * s.classes, "scores"), s.classes};
-  multiply(x, p, end.last, end.in, count, scores);
-  if (!p.leave_bias) activate(x, scores, count, s.classes, values_.data() + end.last.bias, false, {});
+  multiply(x, p, end.last, end.in, count, scores,
+           p.leave_bias ? std::nullopt : std::optional(ending{values_.data() + end.last.bias, false, {}}));
   return scores;
 }
 
@@ -319,7 +340,9 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
                             s.kind == model_kind::gin ? source[t] : rows_in{});
     }
     if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
-    multiply(x, p, first, {taken.data, taken.stride}, targets, to);
+    auto const then = first_ending(p, l, t);
+    of.ended = ends_inside(p, then);
+    multiply(x, p, first, {taken.data, taken.stride}, targets, to, of.ended ? then : std::nullopt);
   }
 }
 

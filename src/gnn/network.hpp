@@ -10,6 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -85,6 +86,7 @@ class network {
     std::uint64_t first_row = 0;
     std::span<std::uint64_t const> blocks = {};
     block_workers<Real>* workers = nullptr;  // who do blocks side by side; null, and where rows are brought: one after the other
+    bool steady = false;                     // products of the same sizes come again: the library may plan them
     bool leave_bias = false;                 // forward() gives scores without the last bias, for who reads them anyhow to add it
     // Sees the rows of a step as they come: what comes out of each layer, then, from the last layer down, the gradients of that. For the
     // search of a number that is none; steps that learn leave it empty.
@@ -142,6 +144,7 @@ class network {
     std::uint64_t own_part = 0;
     norm_of norm, between;       // between GIN's products
     bool product_first = false;  // in the last forward
+    bool ended = false;          // the product that finish() goes on from has its ending
     buffer<Real> normed, taken, middle_made, middle, made, out, result_room;
     rows_in in;  // of the last forward, and what is aggregated: the same, or normed
     rows_in source;
@@ -183,7 +186,17 @@ class network {
   }
   // Rows of a block, where they lie, or brought; then with dropout.
   rows_in some_of(executor& x, pass const& p, rows_in from, std::uint64_t first, std::uint64_t count);
-  void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to);  // without bias
+  // What follows a product, as activate() takes it.
+  struct ending {
+    Real const* bias;
+    bool relu;
+    dropped drop;
+  };
+  std::optional<ending> layer_ending(pass const& p, std::uint32_t layer, std::uint32_t type) const;  // of the last product of a layer
+  std::optional<ending> first_ending(pass const& p, std::uint32_t layer, std::uint32_t type) const;  // of its first, maybe the same
+  static bool ends_inside(pass const& p, std::optional<ending> const& then);  // the library does that as it writes the product
+  void multiply(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out to,
+                std::optional<ending> const& then = {});
   // Gradients of matrix and bias, and, where data is not null, of what came in.
   void multiply_back(executor& x, pass const& p, dense const& d, rows_in from, std::uint64_t count, rows_out of_result, rows_out of_from);
   void aggregate(executor& x, pass const& p, std::uint32_t layer, std::uint32_t type, std::vector<rows_in> const& source);

@@ -368,15 +368,17 @@ struct training::impl {
     if (done_steps % steps_unseen == 0) look();
   }
   network<float>::pass pass_of_whole() {
+    network<float>::pass p;
     if (shard) {
-      network<float>::pass p;
       p.products = &products;
       shard->fill(p, m.net, m.options.scaling, *ground.tables[0]);
       if (!p.bring) p.workers = workers ? &*workers : nullptr;
-      return p;
+    } else {
+      p = whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)
+                : whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
     }
-    return whole ? whole->pass_of(m.net, m.options.scaling, *ground.tables[0], products)
-                 : whole_types->pass_of(m.net, m.options.scaling, ground.tables, products);
+    p.steady = true;
+    return p;
   }
   void give_recorded(recording& alone, std::shared_ptr<shard_recording> const& by_all, std::function<void()> const& work) {
     if (by_all) by_all->run(o.rank, x, work);

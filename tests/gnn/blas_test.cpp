@@ -302,6 +302,50 @@ TEST_P(dense_at, follows_the_stream) {
   at.expect(run(x, *products, at));
 }
 
+// As product(), then bias and ReLU. Where the library cannot it says so, and leaves everything as it was.
+TEST_P(dense_at, endings_are_those_that_a_pass_behind_would_make) {
+  executor x(where());
+  auto const products = open(x);
+  if (!products) return;
+  EXPECT_EQ(products->ends_products(false), x.on_device());
+  if (!x.on_device()) EXPECT_FALSE(products->ends_products(true));
+  std::uint64_t done = 0;
+  for (shape const s : {shape{4097, 64, 64}, shape{1000, 16, 100}, shape{300, 47, 16}, shape{37, 5, 3}, shape{1, 1, 1}})
+    for (std::uint64_t const seed : {2, 4})  // rows as long as they are wide, and further apart
+      for (bool const relu : {false, true}) {
+        matrices<float> at(s, 2, seed);
+        at.alpha = 1, at.beta = 0;
+        bool const with_nan = s.m > 30;
+        if (with_nan) at.a[17 * at.lda + s.k / 2] = std::numeric_limits<float>::quiet_NaN();
+        std::vector<float> bias(s.n);
+        for (std::uint64_t j = 0; j < s.n; ++j) bias[j] = static_cast<float>(j % 5) - 2;
+        auto const a = near_copy(x, at.a), b = near_copy(x, at.b), plain = near_copy(x, at.c), c = near_copy(x, at.c),
+                   of = near_copy(x, bias);
+        products->product(false, true, s.m, s.n, s.k, 1.f, a.data(), at.lda, b.data(), at.ldb, 0.f, plain.data(), at.ldc);
+        std::vector<float> expected = host_copy(x, plain.data(), at.c.size());
+        bool const ended =
+            products->product_ended(false, true, s.m, s.n, s.k, a.data(), at.lda, b.data(), at.ldb, c.data(), at.ldc, of.data(), relu);
+        EXPECT_TRUE(!ended || products->ends_products(relu));
+        std::vector<float> const got = host_copy(x, c.data(), at.c.size());
+        if (!ended) {
+          EXPECT_EQ(std::memcmp(got.data(), at.c.data(), got.size() * sizeof(float)), 0) << at.said();
+          continue;
+        }
+        ++done;
+        for (std::uint64_t i = 0; i < s.m; ++i)
+          for (std::uint64_t j = 0; j < s.n; ++j) {
+            float want = expected[i * at.ldc + j] + bias[j];
+            if (relu && want < 0) want = 0;
+            float const is = got[i * at.ldc + j];
+            ASSERT_EQ(std::isnan(is), with_nan && i == 17) << at.said() << " at " << i << ", " << j;
+            if (!std::isnan(is)) ASSERT_NEAR(is, want, 1e-4f) << at.said() << " at " << i << ", " << j;
+          }
+        bool const kept = at.ldc == s.n || std::memcmp(&got[s.n], &at.c[s.n], (at.ldc - s.n) * sizeof(float)) == 0;
+        EXPECT_TRUE(kept) << "written between rows, " << at.said();
+      }
+  EXPECT_EQ(done > 0, x.on_device());
+}
+
 TEST_P(dense_at, refuses_rows_that_do_not_hold_their_columns) {
   executor x(where());
   auto const products = open(x);
