@@ -252,13 +252,11 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
     by_link const crossing = remote_edges_of(s, r);
     bool const in_place =
         o.places[0].kind == place_kind::device && (o.provider == shard_provider::automatic || o.provider == shard_provider::peer);
-    shard_sizes split(r, several && in_place), rounded(r), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
-    split.one_place = rounded.one_place = !several;
-    auto const sizes_of = [&](shard_options const& how) -> shard_sizes const& {
-      return how.shards == 1 ? whole : how.wire == element::f32 ? split : rounded;
-    };
-    auto const brought = [&](std::uint32_t reader, std::uint32_t owner, element wire) {  // by bulk
-      bool const may_be_whole = in_place && wire == element::f32 && o.places[reader].index != o.places[owner].index;
+    shard_sizes split(r, several && in_place), whole(g.info().vertices, {{g.info().vertices, g.info().edges, 0, 0}});
+    split.one_place = !several;
+    auto const sizes_of = [&](shard_options const& how) -> shard_sizes const& { return how.shards == 1 ? whole : split; };
+    auto const brought = [&](std::uint32_t reader, std::uint32_t owner) {  // by bulk
+      bool const may_be_whole = in_place && o.places[reader].index != o.places[owner].index;
       return rows_that_come(r.parts[reader].rows[owner], r.parts[owner].vertices, may_be_whole);
     };
     auto const row_of = [&](char const* study, shard_options const& how, bench_job const& job, taken const& t, std::size_t shape) {
@@ -274,7 +272,7 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
         for (std::uint32_t k = 0; k < how.shards; ++k)
           for (std::uint32_t of = 0; of < how.shards; ++of)
             if (k != of)
-              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of, how.wire)
+              row.links[k][of] = row_bytes * (how.way == shard_way::bulk         ? brought(k, of)
                                               : how.way == shard_way::collective ? r.parts[of].vertices
                                                                                  : crossing[k][of]);
       }
@@ -360,12 +358,12 @@ shards_file measure_shards(shards_bench_options const& o, std::function<void(sha
       shard_options how = mgg;
       how.mgg = {16, 1, 2};
       bench_job const job{o.width, 1, false, {}};
-      auto const with = [&](bool whole_lists, bool apart) {
+      auto const with = [&](bool whole_lists, bool apart, bool plain_reads = false) {
         check_interrupted();
-        how.mgg.whole_lists = whole_lists, how.mgg.apart = apart;
+        how.mgg.whole_lists = whole_lists, how.mgg.apart = apart, how.mgg.plain_reads = plain_reads;
         tell(row_of("ablation", how, job, run(s, o, how, job), 0), whole_way);
       };
-      with(false, false), with(true, false), with(false, true);
+      with(false, false), with(true, false), with(false, true), with(false, false, true);
     }
     if (!wants("sweep") || std::exchange(swept, true)) return;
     std::optional<double> first_shape;

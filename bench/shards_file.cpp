@@ -36,6 +36,7 @@ std::string to_json(shards_file const& f) {
                            {"wpb", mgg ? json(r.how.mgg.wpb) : json()},
                            {"whole_lists", r.how.mgg.whole_lists},
                            {"apart", r.how.mgg.apart},
+                           {"plain_reads", r.how.mgg.plain_reads},
                            {"prepare_ms", r.prepare_ms},
                            {"ms", r.ms},
                            {"against_one", or_null(r.against_one)},
@@ -110,6 +111,7 @@ shards_file parse_shards(std::string const& text, std::string const& name) {
     row.how.wire = word(r["wire"], parse_element);
     if (row.how.way == shard_way::mgg) row.how.mgg = shape_in(r);
     row.how.mgg.whole_lists = r["whole_lists"].truth(), row.how.mgg.apart = r["apart"].truth();
+    if (r.has("plain_reads")) row.how.mgg.plain_reads = r["plain_reads"].truth();
     row.width = r["width"].count(), row.layers = r["layers"].count();
     row.prepare_ms = r["prepare_ms"].number(), row.memory_bytes = r["memory_bytes"].number();
     row.floor_ms = r["floor_ms"].number_or_none();

@@ -317,6 +317,7 @@ void say_shards(bench::shards_file const& f, bench::shard_row const& r) {
   bool const mgg = r.how.way == shard_way::mgg;
   std::string shape = fmt::format("{},{},{}", r.how.mgg.whole_lists ? "-" : std::to_string(r.how.mgg.ps), r.how.mgg.dist, r.how.mgg.wpb);
   if (r.how.mgg.apart) shape += " /";
+  if (r.how.mgg.plain_reads) shape += " w";
   cli::say("{:<8} {:<8} {:>6} {:<11} {:<6} {:<5} {:<11} {:>9.3f} {:>7} {:>10} {:>8} {:>5} {:>8} {:>10}\n", r.graph, r.study, r.how.shards,
            r.way(), mgg ? "-" : to_string(r.how.sums), to_string(r.how.wire), mgg ? shape : "-", r.ms,
            r.against_one ? fmt::format("{:.2f}", *r.against_one) : "-", format_bytes(r.bytes),

@@ -399,7 +399,7 @@ planned_split plan_shards(training_question q, shard_options const& o, graph_sou
   std::vector<planned_shard>& all = split.shards;
   std::vector<shard_sizes::part> sizes;
   bool const several = std::any_of(places.begin(), places.end(), [&](place p) { return p.index != places[0].index; }),
-             may_be_whole = several && places[0].kind == place_kind::device && o.wire == element::f32;
+             may_be_whole = several && places[0].kind == place_kind::device;
   for (std::uint32_t s = 0; s < parts.shards(); ++s) {
     std::uint64_t const first = parts.first(s), own = parts.count(s), arcs = offsets[first + own] - offsets[first];
     q.shard = {static_cast<double>(own),

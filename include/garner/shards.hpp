@@ -40,8 +40,10 @@ shard_way parse_shard_way(std::string_view text);
 // Of `mgg`: neighbours of a partition, pairs of a local and a remote partition that one warp does, warps a block.
 struct mgg_shape {
   std::uint32_t ps = 16, dist = 1, wpb = 4;
-  // What the paper's figure 9 leaves out: lists are not cut, whatever `ps` is; local and remote partitions are of warps apart.
+  // What shows the worth of a part of it. The paper's figure 9: lists are not cut, whatever `ps` is; local and remote partitions are of
+  // warps apart.
   bool whole_lists = false, apart = false;
+  bool plain_reads = false;  // of remote rows: waited for as they are added up; else they come meanwhile, by asynchronous copies
   bool operator==(mgg_shape const&) const = default;
 };
 

@@ -122,7 +122,7 @@ shard_decision predicted(graph_handle const& g, training_options const& t, shard
   shard_decision d;
   d.options = asked;
   bool const in_place = asked.provider == shard_provider::automatic || asked.provider == shard_provider::peer;
-  shard_sizes sizes(split_report(g, t.side, asked), several && on_devices && in_place && asked.wire == element::f32);
+  shard_sizes sizes(split_report(g, t.side, asked), several && on_devices && in_place);
   sizes.one_place = !several;
   d.rates_measured = rates.measured;
   d.ways = ways_of(sizes, asked, t.weighted, costs_of(passes), rates, may_take_one);

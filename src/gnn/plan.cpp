@@ -182,7 +182,7 @@ training_plan plan_training(training_question const& q) {
     auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
     double const items = items_of(of), rows_of_items = own + arcs / slice_edges;
     // All rows of an owner may come instead of the needed ones.
-    bool const may_be_whole = device && !here && of.how.wire == element::f32;
+    bool const may_be_whole = device && !here;
     double const needed = may_be_whole ? std::min(of.remote_rows / whole_above, all - own) : of.remote_rows;
     double const brought = bulk ? needed : mgg ? own : all;
     bool const packed = of.how.packed_lists, far = of.how.far_lists;
@@ -206,8 +206,10 @@ training_plan plan_training(training_question const& q) {
     } else {
       take("rows of a shard", own * row);
     }
-    take(mgg ? "sums of a shard" : "rows of other shards", room * number * (widest * (brought + arcs / slice_edges) + kept * needed));
     bool const rounded = of.how.wire != element::f32 && of.how.shards > 1;
+    double const number_brought = bulk && rounded ? 2 : number;  // as they crossed
+    take(mgg ? "sums of a shard" : "rows of other shards",
+         room * (number_brought * (widest * brought + kept * needed) + number * widest * arcs / slice_edges));
     if (rounded) take("rows of a shard, rounded", room * 2 * widest * own);
     if (q.shard_windows && of.how.shards > 1)
       take("what shards share",

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/convert.hpp"
 #include "core/exec.hpp"
 #include "core/fail.hpp"
 #include "gnn/pointwise.hpp"
@@ -28,13 +29,12 @@ struct whole_sum {
 };
 
 // One item of a chunk. A sum that goes on over chunks stands in `running`: the row that comes out, or where that is added to another's.
+template <class Rows>
 struct sum_item {
   shard_item const* items;
   std::uint64_t const* offsets;
-  std::uint64_t first_end;  // what ends[0] is counted as
-  std::uint32_t const* ends;
-  float const *weights, *rows;
-  std::uint64_t stride;
+  std::uint64_t first_end;  // what the first of the ends is counted as
+  Rows rows;
   row_block<float> running, slices;
   std::uint64_t own, columns;
   bool wide;
@@ -46,7 +46,7 @@ struct sum_item {
     std::uint64_t item;
     bool begins, whole;
     GARNER_HD float start(std::uint64_t c) const { return begins ? 0.0f : at[c]; }
-    GARNER_HD rows_by_id<float> rows() const { return {b.rows, b.stride, b.ends, b.weights}; }
+    GARNER_HD Rows rows() const { return b.rows; }
     template <int Each>
     GARNER_HD void done(std::uint64_t c, row_part<float, Each> const& sum) const {
       if (whole) b.whole(item, c, sum);
@@ -89,7 +89,9 @@ struct sum_slices {
 };
 
 // MGG's warp: `dist` pairs of a local and a remote partition. Rows narrower than a warp share one.
+template <bool Ahead>  // remote rows come while local ones are added up
 struct sum_partitions {
+  static constexpr int rows_ahead = Ahead ? lanes::rows_ahead : 0;
   neighbour_partition const *local, *remote;
   std::uint64_t locals, remotes, dist;
   std::uint32_t const* ends;
@@ -101,7 +103,7 @@ struct sum_partitions {
 
   struct from {
     sum_partitions const& b;
-    neighbour_partition const& p;
+    neighbour_partition p;
     GARNER_HD float start(std::uint64_t) const { return 0; }
     GARNER_HD rows_by_id<float> rows() const {
       peer_table::part const& of = b.table.of[p.owner];
@@ -119,8 +121,15 @@ struct sum_partitions {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t warp) const {
     for (std::uint64_t i = warp * dist; i < (warp + 1) * dist; ++i) {
-      if (i < locals) one(t, local[i]);
-      if (i < remotes) one(t, remote[i]);
+      if constexpr (Ahead) {
+        neighbour_partition const near = i < locals ? local[i] : neighbour_partition{},
+                                  far = i < remotes ? remote[i] : neighbour_partition{};
+        t.template add_rows_beside<float>({near.begin, near.begin + near.count}, from{*this, near}, {far.begin, far.begin + far.count},
+                                          from{*this, far}, columns, wide);
+      } else {
+        if (i < locals) one(t, local[i]);
+        if (i < remotes) one(t, remote[i]);
+      }
     }
   }
 };
@@ -226,7 +235,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
 }
 
 std::vector<bool> sharded_edges::whole_from(executor const& x) const {
-  std::vector<bool> whole(group_ && x.on_device() && options().wire == element::f32 ? parts_.shards() : 0);
+  std::vector<bool> whole(group_ && x.on_device() ? parts_.shards() : 0);
   bool const in_place = !whole.empty() && group_->link(shard_).provider == shard_provider::peer;
   for (std::uint32_t k = 0; k < whole.size(); ++k) whole[k] = in_place && group_->apart(shard_, k);
   return whole;
@@ -303,16 +312,16 @@ void sharded_edges::backward(executor& x, row_block<float const> in, row_block<f
 void sharded_edges::begin(executor& x, bool back, row_block<float const> in, row_block<float> out, std::uint64_t columns) {
   sums const s = sums_of(back, in, as_read(x, back, in, columns), out, columns, {}, false);
   room(x, partial_, s.d.slices * columns, "sums of a shard");
-  if (first_is_own(s.d)) add_chunk(x, s, s.d.chunks.front(), s.in);
+  if (first_is_own(s.d)) add_chunk(x, s, s.d.chunks.front(), of_floats(s.in));
 }
 void sharded_edges::finish(executor& x, bool back, row_block<float const> in, float const* brought, row_block<float> out,
                            std::uint64_t columns) {
   row_block<float const> const own = of_end(factors_, back) ? row_block<float const>{scaled_.data(), columns} : in;  // of begin()
   sums const s = sums_of(back, in, own, out, columns, {}, false);
-  row_block<float const> const others = times(x, {brought, columns}, s.d.brought, columns, of_end(s.d.factors, back), brought_);
+  row_block<float const> const others = times(x, {brought, columns}, s.d.brought, columns, of_end(s.d.factors, back), multiplied_);
   for (std::size_t k = first_is_own(s.d); k < s.d.chunks.size(); ++k) {
     near_chunk const& c = s.d.chunks[k];
-    add_chunk(x, s, c, c.owner == shard_ ? s.in : row_block<float const>{others.row(c.first_brought), columns});
+    add_chunk(x, s, c, of_floats(c.owner == shard_ ? s.in : row_block<float const>{others.row(c.first_brought), columns}));
   }
   add_slices(x, s);
 }
@@ -328,16 +337,24 @@ void sharded_edges::run(executor& x, sums const& s) {
   }
 }
 
-void sharded_edges::add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
+void sharded_edges::add_items(executor& x, sums const& s, chunk_rows const& rows, shard_item const* items, std::uint64_t count,
                               std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end) {
   whole_sum const whole{s.of_row, s.of_self, s.self, s.out, s.add};
-  bool const wide = is_wide(rows, s.columns) && whole.wide(s.columns);
+  // Four numbers a lane, of whatever size.
+  bool const wide = s.columns % 4 == 0 && rows.stride % 4 == 0 &&
+                    reinterpret_cast<std::uintptr_t>(rows.data) % (4 * bytes_of(rows.is)) == 0 && whole.wide(s.columns);
   row_block<float> const slices{partial_.data(), s.columns}, running = s.add ? row_block<float>{slices.row(s.d.slices), s.columns} : s.out;
-  for_each_row<float>(
-      x, count, s.columns, wide,
-      sum_item{items, offsets, first_end, ends, weights, rows.data, rows.stride, running, slices, rows_, s.columns, wide, whole});
+  auto const add_up = [&](auto const& of) {
+    for_each_row<float>(
+        x, count, s.columns, wide,
+        sum_item<std::remove_cvref_t<decltype(of)>>{items, offsets, first_end, of, running, slices, rows_, s.columns, wide, whole});
+  };
+  auto const* const numbers = static_cast<std::uint16_t const*>(rows.data);
+  if (rows.is == element::bf16) add_up(narrow_rows_by_id<from_brain>{numbers, rows.stride, ends, weights});
+  else if (rows.is == element::f16) add_up(narrow_rows_by_id<from_half>{numbers, rows.stride, ends, weights});
+  else add_up(rows_by_id<float>{static_cast<float const*>(rows.data), rows.stride, ends, weights});
 }
-void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows) {
+void sharded_edges::add_chunk(executor& x, sums const& s, near_chunk const& c, chunk_rows const& rows) {
   bool const weighted = c.weights.size() > 0;
   if (!by_windows())
     return add_items(x, s, rows, c.items.data(), c.items.size(), c.offsets.data(), c.ends.data(), weighted ? c.weights.data() : nullptr, 0);
@@ -383,7 +400,9 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
   bool const constant = constant_ && s.in.data == constant_ && &d == &forth_, there = constant && kept_columns_ == s.columns;
-  float* const brought = room(x, constant ? kept_ : brought_, d.brought * s.columns, "rows of other shards");
+  element const wire = options().wire;
+  std::uint64_t const row_bytes = s.columns * bytes_of(wire);
+  char* const brought = room(x, constant ? kept_ : brought_, d.brought * row_bytes, "rows of other shards");
   std::optional<shared_rows> rows;
   struct reading {  // where something is thrown below, others' rows are theirs again only when they have been read
     executor& far;
@@ -404,13 +423,12 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       rows->before(c.owner, far_);
       peer_table::part const& of = rows->table().of[c.owner];
       std::uint32_t const* const which = rows->at(c.needs.data());
-      float* const to = brought + c.first_brought * s.columns;
-      bool const side_by_side = given.wire == element::f32 && of.row_bytes == s.columns * sizeof(float);
-      if (side_by_side && far_.on_device() && (!which || c.needs.size() == parts_.count(c.owner))) {
-        far_.copy(to, of.base, c.needs.size() * of.row_bytes);
+      char* const to = brought + c.first_brought * row_bytes;
+      if (of.row_bytes == row_bytes && far_.on_device() && (!which || c.needs.size() == parts_.count(c.owner))) {
+        far_.copy(to, of.base, c.needs.size() * row_bytes);
       } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
         far_.limit_share(static_cast<unsigned>(far_.multiprocessors()) * 2, 256);
-        bring_rows(far_, rows->table(), c.owner, which, c.needs.size(), s.columns, given.wire, to);
+        move_rows(far_, of, which, c.needs.size(), row_bytes, to);
         far_.limit_share(0);
       }
       c.came.record(far_);
@@ -420,7 +438,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
   for (near_chunk& c : d.chunks) {
     bool const own = c.owner == shard_;
     if (!own) c.came.before(x);
-    add_chunk(x, s, c, own ? s.in : row_block<float const>{brought + c.first_brought * s.columns, s.columns});
+    add_chunk(x, s, c, own ? of_floats(s.in) : chunk_rows{brought + c.first_brought * row_bytes, s.columns, wire});
   }
   add_slices(x, s);
   used_.note(x);
@@ -433,7 +451,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
 void sharded_edges::run_collective(executor& x, sums const& s) {
   direction& d = s.d;
   room(x, partial_, (d.slices + (s.add ? rows_ : 0)) * s.columns, "sums of a shard");
-  float* const all = room(x, brought_, parts_.vertices() * s.columns, "rows of all shards");
+  auto* const all = reinterpret_cast<float*>(room(x, brought_, parts_.vertices() * s.columns * sizeof(float), "rows of all shards"));
   given_rows const given = give(x, s);
   shared_rows rows(*group_, shard_, x, given);
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
@@ -444,35 +462,41 @@ void sharded_edges::run_collective(executor& x, sums const& s) {
     else if (of.row_bytes == s.columns * sizeof(float)) x.copy(to, of.base, of.rows * of.row_bytes);
     else bring_rows(x, rows.table(), k, nullptr, of.rows, s.columns, given.wire, to);
   }
-  for (near_chunk& c : d.chunks) add_chunk(x, s, c, {all, s.columns});
+  for (near_chunk& c : d.chunks) add_chunk(x, s, c, {all, s.columns, element::f32});
   add_slices(x, s);
   rows.close();
 }
 
 void sharded_edges::run_mgg(executor& x, sums const& s) {
+  if (options().mgg.plain_reads) run_partitions<false>(x, s);
+  else run_partitions<true>(x, s);
+}
+template <bool Ahead>
+void sharded_edges::run_partitions(executor& x, sums const& s) {
+  using body_type = sum_partitions<Ahead>;
   direction& d = s.d;
   float* const sums_of_rows = room(x, partial_, rows_ * s.columns, "sums of a shard");
   x.fill(sums_of_rows, 0, rows_ * s.columns * sizeof(float));
   shared_rows rows(*group_, shard_, x, {s.in.data, rows_, s.in.stride * sizeof(float), s.columns * sizeof(float)});
   bool wide = true;
-  sum_partitions body{d.local.data(),
-                      d.remote.data(),
-                      d.local.size(),
-                      d.remote.size(),
-                      options().mgg.dist,
-                      d.ends.data(),
-                      d.weights.size() ? d.weights.data() : nullptr,
-                      rows.table(),
-                      {sums_of_rows, s.columns},
-                      s.columns,
-                      false};
+  body_type body{d.local.data(),
+                 d.remote.data(),
+                 d.local.size(),
+                 d.remote.size(),
+                 options().mgg.dist,
+                 d.ends.data(),
+                 d.weights.size() ? d.weights.data() : nullptr,
+                 rows.table(),
+                 {sums_of_rows, s.columns},
+                 s.columns,
+                 false};
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) {
     rows.before(k, x);
     peer_table::part const& of = rows.table().of[k];
     wide &= is_wide(row_block<float const>{static_cast<float const*>(of.base), of.row_bytes / sizeof(float)}, s.columns);
   }
   body.wide = wide;
-  auto const add_up = [&](executor& on, sum_partitions const& of) {
+  auto const add_up = [&](executor& on, body_type const& of) {
     std::uint64_t const teams = (std::max(of.locals, of.remotes) + of.dist - 1) / of.dist;
     unsigned const blocks = on.share_blocks(), threads = on.threads_a_block(0);
     on.limit_share(blocks, options().mgg.wpb * 32);
@@ -480,7 +504,7 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
     on.limit_share(blocks, threads);
   };
   if (options().mgg.apart) {  // side by side, in warps of their own
-    sum_partitions local = body, remote = body;
+    body_type local = body, remote = body;
     local.remotes = remote.locals = 0;
     here_done_.record(x), here_done_.before(far_);
     add_up(far_, remote), add_up(x, local);
@@ -495,8 +519,8 @@ void sharded_edges::run_mgg(executor& x, sums const& s) {
 std::uint64_t sharded_edges::rows_brought(bool back) const { return back && !same_ ? back_.brought : forth_.brought; }
 
 std::uint64_t sharded_edges::bytes() const {
-  std::uint64_t sum = brought_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() + packed_.bytes() +
-                      factors_.bytes() + staged_[0].bytes() + staged_[1].bytes() + codes_.bytes();
+  std::uint64_t sum = brought_.bytes() + multiplied_.bytes() + partial_.bytes() + kept_.bytes() + degrees_.bytes() + scaled_.bytes() +
+                      packed_.bytes() + factors_.bytes() + staged_[0].bytes() + staged_[1].bytes() + codes_.bytes();
   for (direction const* d : {&forth_, &back_}) {
     sum += d->long_lists.bytes() + d->local.bytes() + d->remote.bytes() + d->ends.bytes() + d->weights.bytes() + d->degrees.bytes() +
            d->factors.bytes();

@@ -2,9 +2,9 @@
 // the transposed lists, which of an undirected graph are the same.
 //   bulk        brings each needed row once, owner by owner, on a stream of its own; what has come is added up while the next comes
 //   collective  brings all rows of all shards, then adds up
-//   mgg         a team as wide as a row adds `dist` local partitions and `dist` remote ones in turn, reads remote rows where they lie, and
-//               adds its sums to the rows that come out by atomics (Wang et al., OSDI 2023, section 3; their reads are asynchronous
-//               through shared memory, these are plain loads of a peer's memory, several in flight)
+//   mgg         a team as wide as a row adds `dist` local partitions and `dist` remote ones in turn, copies remote rows from where they
+//               lie to shared memory while it adds local ones, and adds its sums to the rows that come out by atomics (Wang et al., OSDI
+//               2023, section 3)
 // Invariant: every shard makes the same calls. By bulk and collective with exact sums a vertex adds in the order of its list, so that each
 // number of shards gives the same bits; mgg keeps no order. Cost: see shard/lists.hpp; the rows that come, once more near.
 #pragma once
@@ -92,10 +92,17 @@ class sharded_edges final : public aggregation_over<float> {
   template <class T>
   buffer<T> keep(executor& x, std::vector<T> const& from, char const* what) const;  // near, or in host memory
   bool by_windows() const { return options().far_lists || options().packed_lists; }
+  // Rows that a chunk's ends count.
+  struct chunk_rows {
+    void const* data;
+    std::uint64_t stride;  // numbers
+    element is;            // f32, or what crossed
+  };
+  static chunk_rows of_floats(row_block<float const> rows) { return {rows.data, rows.stride, element::f32}; }
   // Of one window's lists, near, from that end on.
-  void add_items(executor& x, sums const& s, row_block<float const> rows, shard_item const* items, std::uint64_t count,
+  void add_items(executor& x, sums const& s, chunk_rows const& rows, shard_item const* items, std::uint64_t count,
                  std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end);
-  void add_chunk(executor& x, sums const& s, near_chunk const& c, row_block<float const> rows);
+  void add_chunk(executor& x, sums const& s, near_chunk const& c, chunk_rows const& rows);
   void add_slices(executor& x, sums const& s);  // of long lists
   // What other shards read: the rows as they are, or rounded.
   struct given_rows : shared_part {
@@ -105,6 +112,8 @@ class sharded_edges final : public aggregation_over<float> {
   void run_bulk(executor& x, sums const& s);
   void run_collective(executor& x, sums const& s);
   void run_mgg(executor& x, sums const& s);
+  template <bool Ahead>
+  void run_partitions(executor& x, sums const& s);
 
   shard_group* group_;  // null: the caller brings rows
   std::uint32_t shard_;
@@ -129,7 +138,8 @@ class sharded_edges final : public aggregation_over<float> {
   packed_chunk::room codes_;
   std::uint64_t windows_come_ = 0;
   relation_edges<float> factors_;  // of this shard's vertices, whose rows are multiplied before they go anywhere
-  buffer<float> degrees_, brought_, partial_, kept_, scaled_;
+  buffer<float> degrees_, partial_, scaled_, multiplied_;
+  buffer<char> brought_, kept_;    // of other shards, as they crossed
   std::optional<tier> shared_in_;  // none: where rows are
   float const* constant_ = nullptr;
   std::uint64_t kept_columns_ = 0, numbers_brought_ = 0;

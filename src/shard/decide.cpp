@@ -60,6 +60,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
   double const row = number * static_cast<double>(s.columns), wire = static_cast<double>(s.wire_bytes * s.columns),
                id = number * (s.weighted ? 2 : 1);
   part_cost c;
+  double const far = static_cast<double>(p.remote_edges);
   double gathered = edges * row, from = own * row;  // bytes that lists add up near, and of the rows that they lie in
   c.memory_bytes = edges * id + own * row;
   c.launches = 2;
@@ -68,14 +69,14 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     from = std::max(own, remote / (n - 1)) * row;  // chunk by chunk
     c.again_bytes = (n - 1) * 2 * own * row;
     c.launches += n - 1, c.meetings = s.kept ? 0 : 2;
-    if (!s.kept) c.memory_bytes += remote * row, c.link_bytes = remote * wire, c.launches += n - 1;
+    gathered -= far * (row - wire);  // rows stay as they crossed
+    if (!s.kept) c.memory_bytes += remote * wire, c.link_bytes = remote * wire, c.launches += n - 1;
     if (s.sums == shard_sums::exact) c.exposed = 1 / (n - 1);  // the first chunk is another's
   } else if (s.way == shard_way::collective) {
     from = all * row;
     c.memory_bytes += all * row, c.link_bytes = (all - own) * wire, c.exposed = 1;
     c.launches += n, c.meetings = 2;
   } else {
-    auto const far = static_cast<double>(p.remote_edges);
     gathered -= far * row;
     c.link_bytes = far * row;
     c.memory_bytes += 2 * own * row;  // sums are set to 0, and finished

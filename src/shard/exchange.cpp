@@ -1,8 +1,5 @@
 #include "shard/exchange.hpp"
 
-#include <cstring>
-#include <type_traits>
-
 #include "core/convert.hpp"
 #include "core/exec.hpp"
 #include "core/row_team.hpp"
@@ -27,32 +24,20 @@ struct bring_row {
   }
 };
 
-// Four numbers a lane: of a row of 16 floats four lanes' work, so that a warp has eight rows on the way.
-template <class From>
-struct bring_wide_row {
-  using bits = typename From::bits;
-  using word = std::conditional_t<sizeof(bits) == 4, lanes::wide_word, std::uint64_t>;
+// A row as it lies there, a word a lane: of a row of 64 bytes four lanes' work, so that a warp has eight rows on the way.
+template <class Word>
+struct move_row {
   peer_table::part from;
   std::uint32_t const* which;
   std::uint64_t words;
-  float* to;
+  Word* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    auto const* const row = reinterpret_cast<word const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
-    float* const out = to + k * words * 4;
-    t.parts(span<word>{row, 0, words}, [&](word const* some, std::uint64_t n, std::uint64_t at) {
-      for (std::uint64_t i = 0; i < n; ++i) {
-        bits in[4];
-        std::memcpy(in, some + i, sizeof in);
-        row_part<float, 4> made;
-        for (int j = 0; j < 4; ++j) made.v[j] = From::value(in[j], 1.0f);
-        row_part<float, 4>::in(out + (at + i) * 4) = made;
-      }
+    auto const* const row = reinterpret_cast<Word const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    Word* const out = to + k * words;
+    t.parts(span<Word>{row, 0, words}, [&](Word const* some, std::uint64_t n, std::uint64_t at) {
+      for (std::uint64_t i = 0; i < n; ++i) out[at + i] = some[i];
     });
-  }
-  bool can(std::uint64_t columns) const {
-    return columns % 4 == 0 && from.row_bytes % sizeof(word) == 0 && reinterpret_cast<std::uintptr_t>(from.base) % sizeof(word) == 0 &&
-           reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
   }
 };
 template <class Word>
@@ -80,6 +65,27 @@ struct pack_row {
   }
 };
 
+// Four numbers a lane.
+template <class To>
+struct pack_wide_row {
+  float const* rows;
+  std::uint64_t stride, columns;
+  std::uint16_t* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    t.each(indices{0, columns / 4}, [&](std::uint64_t at) {
+      auto const in = row_part<float, 4>::in(rows + k * stride + at * 4);
+      row_part<std::uint16_t, 4> made;
+      for (int j = 0; j < 4; ++j) made.v[j] = To::of(in.v[j]);
+      row_part<std::uint16_t, 4>::in(to + k * columns + at * 4) = made;
+    });
+  }
+  bool can() const {
+    return columns % 4 == 0 && stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(rows) % 16 == 0 &&
+           reinterpret_cast<std::uintptr_t>(to) % 8 == 0;
+  }
+};
+
 struct sum_number {
   peer_table table;
   float* to;
@@ -94,22 +100,39 @@ struct sum_number {
 
 template <class From>
 void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
-  if (bring_wide_row<From> const wide{body.from, body.which, body.columns / 4, body.to}; !body.places && wide.can(body.columns)) {
-    return with_row_team<float>(body.columns, true,
-                                [&](auto width) { for_each_item<decltype(width)::value>(x, count, wide, access_mode::merged); });
-  }
   // In order of address, and short: they need not begin on lines.
   if (body.columns > 8) for_each_item<32>(x, count, body, access_mode::merged);
   else for_each_item<8>(x, count, body, access_mode::merged);
 }
+
+template <class Word>
+void move(executor& x, peer_table::part const& from, std::uint32_t const* which, std::uint64_t count, std::uint64_t bytes, void* to) {
+  std::uint64_t const words = bytes / sizeof(Word);
+  move_row<Word> const body{from, which, words, static_cast<Word*>(to)};
+  with_row_team<float>(words * 4, true, [&](auto width) { for_each_item<decltype(width)::value>(x, count, body, access_mode::merged); });
+}
+template <class To>
+void pack(executor& x, std::uint64_t count, pack_wide_row<To> const& wide) {
+  if (!wide.can()) return for_each_item<32>(x, count, pack_row<To>{wide.rows, wide.stride, wide.columns, wide.to});
+  with_row_team<float>(wide.columns, true, [&](auto width) { for_each_item<decltype(width)::value>(x, count, wide); });
+}
 }  // namespace
 
+void move_rows(executor& x, peer_table::part const& from, std::uint32_t const* which, std::uint64_t count, std::uint64_t bytes, void* to) {
+  std::uint64_t const all = bytes | from.row_bytes | reinterpret_cast<std::uintptr_t>(from.base) | reinterpret_cast<std::uintptr_t>(to);
+  std::uint64_t word = 16;
+  while (word > 2 && (all % word || (word > 4 && bytes / word < 4))) word /= 2;  // four lanes at the least have some of it
+  if (word == 16) move<lanes::wide_word>(x, from, which, count, bytes, to);
+  else if (word == 8) move<std::uint64_t>(x, from, which, count, bytes, to);
+  else if (word == 4) move<std::uint32_t>(x, from, which, count, bytes, to);
+  else move<std::uint16_t>(x, from, which, count, bytes, to);
+}
 void bring_rows(executor& x, peer_table const& table, std::uint32_t shard, std::uint32_t const* which, std::uint64_t count,
                 std::uint64_t columns, element wire, float* to) {
   peer_table::part const& from = table.of[shard];
   if (wire == element::bf16) bring(x, count, bring_row<from_brain>{from, which, nullptr, columns, to});
   else if (wire == element::f16) bring(x, count, bring_row<from_half>{from, which, nullptr, columns, to});
-  else bring(x, count, bring_row<from_float>{from, which, nullptr, columns, to});
+  else move_rows(x, from, which, count, columns * sizeof(float), to);
 }
 void put_rows(executor& x, peer_table const& table, std::uint32_t shard, std::int64_t const* places, std::uint64_t count,
               std::uint64_t columns, float* to) {
@@ -124,8 +147,8 @@ void pick_rows(executor& x, void const* rows, std::uint64_t row_bytes, std::uint
 }
 void pack_rows(executor& x, float const* rows, std::uint64_t stride, std::uint64_t count, std::uint64_t columns, element wire,
                std::uint16_t* to) {
-  if (wire == element::bf16) for_each_item<32>(x, count, pack_row<to_brain>{rows, stride, columns, to});
-  else for_each_item<32>(x, count, pack_row<to_half>{rows, stride, columns, to});
+  if (wire == element::bf16) pack(x, count, pack_wide_row<to_brain>{rows, stride, columns, to});
+  else pack(x, count, pack_wide_row<to_half>{rows, stride, columns, to});
 }
 void sum_of_rows(executor& x, peer_table const& table, std::uint64_t numbers, float* to) {
   for_each_item<1>(x, numbers, sum_number{table, to});

@@ -149,21 +149,25 @@ TEST_P(sharded_at, every_way_gives_what_plain_sums_give) {
   }
 }
 
-// What the paper leaves out to show its worth gives the same sums: lists that are not cut, local and remote work apart.
-TEST_P(sharded_at, mgg_without_partitions_or_interleaving_gives_the_same_sums) {
-  constexpr std::uint64_t n = 1300, columns = 16;
-  graph_handle const g = graph_with_hub(n, false, false);
-  std::vector<float> const rows = some_rows(n, columns, 1);
-  std::vector<double> const plain = twin{g, aggregation::mean, false}.times(rows, columns, false, nullptr);
-  for (bool const whole_lists : {false, true})
-    for (bool const apart : {false, true}) {
-      shard_options o;
-      o.shards = 3, o.way = shard_way::mgg, o.sums = shard_sums::quick;
-      o.mgg = {4, 2, 2, whole_lists, apart};
-      shards_of of{g, o, where()};
-      expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
-                  fmt::format("{}{}", whole_lists ? "whole lists " : "", apart ? "apart" : ""));
+// What is left out to show its worth gives the same sums: lists that are not cut, local and remote work apart, reads that are waited for.
+TEST_P(sharded_at, mgg_without_a_part_of_it_gives_the_same_sums) {
+  constexpr std::uint64_t n = 1300;
+  for (bool const weighted : {false, true}) {
+    graph_handle const g = graph_with_hub(n, false, weighted);
+    for (std::uint64_t const columns : {16, 5, 36}) {  // parts of 16 bytes, numbers, more than the lanes of a team take at once
+      std::vector<float> const rows = some_rows(n, columns, 1);
+      std::vector<double> const plain = twin{g, aggregation::mean, weighted}.times(rows, columns, false, nullptr);
+      for (std::uint32_t const ps : {4u, 20u})  // fewer, and more than come at once
+        for (int what = 0; what < 8; ++what) {
+          shard_options o;
+          o.shards = 3, o.way = shard_way::mgg, o.sums = shard_sums::quick;
+          o.mgg = {ps, 2, 2, (what & 1) != 0, (what & 2) != 0, (what & 4) != 0};
+          shards_of of{g, o, where(), weighted};
+          expect_near(of.run(aggregation::mean, rows, columns, false, nullptr), plain,
+                      fmt::format("{} {} {} {}", weighted, columns, ps, what));
+        }
     }
+  }
 }
 
 // As rows in managed memory are measured. Where they are not multiplied anyhow they lie there besides.

@@ -44,8 +44,10 @@ TEST(decide, each_way_moves_its_own_bytes) {
   EXPECT_DOUBLE_EQ(c.memory_bytes, 9000 * 68 + 400 * 64 + 500 * 64);
   EXPECT_DOUBLE_EQ(c.floor_ms, c.memory_bytes / 1e9);
   EXPECT_STREQ(c.bound, "memory");
-  s.wire_bytes = 2;
-  EXPECT_DOUBLE_EQ(cost_of(g, s, r).link_bytes, 500 * 32);
+  s.wire_bytes = 2;  // rows of others are read as they crossed: the second takes longest
+  c = cost_of(g, s, r);
+  EXPECT_DOUBLE_EQ(c.link_bytes, 200 * 32);
+  EXPECT_DOUBLE_EQ(c.memory_bytes, 8000 * 4 + 7700 * 64 + 300 * 32 + 600 * 64 + 200 * 32);
   s.wire_bytes = 4, s.way = shard_way::collective;
   c = cost_of(g, s, r);
   EXPECT_DOUBLE_EQ(c.link_bytes, 600 * 64);

@@ -48,6 +48,18 @@ struct rows_by_id {
     return scales ? f * scales[k] : f;
   }
 };
+// ... or the same of numbers that From widens as they are read (core/convert.hpp) ...
+template <class From>
+struct narrow_rows_by_id {
+  typename From::bits const* data;
+  std::uint64_t stride;
+  std::uint32_t const* ids;
+  float const* scales = nullptr;  // null: 1
+  GARNER_HD std::uint32_t id(std::uint64_t k) const { return ids[k]; }
+  GARNER_HD bool scaled() const { return scales != nullptr; }
+  GARNER_HD float scale(std::uint64_t k) const { return scales[k]; }
+  GARNER_HD static float widened(typename From::bits b) { return From::value(b, 1.0f); }
+};
 // ... or row k itself.
 template <class V>
 struct rows_in_order {
@@ -67,6 +79,15 @@ struct alignas(Each * sizeof(V)) row_part {
 
 namespace lanes {
 
+template <class Rows>
+using stored_in = std::remove_cv_t<std::remove_pointer_t<decltype(Rows::data)>>;
+// What a row holds there, as a number to add up.
+template <class V, class Rows>
+GARNER_HD inline V number(Rows const&, stored_in<Rows> const& at) {
+  if constexpr (std::is_same_v<stored_in<Rows>, V>) return at;
+  else return Rows::widened(at);
+}
+
 inline constexpr std::uint32_t most_smallest = 32;  // at once: a lane each
 inline constexpr std::uint32_t most_waiting = 32;   // the same of team::take_turns and alike
 
@@ -74,6 +95,7 @@ inline constexpr std::uint64_t line_bytes = 128, sector_bytes = 32;
 inline constexpr std::uint64_t packed_step = 4;    // packed blocks that a warp decodes at once
 inline constexpr std::uint64_t stage_words = 256;  // a ring for them, the line they begin in and that they end in, in shared memory
 inline constexpr int stages = 2;                   // a warp: for an array and one beside it
+inline constexpr int rows_ahead = 8;               // of team::add_rows_beside, a part of 16 bytes a lane each, in shared memory
 
 // What sums of floats are added up in.
 template <class T>
@@ -278,18 +300,19 @@ inline void add_rows_in_turn(indices r, std::uint64_t columns, From const& from)
   constexpr std::uint64_t most = 64, soon = 4;
   auto const rows = from.rows();
   auto const row_of = [&](std::uint64_t k) { return rows.data + rows.id(k) * rows.stride; };
+  auto const number_of = [&](auto const& at) { return number<V>(rows, at); };
   for (std::uint64_t c = 0; c < columns; c += most) {
     V sums[most];
     std::uint64_t const n = smaller(most, columns - c);
     for (std::uint64_t j = 0; j < n; ++j) sums[j] = from.start(c + j);
     for (std::uint64_t k = r.begin; k < r.end; ++k) {
       if (k + soon < r.end) ask_soon(row_of(k + soon) + c);
-      V const* const row = row_of(k) + c;
-      V const scale = rows.scale(k);
+      auto const* const row = row_of(k) + c;
+      V const scale = rows.scaled() ? rows.scale(k) : V{1};
       if (n == most)
-        for (std::uint64_t j = 0; j < most; ++j) sums[j] += scale * row[j];
+        for (std::uint64_t j = 0; j < most; ++j) sums[j] += scale * number_of(row[j]);
       else
-        for (std::uint64_t j = 0; j < n; ++j) sums[j] += scale * row[j];
+        for (std::uint64_t j = 0; j < n; ++j) sums[j] += scale * number_of(row[j]);
     }
     for (std::uint64_t j = 0; j < n; ++j) from.done(c + j, row_part<V, 1>{{sums[j]}});
   }

@@ -3,6 +3,7 @@
 #include "core/exec/lanes.hpp"
 
 #if defined(__CUDACC__)
+#include <cuda_pipeline_primitives.h>
 #include <cuda_runtime.h>
 
 namespace garner::lanes {
@@ -455,42 +456,113 @@ struct device {
       __syncwarp(mask());
     }
   }
-  // `Each` columns a lane next to each other, four rows under way. A row's place is one product of 32 bits: this loop is short.
-  template <class V, int Each, bool Scaled, class From>
-  __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
+  // `Each` columns of a row, from c on, that a lane adds up.
+  template <class V, int Each, bool Scaled>
+  struct column_sum {
     using part = row_part<V, Each>;
-    auto const rows = from.rows();
-    auto const stride = static_cast<std::uint32_t>(rows.stride * sizeof(V));
-    for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
-      auto const* const base = reinterpret_cast<char const*>(rows.data + c);
-      auto const row = [&](std::uint64_t k) {
-        return *reinterpret_cast<part const*>(base + static_cast<std::uint64_t>(rows.id(k)) * stride);
-      };
-      part sums;
+    part sums;
+    template <class From>
+    __device__ column_sum(From const& from, std::uint64_t c) {
 #pragma unroll
       for (int j = 0; j < Each; ++j) sums.v[j] = from.start(c + j);
-      auto const add = [&](part const& of, [[maybe_unused]] V scale) {
+    }
+    __device__ void add(part const& of, [[maybe_unused]] V scale) {
 #pragma unroll
-        for (int j = 0; j < Each; ++j) {
-          if constexpr (Scaled) sums.v[j] += scale * of.v[j];
-          else sums.v[j] += of.v[j];
+      for (int j = 0; j < Each; ++j) {
+        if constexpr (Scaled) sums.v[j] += scale * of.v[j];
+        else sums.v[j] += of.v[j];
+      }
+    }
+    template <class Rows>
+    __device__ static V scale(Rows const& rows, std::uint64_t k) {
+      if constexpr (Scaled) return rows.scale(k);
+      else return V{1};
+    }
+    // Four rows under way. A row's place is one product of 32 bits: this loop is short.
+    template <class Rows>
+    __device__ void add_rows(indices r, Rows const& rows, std::uint64_t c, std::uint32_t row_bytes) {
+      using stored = stored_in<Rows>;
+      auto const* const base = reinterpret_cast<char const*>(rows.data + c);
+      auto const row = [&](std::uint64_t k) {
+        auto const in = *reinterpret_cast<row_part<stored, Each> const*>(base + static_cast<std::uint64_t>(rows.id(k)) * row_bytes);
+        if constexpr (std::is_same_v<stored, V>) {
+          return in;
+        } else {
+          part out;
+#pragma unroll
+          for (int j = 0; j < Each; ++j) out.v[j] = number<V>(rows, in.v[j]);
+          return out;
         }
-      };
-      auto const scale = [&](std::uint64_t k) {
-        if constexpr (Scaled) return rows.scale(k);
-        else return V{1};
       };
       std::uint64_t k = r.begin;
       for (; k + 4 <= r.end; k += 4) {
         part of[4];
         V scales[4];
 #pragma unroll
-        for (int u = 0; u < 4; ++u) of[u] = row(k + u), scales[u] = scale(k + u);
+        for (int u = 0; u < 4; ++u) of[u] = row(k + u), scales[u] = scale(rows, k + u);
 #pragma unroll
         for (int u = 0; u < 4; ++u) add(of[u], scales[u]);
       }
-      for (; k < r.end; ++k) add(row(k), scale(k));
-      from.done(c, sums);
+      for (; k < r.end; ++k) add(row(k), scale(rows, k));
+    }
+  };
+  template <class V, int Each, bool Scaled, class From>
+  __device__ void add_columns(indices r, std::uint64_t columns, From const& from) const {
+    auto const rows = from.rows();
+    auto const row_bytes = static_cast<std::uint32_t>(rows.stride * sizeof(*rows.data));
+    for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
+      column_sum<V, Each, Scaled> sum(from, c);
+      sum.add_rows(r, rows, c, row_bytes);
+      from.done(c, sum.sums);
+    }
+  }
+  // Each lane copies the columns that it adds up, so that none waits for another. Rows come in two halves in turn: one is added up, the
+  // other is under way.
+  template <class V, int Each, bool Scaled, class First, class Second>
+  __device__ void add_columns_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns) const {
+    using lane_sum = column_sum<V, Each, Scaled>;
+    using part = row_part<V, Each>;
+    constexpr int half = rows_ahead / 2;
+    extern __shared__ std::uint32_t all_stages[];
+    auto const slot = [](int k) {
+      return reinterpret_cast<part*>(reinterpret_cast<char*>(all_stages) + (static_cast<std::size_t>(k) * blockDim.x + threadIdx.x) * 16);
+    };
+    auto const rows = from.rows();
+    auto const rows_beside = from_beside.rows();
+    for (std::uint64_t c = static_cast<std::uint64_t>(lane()) * Each; c < columns; c += Width * Each) {
+      auto const ask = [&](std::uint64_t begin, int at) {
+        for (int k = 0; k < half && begin + k < beside.end; ++k)
+          __pipeline_memcpy_async(slot(at + k), rows_beside.data + rows_beside.id(begin + k) * rows_beside.stride + c, sizeof(part));
+        __pipeline_commit();
+      };
+      ask(beside.begin, 0);
+      ask(beside.begin + half, half);
+      if (r.begin < r.end) {
+        lane_sum sum(from, c);
+        sum.add_rows(r, rows, c, static_cast<std::uint32_t>(rows.stride * sizeof(V)));
+        from.done(c, sum.sums);
+      }
+      lane_sum sum(from_beside, c);
+      int at = 0;
+      for (std::uint64_t begin = beside.begin; begin < beside.end; begin += half, at ^= half) {
+        __pipeline_wait_prior(1);
+        for (int k = 0; k < half && begin + k < beside.end; ++k) sum.add(*slot(at + k), lane_sum::scale(rows_beside, begin + k));
+        ask(begin + 2 * half, at);
+      }
+      if (beside.begin < beside.end) from_beside.done(c, sum.sums);
+    }
+  }
+  template <class V, class First, class Second>
+  __device__ void add_rows_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns,
+                                  bool wide) const {
+    constexpr int each = 16 / sizeof(V);
+    static_assert(sizeof(V) == 4, "copies are of 4 or 16 bytes");
+    if (from.rows().scaled() || from_beside.rows().scaled()) {
+      if (wide) add_columns_beside<V, each, true>(r, from, beside, from_beside, columns);
+      else add_columns_beside<V, 1, true>(r, from, beside, from_beside, columns);
+    } else {
+      if (wide) add_columns_beside<V, each, false>(r, from, beside, from_beside, columns);
+      else add_columns_beside<V, 1, false>(r, from, beside, from_beside, columns);
     }
   }
   template <class V, class From>

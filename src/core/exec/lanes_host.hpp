@@ -54,6 +54,11 @@ struct host {
   void add_rows(indices r, std::uint64_t columns, bool, From const& from) const {
     add_rows_in_turn<V>(r, columns, from);
   }
+  template <class V, class First, class Second>
+  void add_rows_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns, bool) const {
+    add_rows_in_turn<V>(r, columns, from);
+    add_rows_in_turn<V>(beside, columns, from_beside);
+  }
   template <class V, class Op>
   V reduce(V v, Op) const {
     return v;

@@ -60,9 +60,12 @@ template <int Width, class Body>
 struct known_kernel {
   static inline bool const known = (device::register_kernel(reinterpret_cast<void const*>(kernel<Width, Body>())), true);
 };
-// Shared memory of a block: where each warp decodes packed lists.
-constexpr std::size_t stage_bytes(int width, unsigned threads) {
-  return width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
+// Shared memory of a block: where each warp decodes packed lists, or each lane has rows come to.
+template <int Width, class Body>
+constexpr std::size_t stage_bytes(unsigned threads) {
+  std::size_t const decodes = Width == 32 ? threads / 32 * lanes::stages * lanes::stage_words * sizeof(std::uint32_t) : 0;
+  if constexpr (requires { Body::rows_ahead; }) return std::max<std::size_t>(decodes, std::size_t{threads} * Body::rows_ahead * 16);
+  else return decodes;
 }
 // Blocks of a kernel that one multiprocessor runs at once; asked for once, since the question costs as much as a launch.
 template <int Width, class Body>
@@ -72,7 +75,7 @@ int resident_blocks(unsigned threads) {
   if (kept >> 32 == threads) return static_cast<int>(kept & 0xffffffffu);
   int blocks = 0;
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel<Width, Body>(), static_cast<int>(threads),
-                                                    stage_bytes(Width, threads)) != cudaSuccess)
+                                                    stage_bytes<Width, Body>(threads)) != cudaSuccess)
     cudaGetLastError();
   blocks = std::max(1, blocks);
   known.store(std::uint64_t{threads} << 32 | static_cast<unsigned>(blocks), std::memory_order_relaxed);
@@ -131,7 +134,7 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
   std::uint64_t const most = x.share_blocks() ? x.share_blocks()
                                               : static_cast<std::uint64_t>(detail::resident_blocks<Width, Body>(threads)) *
                                                     static_cast<unsigned>(x.multiprocessors());
-  std::size_t const shared = detail::stage_bytes(Width, threads);
+  std::size_t const shared = detail::stage_bytes<Width, Body>(threads);
   if (shared > 48u << 10)  // more than a block may have unasked
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   std::uint64_t const all = (n * Width + threads - 1) / threads;

@@ -115,6 +115,13 @@ class team {
   GARNER_HD void add_rows(indices r, std::uint64_t columns, bool wide, From const& from) const {
     lanes_.template add_rows<V>(r, columns, wide, from);
   }
+  // The same of two lists one after the other. Rows of the second are copied to shared memory while those of the first are added up, where
+  // there is such memory (cp.async). For bodies that say so: `static constexpr int rows_ahead = lanes::rows_ahead;`.
+  template <class V, class First, class Second>
+  GARNER_HD void add_rows_beside(indices r, First const& from, indices beside, Second const& from_beside, std::uint64_t columns,
+                                 bool wide) const {
+    lanes_.template add_rows_beside<V>(r, from, beside, from_beside, columns, wide);
+  }
   // The smallest of `start_value` and f(element).
   template <class T, class V, class F>
   GARNER_HD V min(span<T> r, V start_value, F f) const {
