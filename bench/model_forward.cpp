@@ -161,7 +161,7 @@ forward_taken measure_forward(whole_graph const& lists, shard_options const& how
     buffer<float> rows(x.near(), std::max<std::uint64_t>(count * m.inputs, 1), x.device(), "rows of a shard");
     x.copy(rows.data(), job.features.data() + first * m.inputs, count * m.inputs * sizeof(float));
     network<float>::pass p;
-    p.products = &products, p.edges = &relations;
+    p.products = &products, p.edges = &relations, p.steady = true;
     p.rows.assign(m.layers + 1, {count});
     p.inputs = {{rows.data(), m.inputs}};
     p.watch = [&](char const*, std::uint32_t l, std::uint32_t, row_block<float const> made, std::uint64_t, std::uint64_t columns) {

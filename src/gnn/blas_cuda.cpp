@@ -1,8 +1,8 @@
 // cuBLAS, opened at run time through the entry points declared here: no build needs its headers, and the process's own (torch's) is taken
 // where it has one.
 // Products that end in a bias and a ReLU go by cuBLASLt, cuBLAS's own companion, where the process has it: it does that as it writes them,
-// which spares a pass over the result each. Its algorithm for a size depends on the size and on how far rows lie apart alone, not on where
-// they begin, so that blocks of rows have the same bits wherever they lie.
+// which spares a pass over the result each. Its algorithm for a size depends on that, on how far rows lie apart, and on the multiple of
+// bytes that the whole arrays begin at, not on where in them: blocks of rows have the same bits wherever they lie.
 // Reproducible: one stream at a time and a workspace of our own, which is what cuBLAS asks for to give the same bits again
 // (docs.nvidia.com/cuda/cublas, "Results Reproducibility"); so the calls of one executor give the same bits on the same kind of device.
 #include <algorithm>
@@ -25,9 +25,9 @@ namespace garner::on_gpu {
 
 namespace {
 // Values of cublas_api.h and library_types.h, which are the same in CUDA 12 and 13.
-constexpr int success = 0;                                                             // CUBLAS_STATUS_SUCCESS
-constexpr int as_it_is = 0, transposed = 1;                                            // CUBLAS_OP_N, CUBLAS_OP_T
-constexpr int real_32 = 0, real_64 = 1;                                                // CUDA_R_32F, CUDA_R_64F
+constexpr int success = 0, invalid_value = 7, not_supported = 15;  // CUBLAS_STATUS_SUCCESS, _INVALID_VALUE, _NOT_SUPPORTED
+constexpr int as_it_is = 0, transposed = 1;                        // CUBLAS_OP_N, CUBLAS_OP_T
+constexpr int real_32 = 0, real_64 = 1;                            // CUDA_R_32F, CUDA_R_64F
 constexpr int compute_32 = 68, compute_64 = 70, compute_bf16 = 75, compute_tf32 = 77;  // CUBLAS_COMPUTE_32F, 64F, 32F_FAST_16BF, _TF32
 constexpr int default_math = 0;                                                        // CUBLAS_DEFAULT_MATH
 constexpr int default_way = -1;                                                        // CUBLAS_GEMM_DEFAULT
@@ -36,7 +36,7 @@ constexpr int default_way = -1;                                                 
 constexpr int transposes_a = 3, transposes_b = 4, ends_by = 7,
               bias_at = 8;                                  // CUBLASLT_MATMUL_DESC_TRANSA, _TRANSB, _EPILOGUE, _BIAS_POINTER
 constexpr std::uint32_t by_bias = 4, by_bias_and_relu = 6;  // CUBLASLT_EPILOGUE_BIAS, _RELU_BIAS
-constexpr int most_workspace = 1;                           // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+constexpr int most_workspace = 1, sums_in_parts = 3;        // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, _REDUCTION_SCHEME_MASK
 constexpr int alignment_of[] = {5, 6, 7, 8};                // CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, _B, _C, _D
 struct algorithm {                                          // cublasLtMatmulAlgo_t
   std::uint64_t data[8];
@@ -155,18 +155,23 @@ class by_cublas final : public dense_library {
     if (!ends_[relu]) return false;
     current_device const here(x_.device());
     follow();
-    plan const& planned = plan_of(p, bias, relu);
+    plan& planned = plan_of(p, bias, relu);
     if (!planned.possible) return false;
     check(lt_.set_of_product(planned.product, bias_at, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
-    check(lt_.run(handle_, planned.product, &p.alpha, p.b, planned.layout[0], p.a, planned.layout[1], &p.beta, p.c, planned.layout[2], p.c,
-                  planned.layout[2], &planned.how, workspace_.data(), workspace_.bytes(), x_.stream()),
-          "cublasLtMatmul");
+    int const status = lt_.run(handle_, planned.product, &p.alpha, p.b, planned.layout[0], p.a, planned.layout[1], &p.beta, p.c,
+                               planned.layout[2], p.c, planned.layout[2], &planned.how, workspace_.data(), workspace_.bytes(), x_.stream());
+    if (status == not_supported || status == invalid_value) {  // after all
+      planned.possible = false;
+      return false;
+    }
+    check(status, "cublasLtMatmul");
     return true;
   }
   std::string about() const override {
     int version = 0;
     library_.version(handle_, &version);
-    return fmt::format("cuBLAS {}.{}.{} ({}), {}", version / 10000, version / 100 % 100, version % 100, library_.file, to_string(math_));
+    return fmt::format("cuBLAS {}.{}.{} ({}), {}{}", version / 10000, version / 100 % 100, version % 100, library_.file, to_string(math_),
+                       ends_[true] ? ", with cuBLASLt" : "");
   }
 
  private:
@@ -222,7 +227,7 @@ class by_cublas final : public dense_library {
   struct sizes {
     bool transpose_a, transpose_b, relu;
     std::uint64_t m, n, k, lda, ldb, ldc;
-    std::array<std::uint32_t, 3> alignment;  // of b, a and c
+    std::array<std::uint32_t, 4> alignment;  // of b, a, c and the bias
     auto operator<=>(sizes const&) const = default;
   };
   struct plan {
@@ -238,13 +243,16 @@ class by_cublas final : public dense_library {
       if (product) lt->end_product(product);
     }
   };
-  plan const& plan_of(dense_product<float> const& p, float const* bias, bool relu) {
+  plan& plan_of(dense_product<float> const& p, float const* bias, bool relu) {
     auto const alignment = [](void const* at, std::uint64_t ld) {
       auto const bits = reinterpret_cast<std::uintptr_t>(at) | ld * sizeof(float) | 256;
       return static_cast<std::uint32_t>(bits & (~bits + 1));
     };
-    sizes const key{p.transpose_a, p.transpose_b, relu,  p.m,   p.n,
-                    p.k,           p.lda,         p.ldb, p.ldc, {alignment(p.b, p.ldb), alignment(p.a, p.lda), alignment(p.c, p.ldc)}};
+    sizes const key{p.transpose_a, p.transpose_b,
+                    relu,          p.m,
+                    p.n,           p.k,
+                    p.lda,         p.ldb,
+                    p.ldc,         {alignment(p.b, p.ldb), alignment(p.a, p.lda), alignment(p.c, p.ldc), alignment(bias, 0)}};
     if (auto const known = plans_.find(key); known != plans_.end()) return known->second;
     if (plans_.size() == 256) plans_.clear();  // sizes that do not come again after all
     plan& made = plans_.try_emplace(key, lt_).first->second;
@@ -263,9 +271,11 @@ class by_cublas final : public dense_library {
     void* wishes = nullptr;
     if (!done(lt_.make_wishes(&wishes))) return made;
     std::uint64_t const room = workspace_.bytes();
-    std::uint32_t const of_result = std::min(key.alignment[2], alignment(bias, 0)),
+    std::uint32_t const of_result = std::min(key.alignment[2], key.alignment[3]),
                         aligned[] = {key.alignment[0], key.alignment[1], of_result, of_result};
-    bool wished = done(lt_.set_of_wishes(wishes, most_workspace, &room, sizeof room));
+    std::uint32_t const none = 0;  // so that the ending is the product's own, and not that of a pass that adds up parts of sums
+    bool wished = done(lt_.set_of_wishes(wishes, most_workspace, &room, sizeof room)) &&
+                  done(lt_.set_of_wishes(wishes, sums_in_parts, &none, sizeof none));
     for (int k = 0; k < 4; ++k) wished &= done(lt_.set_of_wishes(wishes, alignment_of[k], &aligned[k], sizeof aligned[k]));
     found_algorithm best{};
     int count = 0;
@@ -278,41 +288,43 @@ class by_cublas final : public dense_library {
     return made;
   }
   // Which endings it has. A ReLU that loses a NaN would hide what the search for it looks for, and no document says: it is tried, once a
-  // device and arithmetic.
+  // device and arithmetic. What the library says to that lasts; memory that is not there is told as any other.
   void find_endings() {
     if (!has_lt_ || x_.share()) return;  // a product of cuBLASLt's takes all multiprocessors
     static std::mutex one;
     static std::map<std::pair<int, dense_math>, std::array<bool, 2>> known;
     std::lock_guard const hold(one);
-    auto const [at, first] = known.try_emplace({x_.device(), math_}, std::array{false, false});
-    if (first) {
-      ends_ = {true, true};
-      try {
-        at->second = {keeps_nan(false), keeps_nan(true)};
-      } catch (error const&) {  // products without an ending are still there
-      }
-      plans_.clear();
+    auto const at = known.find({x_.device(), math_});
+    if (at != known.end()) {
+      ends_ = at->second;
+      return;
     }
-    ends_ = at->second;
+    ends_ = {true, true};
+    std::array const found{keeps_nan(false), keeps_nan(true)};
+    ends_ = found;
+    known[{x_.device(), math_}] = found;
+    plans_.clear();
   }
   bool keeps_nan(bool relu) {
-    constexpr std::uint64_t rows = 4096, most = 64;
-    memory_block const a(tier::device, rows * most * sizeof(float), x_.device(), "a trial of products"),
-        b(tier::device, (most + 1) * most * sizeof(float), x_.device(), "a trial of products"),
-        c(tier::device, rows * most * sizeof(float), x_.device(), "a trial of products");
-    auto* const to = static_cast<float*>(c.data());
-    x_.fill(a.data(), 0xff, a.bytes());  // NaNs
-    x_.fill(b.data(), 0, b.bytes());
-    std::vector<float> got(rows * most);
-    for (std::uint64_t const width : {most, most / 4}) {
-      x_.fill(to, 0, c.bytes());
-      dense_product<float> const p{
-          false, true, rows, width, width, 1, static_cast<float const*>(a.data()), width, static_cast<float const*>(b.data()),
-          width, 0,    to,   width};
-      if (!run_ended(p, static_cast<float const*>(b.data()) + most * most, relu)) return false;
-      x_.copy(got.data(), to, rows * width * sizeof(float));
+    constexpr std::array<std::array<std::uint64_t, 3>, 4> tried{{{512, 64, 64}, {512, 16, 16}, {40, 47, 100}, {16, 16, 2048}}};  // m, n, k
+    constexpr std::uint64_t most = 512 * 64;
+    memory_block const room(tier::device, (3 * most + 64) * sizeof(float), x_.device(), "a trial of products");
+    auto* const a = static_cast<float*>(room.data());
+    float *const b = a + most, *const c = b + most, *const bias = c + most;
+    x_.fill(a, 0xff, most * sizeof(float));  // NaNs
+    x_.fill(b, 0, most * sizeof(float));
+    x_.fill(bias, 0, 64 * sizeof(float));
+    std::vector<float> got(most);
+    for (auto const& [m, n, k] : tried) {
+      x_.fill(c, 0, most * sizeof(float));
+      try {
+        if (!run_ended({false, true, m, n, k, 1, a, k, b, k, 0, c, n}, bias, relu)) return false;
+      } catch (error const&) {  // of the library; a product without an ending it has
+        return false;
+      }
+      x_.copy(got.data(), c, m * n * sizeof(float));
       x_.wait();
-      for (std::uint64_t i = 0; i < rows * width; ++i)
+      for (std::uint64_t i = 0; i < m * n; ++i)
         if (!std::isnan(got[i])) return false;
     }
     return true;

@@ -341,8 +341,9 @@ void network<Real>::aggregate(executor& x, pass const& p, std::uint32_t l, std::
     }
     if (s.kind == model_kind::sage) drop_rows(x, source[t], {taken.data + of.own_part, first.in}, targets, width(l, t), {});
     auto const then = first_ending(p, l, t);
-    of.ended = ends_inside(p, then);
-    multiply(x, p, first, {taken.data, taken.stride}, targets, to, of.ended ? then : std::nullopt);
+    bool const inside = ends_inside(p, then);
+    multiply(x, p, first, {taken.data, taken.stride}, targets, to, inside ? then : std::nullopt);
+    of.ended = inside;
   }
 }
 

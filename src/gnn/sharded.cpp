@@ -250,8 +250,7 @@ double sharded_edges::ends_a_row(executor const& x) const {
   shard_rates const r = known_rates(x.where());
   bool apart = false;
   for (std::uint32_t k = 0; k < parts_.shards(); ++k) apart |= group_->apart(shard_, k);
-  double const link_gbs = apart ? r.link_gbs : r.memory_gbs / 2;
-  return r.memory_gbs / 1.6 / link_gbs;  // rows at random come at that rate of what memory has (docs/benchmarks.md)
+  return ends_a_row_of(r, apart ? r.link_gbs : r.memory_gbs / 2);
 }
 
 template <class T>

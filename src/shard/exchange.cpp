@@ -24,6 +24,27 @@ struct bring_row {
   }
 };
 
+// The same of 16 bits, four numbers a lane.
+template <class From>
+struct bring_wide_row {
+  peer_table::part from;
+  std::uint32_t const* which;
+  std::uint64_t words;
+  float* to;
+  template <class Team>
+  GARNER_HD void operator()(Team t, std::uint64_t k) const {
+    auto const* const row =
+        reinterpret_cast<std::uint64_t const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    float* const out = to + k * words * 4;
+    t.parts(span<std::uint64_t>{row, 0, words}, [&](std::uint64_t const* some, std::uint64_t n, std::uint64_t at) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        row_part<float, 4> made;
+        for (int j = 0; j < 4; ++j) made.v[j] = From::value(static_cast<std::uint16_t>(some[i] >> 16 * j), 1.0f);
+        row_part<float, 4>::in(out + (at + i) * 4) = made;
+      }
+    });
+  }
+};
 // A row as it lies there, a word a lane: of a row of 64 bytes four lanes' work, so that a warp has eight rows on the way.
 template <class Word>
 struct move_row {
@@ -100,6 +121,15 @@ struct sum_number {
 
 template <class From>
 void bring(executor& x, std::uint64_t count, bring_row<From> const& body) {
+  if constexpr (sizeof(typename From::bits) == 2) {
+    auto const all = body.from.row_bytes | body.columns * 2 | reinterpret_cast<std::uintptr_t>(body.from.base) |
+                     reinterpret_cast<std::uintptr_t>(body.to) / 2;
+    if (all % 8 == 0 && !body.places)
+      return with_row_team<float>(body.columns, true, [&](auto width) {
+        for_each_item<decltype(width)::value>(x, count, bring_wide_row<From>{body.from, body.which, body.columns / 4, body.to},
+                                              access_mode::merged);
+      });
+  }
   // In order of address, and short: they need not begin on lines.
   if (body.columns > 8) for_each_item<32>(x, count, body, access_mode::merged);
   else for_each_item<8>(x, count, body, access_mode::merged);

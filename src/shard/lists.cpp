@@ -70,14 +70,11 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
     remote_rows += needs[k].size();
   }
   std::uint64_t cut = count;  // vertices whose lists are
-  if (how == numbered::by_arrival && n > 1 && ends_a_row > 0) {
-    double const share = sums == shard_sums::quick ? ends_a_row * static_cast<double>(remote_rows) / static_cast<double>(own_ends + 1)
-                         : n == 2                  ? 0
-                                                   : 1;
+  if (double const share = share_cut(sums, n, ends_a_row, static_cast<double>(remote_rows), static_cast<double>(own_ends));
+      how == numbered::by_arrival && share < 1) {
     std::uint64_t const* const from = lists.offsets + first;
-    if (share < 1)
-      cut = static_cast<std::uint64_t>(
-          std::lower_bound(from, from + count, begin + static_cast<std::uint64_t>(share * static_cast<double>(edges))) - from);
+    cut = static_cast<std::uint64_t>(
+        std::lower_bound(from, from + count, begin + static_cast<std::uint64_t>(share * static_cast<double>(edges))) - from);
   }
   std::uint32_t const of_own = needed.before(first + count) - needed.before(first);
   std::vector<std::uint32_t> place(n);

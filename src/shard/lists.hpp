@@ -23,10 +23,19 @@ struct shard_item {
 };
 
 // Of an owner on another device, of whose rows more than this share is needed, all come: a copy engine brings them faster than a kernel
-// picks them, and takes nothing of the multiprocessors, which add up meanwhile. It needs rows of 32 bits that are read where they lie.
+// picks them, and takes nothing of the multiprocessors, which add up meanwhile. It needs rows that are read where they lie.
 inline constexpr double whole_above = 0.75;
 constexpr std::uint64_t rows_that_come(std::uint64_t needed, std::uint64_t all, bool may_be_whole) {
   return may_be_whole && static_cast<double>(needed) > whole_above * static_cast<double>(all) ? all : needed;
+}
+
+// Of a part's lists, which share is cut by owner, so that sums of its own rows last until the others have come. Exact sums begin with the
+// first owner's rows: of two shards one could not begin before these have come, and there a cut gains nothing.
+constexpr double share_cut(shard_sums sums, std::uint64_t shards, double ends_a_row, double remote_rows, double own_ends) {
+  if (shards == 1 || ends_a_row <= 0) return 1;
+  if (sums == shard_sums::exact) return shards == 2 ? 0 : 1;
+  double const share = ends_a_row * remote_rows / (own_ends + 1);
+  return share < 1 ? share : 1;
 }
 
 struct shard_lists {
@@ -41,8 +50,7 @@ struct shard_lists {
   };
 
   // `whole`: by owner, whether all its rows may come where nearly all are needed; empty: needed rows alone. `ends_a_row`: how many ends are
-  // added up while a row comes: so many lists are cut by owner that those of the shard's own rows last until the others have come; 0: all
-  // are. Of exact sums of two shards, one of which cannot begin before rows have come, none is.
+  // added up while a row comes (share_cut()); 0: all lists are cut.
   shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
               std::vector<bool> const& whole = {}, double ends_a_row = 0);
 

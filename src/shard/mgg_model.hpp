@@ -18,7 +18,7 @@ struct mgg_limits {
 // Equations 1 to 3.
 struct mgg_estimate {
   std::uint64_t work_a_warp = 0;   // WPW = 2 ps D dist
-  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, of a block; our sums stay in registers, so it bounds and takes none
+  std::uint64_t shared_bytes = 0;  // SMEM = 4 ps wpb + 8 wpb D, of a block, as theirs; here a lane takes 128 bytes, whatever the shape
   std::uint64_t warps = 0, blocks = 0;
   double blocks_a_multiprocessor = 0;
 };

@@ -121,6 +121,8 @@ TEST(shards_bench, measures_every_way_and_tells_its_bytes) {
                              "Figure 9",
                              "whole lists",
                              "warps apart",
+                             "reads waited for",
+                             "without asynchronous reads",
                              "dist 16"})
       EXPECT_THAT(page, HasSubstr(what));
     auto const all = nlohmann::json::parse(text);

@@ -246,41 +246,54 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
   constexpr std::uint64_t n = 700, columns = 64;
   graph_handle const g = graph_with_hub(n, false, false);
   std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
-  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg}) {
-    shard_options o;
-    o.shards = 3, o.way = way;
-    std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(before[i]);
-    expect_near(shards_of{g, o, where()}.run(aggregation::mean, rows, columns, true, nullptr, &before), expected,
-                std::string(to_string(way)));
-  }
+  for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
+    for (std::uint32_t const shards : {2u, 3u})
+      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {  // all, some or none of the lists are cut
+        shard_options o;
+        o.shards = shards, o.way = way, o.sums = sums;
+        std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
+        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(before[i]);
+        expect_near(shards_of{g, o, where()}.run(aggregation::mean, rows, columns, true, nullptr, &before), expected,
+                    std::string(to_string(way)));
+      }
 }
 
 // Rows of others are rounded, a shard's own are not.
 TEST_P(sharded_at, rows_of_16_bits_are_those_of_others_rounded) {
-  constexpr std::uint64_t n = 900, columns = 17;
-  graph_handle const g = graph_with_hub(n, false, false);
-  graph_lists const lists = lists_of(g, true);
-  std::vector<float> const rows = some_rows(n, columns, 1);
-  for (element const wire : {element::bf16, element::f16})
-    for (shard_way const way : {shard_way::bulk, shard_way::collective})
-      for (std::uint32_t const shards : {1u, 3u}) {
-        shard_options o;
-        o.shards = shards, o.way = way, o.wire = wire;
-        shard_parts const parts(lists.offsets, n, o, "g");
-        std::vector<double> expected(n * columns);
-        for (std::uint64_t v = 0; v < n; ++v)
-          for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k) {
-            std::uint64_t const u = static_cast<std::uint32_t const*>(lists.targets)[k];
-            for (std::uint64_t c = 0; c < columns; ++c) {
-              float const is = rows[u * columns + c];
-              float const sent = wire == element::bf16 ? brain_to_float(float_to_brain(is)) : half_to_float(float_to_half(is));
-              expected[v * columns + c] += static_cast<double>(parts.owner(u) == parts.owner(v) ? is : sent);
-            }
+  constexpr std::uint64_t n = 900;
+  for (bool const weighted : {false, true}) {
+    graph_handle const g = graph_with_hub(n, false, weighted);
+    graph_lists const lists = lists_of(g, true);
+    for (std::uint64_t const columns : {17, 4, 6, 16, 64}) {  // words of 2 to 16 bytes, and four numbers a lane
+      std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
+      for (element const wire : {element::bf16, element::f16})
+        for (shard_way const way : {shard_way::bulk, shard_way::collective})
+          for (std::uint32_t const shards : {1u, 3u}) {
+            shard_options o;
+            o.shards = shards, o.way = way, o.wire = wire;
+            shard_parts const parts(lists.offsets, n, o, "g");
+            std::vector<double> expected(n * columns), back(before.begin(), before.end());
+            for (std::uint64_t v = 0; v < n; ++v)
+              for (std::uint64_t k = lists.offsets[v]; k < lists.offsets[v + 1]; ++k) {
+                std::uint64_t const u = static_cast<std::uint32_t const*>(lists.targets)[k];
+                double const by = weighted ? static_cast<double>(static_cast<float const*>(lists.weights)[k]) : 1.0;
+                bool const home = parts.owner(u) == parts.owner(v);
+                for (std::uint64_t c = 0; c < columns; ++c) {
+                  auto const read = [&](std::uint64_t at) {
+                    float const is = rows[at * columns + c];
+                    float const sent = wire == element::bf16 ? brain_to_float(float_to_brain(is)) : half_to_float(float_to_half(is));
+                    return by * static_cast<double>(home ? is : sent);
+                  };
+                  expected[v * columns + c] += read(u), back[u * columns + c] += read(v);
+                }
+              }
+            std::string const what = fmt::format("{} {} {} {} {}", weighted, columns, to_string(wire), to_string(way), shards);
+            shards_of of{g, o, where(), weighted};
+            expect_near(of.run(aggregation::sum, rows, columns, false, nullptr, nullptr, 1, columns % 4 ? 3 : 4), expected, what);
+            expect_near(of.run(aggregation::sum, rows, columns, true, nullptr, &before, 1), back, what + " back");
           }
-        expect_near(shards_of{g, o, where()}.run(aggregation::sum, rows, columns, false, nullptr, nullptr, 2, 3), expected,
-                    fmt::format("{} {} {}", to_string(wire), to_string(way), shards));
-      }
+    }
+  }
 }
 
 TEST_P(sharded_at, exact_sums_have_the_same_bits_with_any_number_of_shards) {

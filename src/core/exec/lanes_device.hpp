@@ -58,7 +58,7 @@ struct device {
   // The same of a packed span, s a multiple of 32: lines of codes come to shared memory, from where each lane takes its bits.
   __device__ void unpack(span<std::uint32_t> const& r, std::uint64_t s, std::uint32_t (&v)[in_flight], cursor& c) const {
     static_assert(Width != 32 || in_flight == packed_step);
-    extern __shared__ std::uint32_t all_stages[];
+    extern __shared__ __align__(16) std::uint32_t all_stages[];
     std::uint32_t* const stage = all_stages + (threadIdx.x / 32 * stages + c.stage) * stage_words;
     std::uint64_t const b = s / 32;
     auto const blocks = static_cast<std::uint32_t>(smaller((r.end + 31) / 32 - b, packed_step));
@@ -525,7 +525,7 @@ struct device {
     using lane_sum = column_sum<V, Each, Scaled>;
     using part = row_part<V, Each>;
     constexpr int half = rows_ahead / 2;
-    extern __shared__ std::uint32_t all_stages[];
+    extern __shared__ __align__(16) std::uint32_t all_stages[];
     auto const slot = [](int k) {
       return reinterpret_cast<part*>(reinterpret_cast<char*>(all_stages) + (static_cast<std::size_t>(k) * blockDim.x + threadIdx.x) * 16);
     };
