@@ -33,7 +33,7 @@ double shard_list_bytes(training_question const& q) {
   if (of.how.way == shard_way::mgg) return items * 24 + 4 * of.edges + weights;
   if (!of.how.packed_lists) return items * 16 + 4 * of.edges + weights;
   auto const whole = [](double n) { return static_cast<std::uint64_t>(std::ceil(n)); };
-  return weights + static_cast<double>(packed_chunk::most_bytes(whole(items), whole(of.edges), of.how.shards + 1,
+  return weights + static_cast<double>(packed_chunk::most_bytes(whole(items), whole(of.edges), of.how.shards,
                                                                 whole(of.vertices + of.edges / slice_edges), q.load.info.vertices,
                                                                 of.how.list_window));
 }

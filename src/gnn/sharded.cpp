@@ -8,7 +8,6 @@
 #include "core/fail.hpp"
 #include "gnn/pointwise.hpp"
 #include "gnn/row_teams.hpp"
-#include "shard/rates.hpp"
 
 namespace garner {
 
@@ -198,17 +197,14 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
     to.brought = made.remote_edges;
   } else {
     shard_lists made(given, parts_, shard_, options().sums, all ? shard_lists::numbered::by_graph : shard_lists::numbered::by_arrival,
-                     slice_edges, whole_from(x), ends_a_row(x));
+                     slice_edges, whole_from(x));
     std::vector<std::uint64_t> arrive;  // the first of each owner, among those that come
     for (std::vector<std::uint32_t> const& rows : made.needs) {
       arrive.push_back(to.brought);
       if (!all) to.brought += rows.size();
     }
-    std::vector<std::uint32_t> in_order = made.order;
-    if (!made.uncut.items.empty()) in_order.push_back(parts_.shards());
-    for (std::uint32_t const k : in_order) {
-      bool const uncut = k == parts_.shards();
-      shard_lists::chunk& from = uncut ? made.uncut : made.chunks[k];
+    for (std::uint32_t const k : made.order) {
+      shard_lists::chunk const& from = made.chunks[k];
       if (all && k != shard_) continue;
       near_chunk c;
       c.owner = k;
@@ -220,8 +216,9 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
         c.ends = keep(x, from.ends, "lists of a shard");
       }
       c.weights = keep(x, from.weights, "weights of a shard");
-      if (!uncut) c.needs = bring(x, made.needs[k], "rows that a shard needs"), c.first_brought = arrive[k];
-      from = {};
+      c.needs = bring(x, made.needs[k], "rows that a shard needs");
+      c.first_brought = arrive[k];
+      made.chunks[k] = {};
       to.chunks.push_back(std::move(c));
     }
     if (all) to.brought = parts_.vertices() - rows_;
@@ -242,15 +239,6 @@ std::vector<bool> sharded_edges::whole_from(executor const& x) const {
   bool const in_place = !whole.empty() && group_->link(shard_).provider == shard_provider::peer;
   for (std::uint32_t k = 0; k < whole.size(); ++k) whole[k] = in_place && group_->apart(shard_, k);
   return whole;
-}
-
-double sharded_edges::ends_a_row(executor const& x) const {
-  // A sum takes rows of one kind; and who waits for the host or a slower link has all lists to do meanwhile.
-  if (!group_ || options().wire != element::f32 || group_->link(shard_).provider != shard_provider::peer) return 0;
-  shard_rates const r = known_rates(x.where());
-  bool apart = false;
-  for (std::uint32_t k = 0; k < parts_.shards(); ++k) apart |= group_->apart(shard_, k);
-  return ends_a_row_of(r, apart ? r.link_gbs : r.memory_gbs / 2);
 }
 
 template <class T>
@@ -354,8 +342,7 @@ void sharded_edges::add_items(executor& x, sums const& s, chunk_rows const& rows
   whole_sum const whole{s.of_row, s.of_self, s.self, s.out, s.add};
   // Four numbers a lane, of whatever size.
   bool const wide = s.columns % 4 == 0 && rows.stride % 4 == 0 &&
-                    reinterpret_cast<std::uintptr_t>(rows.data) % (4 * bytes_of(rows.is)) == 0 &&
-                    (!rows.others.data || is_wide(rows.others, s.columns)) && whole.wide(s.columns);
+                    reinterpret_cast<std::uintptr_t>(rows.data) % (4 * bytes_of(rows.is)) == 0 && whole.wide(s.columns);
   row_block<float> const slices{partial_.data(), s.columns}, running = s.add ? row_block<float>{slices.row(s.d.slices), s.columns} : s.out;
   auto const add_up = [&](auto const& of) {
     for_each_row<float>(
@@ -363,9 +350,6 @@ void sharded_edges::add_items(executor& x, sums const& s, chunk_rows const& rows
         sum_item<std::remove_cvref_t<decltype(of)>>{items, offsets, first_end, of, running, slices, rows_, s.columns, wide, whole});
   };
   auto const* const numbers = static_cast<std::uint16_t const*>(rows.data);
-  if (rows.others.data)
-    return add_up(rows_of_two_by_id<float>{static_cast<float const*>(rows.data), rows.stride, rows.others.data, rows_, rows.others.stride,
-                                           ends, weights});
   if (rows.is == element::bf16) add_up(read_rows_by_id<from_brain>{numbers, rows.stride, ends, weights});
   else if (rows.is == element::f16) add_up(read_rows_by_id<from_half>{numbers, rows.stride, ends, weights});
   else add_up(read_rows_by_id<from_float>{static_cast<float const*>(rows.data), rows.stride, ends, weights});
@@ -452,10 +436,9 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
     numbers_brought_ += d.brought * s.columns;
   }
   for (near_chunk& c : d.chunks) {
-    bool const own = c.owner == shard_, uncut = c.owner == parts_.shards();
-    if (!own && !uncut) c.came.before(x);
-    if (uncut) add_chunk(x, s, c, of_floats(s.in, {reinterpret_cast<float const*>(brought), s.columns}));
-    else add_chunk(x, s, c, own ? of_floats(s.in) : chunk_rows{brought + c.first_brought * row_bytes, s.columns, wire, {}});
+    bool const own = c.owner == shard_;
+    if (!own) c.came.before(x);
+    add_chunk(x, s, c, own ? of_floats(s.in) : chunk_rows{brought + c.first_brought * row_bytes, s.columns, wire});
   }
   add_slices(x, s);
   used_.note(x);
@@ -479,7 +462,7 @@ void sharded_edges::run_collective(executor& x, sums const& s) {
     else if (of.row_bytes == s.columns * sizeof(float)) x.copy(to, of.base, of.rows * of.row_bytes);
     else bring_rows(x, rows.table(), k, nullptr, of.rows, s.columns, given.wire, to);
   }
-  for (near_chunk& c : d.chunks) add_chunk(x, s, c, of_floats({all, s.columns}));
+  for (near_chunk& c : d.chunks) add_chunk(x, s, c, {all, s.columns, element::f32});
   add_slices(x, s);
   rows.close();
 }

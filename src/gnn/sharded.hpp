@@ -45,7 +45,7 @@ class sharded_edges final : public aggregation_over<float> {
 
  private:
   struct near_chunk {
-    std::uint32_t owner;                // as many as there are shards: of lists that are not cut
+    std::uint32_t owner;
     std::vector<chunk_window> windows;  // where its lists are far, or packed
     packed_chunk packed;                // instead of items, offsets and ends
     buffer<shard_item> items;
@@ -79,7 +79,6 @@ class sharded_edges final : public aggregation_over<float> {
   sharded_edges(shard_group* group, shard_options const& options, std::uint32_t shard, executor& x, whole_graph const& g,
                 shard_parts const& parts, aggregation how);
   void take(executor& x, direction& to, whole_graph::lists const& lists, whole_graph const& g);
-  double ends_a_row(executor const& x) const;             // that are added up while a row comes; 0: all lists are cut (shard_lists)
   std::vector<bool> whole_from(executor const& x) const;  // by owner: whether all its rows may come (rows_that_come())
   buffer<float> degrees_of(executor& x, whole_graph const& g, std::vector<std::uint64_t> const& vertices) const;
   void normalise(executor& x);
@@ -96,13 +95,10 @@ class sharded_edges final : public aggregation_over<float> {
   // Rows that a chunk's ends count.
   struct chunk_rows {
     void const* data;
-    std::uint64_t stride;                // numbers
-    element is;                          // f32, or what crossed
-    row_block<float const> others = {};  // of lists that are not cut: what came, which the ends count behind the shard's own
+    std::uint64_t stride;  // numbers
+    element is;            // f32, or what crossed
   };
-  static chunk_rows of_floats(row_block<float const> rows, row_block<float const> others = {}) {
-    return {rows.data, rows.stride, element::f32, others};
-  }
+  static chunk_rows of_floats(row_block<float const> rows) { return {rows.data, rows.stride, element::f32}; }
   // Of one window's lists, near, from that end on.
   void add_items(executor& x, sums const& s, chunk_rows const& rows, shard_item const* items, std::uint64_t count,
                  std::uint64_t const* offsets, std::uint32_t const* ends, float const* weights, std::uint64_t first_end);

@@ -67,9 +67,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
   if (n == 1) {
   } else if (s.way == shard_way::bulk) {
     from = std::max(own, remote / (n - 1)) * row;  // chunk by chunk
-    double const from_others = g.one_place ? rates.memory_gbs / 2 : rates.link_gbs;
-    c.again_bytes = (n - 1) * 2 * own * row *
-                    (s.wire_bytes < number ? 1 : share_cut(s.sums, g.parts.size(), ends_a_row_of(rates, from_others), remote, edges - far));
+    c.again_bytes = (n - 1) * 2 * own * row;
     c.launches += n - 1, c.meetings = s.kept ? 0 : 2;
     gathered -= far * (row - wire);  // rows stay as they crossed
     if (!s.kept) c.memory_bytes += remote * wire, c.link_bytes = remote * wire, c.launches += n - 1;
@@ -89,7 +87,7 @@ part_cost of_part(shard_sizes const& g, shard_sizes::part const& p, shard_settin
     double const items = std::min(edges + own, own * (s.way == shard_way::bulk ? n : 1)), plain = items * 16 + edges * number;
     auto const whole = [](double numbers) { return static_cast<std::uint64_t>(numbers); };
     double const stored = s.packed_lists
-                              ? static_cast<double>(packed_chunk::most_bytes(whole(items), whole(edges), g.parts.size() + 1,
+                              ? static_cast<double>(packed_chunk::most_bytes(whole(items), whole(edges), g.parts.size(),
                                                                              whole(own + edges / slice), g.vertices, s.list_window))
                               : plain;
     double const weights = s.weighted ? edges * number : 0;

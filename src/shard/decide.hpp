@@ -22,9 +22,6 @@ struct shard_rates {
 inline constexpr shard_rates h200_rates{4290, 5500, 375, 60'000'000, 3, 10, false};
 inline constexpr shard_rates common_host_rates{20, 60, 20, 16'000'000, 1, 10, false, 20};
 
-// How many rows at random are added up near while one comes over that link: 1.6 is what they take of memory (docs/benchmarks.md).
-constexpr double ends_a_row_of(shard_rates const& r, double link_gbs) { return r.memory_gbs / 1.6 / link_gbs; }
-
 // A graph that is split.
 struct shard_sizes {
   std::uint64_t vertices = 0;

@@ -43,7 +43,7 @@ struct range {
 }  // namespace
 
 shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how,
-                         std::uint64_t slice, std::vector<bool> const& whole, double ends_a_row)
+                         std::uint64_t slice, std::vector<bool> const& whole)
     : chunks(parts.shards()), needs(parts.shards()) {
   std::uint32_t const n = parts.shards();
   std::uint64_t const first = parts.first(shard), count = parts.count(shard), begin = lists.offsets[first],
@@ -51,8 +51,7 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
   for (std::uint32_t k = 0; k < n; ++k) order.push_back(sums == shard_sums::exact ? k : (shard + k) % n);
   edges = end - begin;
   needed_vertices needed(parts.vertices());
-  std::uint64_t own_ends = 0;
-  for (std::uint64_t k = begin; k < end; ++k) needed.add(lists.ends[k]), own_ends += lists.ends[k] - first < count;
+  for (std::uint64_t k = begin; k < end; ++k) needed.add(lists.ends[k]);
   needed.count();
   bool more = false;
   for (std::uint32_t k = 0; k < whole.size(); ++k) {
@@ -69,32 +68,12 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
     needs[k] = needed.in(parts.first(k), parts.first(k) + parts.count(k));
     remote_rows += needs[k].size();
   }
-  std::uint64_t cut = count;  // vertices whose lists are
-  if (double const share = share_cut(sums, n, ends_a_row, static_cast<double>(remote_rows), static_cast<double>(own_ends));
-      how == numbered::by_arrival && share < 1) {
-    std::uint64_t const* const from = lists.offsets + first;
-    cut = static_cast<std::uint64_t>(
-        std::lower_bound(from, from + count, begin + static_cast<std::uint64_t>(share * static_cast<double>(edges))) - from);
-  }
-  std::uint32_t const of_own = needed.before(first + count) - needed.before(first);
   std::vector<std::uint32_t> place(n);
   for (std::uint32_t k = 0; k < n; ++k) place[order[k]] = k;
 
   std::vector<std::pair<std::uint32_t, float>> sorted;
   std::vector<range> ranges;
-  auto const put_uncut = [&](std::uint32_t row, std::uint64_t from, std::uint64_t to) {
-    uncut.items.push_back({row, 1, 1, 0});
-    uncut.offsets.push_back(uncut.ends.size());
-    for (std::uint64_t k = from; k < to; ++k) {
-      std::uint32_t const v = sorted[k].first;
-      bool const own = v - first < count;
-      uncut.ends.push_back(static_cast<std::uint32_t>(own ? v - first : count + needed.before(v) - (v > first ? of_own : 0)));
-      if (lists.weights) uncut.weights.push_back(sorted[k].second);
-      remote_edges += !own;
-    }
-  };
-  auto const put = [&](std::uint64_t vertex, std::uint32_t row, std::uint64_t from, std::uint64_t to) {
-    if (vertex >= cut) return put_uncut(row, from, to);
+  auto const put = [&](std::uint32_t row, std::uint64_t from, std::uint64_t to) {
     auto const end_at = [&](std::uint64_t k) { return sorted[k].first; };
     ranges.clear();
     if (how == numbered::by_graph) ranges.push_back({shard, from, to});
@@ -129,16 +108,15 @@ shard_lists::shard_lists(given const& lists, shard_parts const& parts, std::uint
     auto const by_end = [](auto const& a, auto const& b) { return a.first < b.first; };
     if (!std::is_sorted(sorted.begin(), sorted.end(), by_end)) std::stable_sort(sorted.begin(), sorted.end(), by_end);
     if (length <= slice) {
-      put(i, static_cast<std::uint32_t>(i), 0, length);
+      put(static_cast<std::uint32_t>(i), 0, length);
       continue;
     }
     std::uint64_t const some = (length + slice - 1) / slice;
     long_lists.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(some), slices});
     for (std::uint64_t k = 0; k < some; ++k, ++slices)
-      put(i, static_cast<std::uint32_t>(count + slices), k * slice, std::min(length, (k + 1) * slice));
+      put(static_cast<std::uint32_t>(count + slices), k * slice, std::min(length, (k + 1) * slice));
   }
   for (chunk& c : chunks) c.offsets.push_back(c.ends.size());
-  uncut.offsets.push_back(uncut.ends.size());
 }
 
 std::vector<chunk_window> windows_of(shard_lists::chunk const& c, std::uint64_t edges) {

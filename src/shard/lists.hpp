@@ -1,8 +1,6 @@
 // What one shard adds up: the lists of its vertices, cut by the owner of the other ends. A chunk is what lies in one owner's part: for each
 // vertex that has ends there an item, a range of the chunk's ends, which count the rows that come from that owner, each needed row once, in
 // ascending order. Lists of more than `slice` ends are cut into slices before, which are items too and add up rows of their own.
-// The lists of the last vertices may be left uncut, in a chunk that is taken when all rows have come: each further item of a vertex costs a
-// start and a row that is read again, and pays only while rows are still coming.
 // Invariant: chunks are taken one after the other in the order of their owners (shard_sums::exact) or the shard's own first; a list that
 // ascends is then added up in its own order, whatever the number of shards; one that does not is sorted first. Every vertex has an item
 // that begins its sum and one that ends it. Cost: 16 bytes an item, 4 an end (8 with weights); made in one pass over the part's lists by
@@ -29,15 +27,6 @@ constexpr std::uint64_t rows_that_come(std::uint64_t needed, std::uint64_t all, 
   return may_be_whole && static_cast<double>(needed) > whole_above * static_cast<double>(all) ? all : needed;
 }
 
-// Of a part's lists, which share is cut by owner, so that sums of its own rows last until the others have come. Exact sums begin with the
-// first owner's rows: of two shards one could not begin before these have come, and there a cut gains nothing.
-constexpr double share_cut(shard_sums sums, std::uint64_t shards, double ends_a_row, double remote_rows, double own_ends) {
-  if (shards == 1 || ends_a_row <= 0) return 1;
-  if (sums == shard_sums::exact) return shards == 2 ? 0 : 1;
-  double const share = ends_a_row * remote_rows / (own_ends + 1);
-  return share < 1 ? share : 1;
-}
-
 struct shard_lists {
   struct given {  // lists of the whole graph, in host memory
     std::uint64_t const* offsets;
@@ -49,10 +38,9 @@ struct shard_lists {
     by_graph,    // all rows of the graph come: one chunk, whose ends are vertices
   };
 
-  // `whole`: by owner, whether all its rows may come where nearly all are needed; empty: needed rows alone. `ends_a_row`: how many ends are
-  // added up while a row comes (share_cut()); 0: all lists are cut.
+  // `whole`: by owner, whether all its rows may come where nearly all are needed; empty: needed rows alone.
   shard_lists(given const& lists, shard_parts const& parts, std::uint32_t shard, shard_sums sums, numbered how, std::uint64_t slice,
-              std::vector<bool> const& whole = {}, double ends_a_row = 0);
+              std::vector<bool> const& whole = {});
 
   struct chunk {
     std::vector<shard_item> items;
@@ -66,7 +54,6 @@ struct shard_lists {
   };
   std::vector<std::uint32_t> order;               // of the chunks, by owner
   std::vector<chunk> chunks;                      // an owner each
-  chunk uncut;                                    // ends count the shard's own rows, and behind them all that come, by owner
   std::vector<std::vector<std::uint32_t>> needs;  // rows of each owner, by its own numbers, ascending; none of its own
   std::vector<long_list> long_lists;
   std::uint64_t slices = 0;

@@ -1,8 +1,7 @@
 // A chunk's lists (lists.hpp) packed (core/packed.hpp), of which a window at a time is made plain near. They lie near, or in host memory,
 // from where the codes of a window come first: the blocks that its values lie in, so that two windows may share one.
 // Invariant: items, offsets and ends of a window are those that were packed, bit for bit. Cost: ends ascend within a list, so that one
-// takes a gap (of lists that are not cut, but for one or two places); an item takes two numbers that ascend, some 2 bytes instead of 16; a
-// window is unpacked by two launches.
+// takes a gap; an item takes two numbers that ascend, some 2 bytes instead of 16; a window is unpacked by two launches.
 #pragma once
 #include "core/executor.hpp"
 #include "graph/graph.hpp"

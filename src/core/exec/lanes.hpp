@@ -60,19 +60,6 @@ struct read_rows_by_id {
   GARNER_HD float scale(std::uint64_t k) const { return scales[k]; }
   GARNER_HD static float widened(typename From::bits b) { return From::value(b, 1.0f); }
 };
-// ... or the same of two arrays: from `bound` on the ids are of rows in another, counted on ...
-template <class V>
-struct rows_of_two_by_id {
-  V const* data;
-  std::uint64_t stride;
-  V const* beyond;
-  std::uint64_t bound, stride_beyond;
-  std::uint32_t const* ids;
-  V const* scales = nullptr;  // null: 1
-  GARNER_HD std::uint32_t id(std::uint64_t k) const { return ids[k]; }
-  GARNER_HD bool scaled() const { return scales != nullptr; }
-  GARNER_HD V scale(std::uint64_t k) const { return scales[k]; }
-};
 // ... or row k itself.
 template <class V>
 struct rows_in_order {
@@ -94,17 +81,6 @@ namespace lanes {
 
 template <class Rows>
 using stored_in = std::remove_cv_t<std::remove_pointer_t<decltype(Rows::data)>>;
-template <class Rows>
-inline constexpr bool are_two = requires(Rows r) {
-  r.beyond;
-};
-template <class Rows>
-GARNER_HD inline stored_in<Rows> const* row_of(Rows const& rows, std::uint64_t id) {
-  if constexpr (are_two<Rows>) {
-    if (id >= rows.bound) return rows.beyond + (id - rows.bound) * rows.stride_beyond;
-  }
-  return rows.data + id * rows.stride;
-}
 // What a row holds there, as a number to add up.
 template <class V, class Rows>
 GARNER_HD inline V number(Rows const&, stored_in<Rows> const& at) {
@@ -323,15 +299,15 @@ template <class V, class From>
 inline void add_rows_in_turn(indices r, std::uint64_t columns, From const& from) {
   constexpr std::uint64_t most = 64, soon = 4;
   auto const rows = from.rows();
-  auto const row_at = [&](std::uint64_t k) { return row_of(rows, rows.id(k)); };
+  auto const row_of = [&](std::uint64_t k) { return rows.data + rows.id(k) * rows.stride; };
   auto const number_of = [&](auto const& at) { return number<V>(rows, at); };
   for (std::uint64_t c = 0; c < columns; c += most) {
     V sums[most];
     std::uint64_t const n = smaller(most, columns - c);
     for (std::uint64_t j = 0; j < n; ++j) sums[j] = from.start(c + j);
     for (std::uint64_t k = r.begin; k < r.end; ++k) {
-      if (k + soon < r.end) ask_soon(row_at(k + soon) + c);
-      auto const* const row = row_at(k) + c;
+      if (k + soon < r.end) ask_soon(row_of(k + soon) + c);
+      auto const* const row = row_of(k) + c;
       V const scale = rows.scaled() ? rows.scale(k) : V{1};
       if (n == most)
         for (std::uint64_t j = 0; j < most; ++j) sums[j] += scale * number_of(row[j]);

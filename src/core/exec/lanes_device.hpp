@@ -484,9 +484,7 @@ struct device {
       using stored = stored_in<Rows>;
       auto const* const base = reinterpret_cast<char const*>(rows.data + c);
       auto const row = [&](std::uint64_t k) {
-        auto const* at = base + static_cast<std::uint64_t>(rows.id(k)) * row_bytes;
-        if constexpr (are_two<Rows>) at = reinterpret_cast<char const*>(row_of(rows, rows.id(k)) + c);
-        auto const in = *reinterpret_cast<row_part<stored, Each> const*>(at);
+        auto const in = *reinterpret_cast<row_part<stored, Each> const*>(base + static_cast<std::uint64_t>(rows.id(k)) * row_bytes);
         if constexpr (std::is_same_v<stored, V>) {
           return in;
         } else {
