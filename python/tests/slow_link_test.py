@@ -133,15 +133,10 @@ class Slow(unittest.TestCase):
 
     def hides(self, rate, **said):
         link = self.link(rate, "1ms")
-        best = 0
-        for _ in range(4):  # this machine may be busy; alone it is more at once
-            found = several_ranks.told(link.run("hidden", timeout=200, **said))
-            for rank, one in enumerate(found):
-                print(f"\n{link.how}; rank {rank}: " + ", ".join(f"{key} {value:.3g}" for key, value in one.items()), file=sys.stderr)
-            best = max(best, found[0]["hidden"])
-            if best > 0.4:
-                break
-        self.assertGreater(best, 0.4)
+        found = several_ranks.told(link.run("hidden", timeout=200, **said))
+        for rank, one in enumerate(found):
+            print(f"\n{link.how}; rank {rank}: " + ", ".join(f"{key} {value:.3g}" for key, value in one.items()), file=sys.stderr)
+        self.assertGreater(found[0]["hidden"], 0.4)  # this machine may be busy; alone it is more
 
     def test_a_whole_graph(self):
         several_ranks.told(self.link("100mbit", "5ms").run("learns"))

@@ -18,7 +18,7 @@ struct bring_row {
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
     using bits = typename From::bits;
-    auto const* const row = reinterpret_cast<bits const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    auto const* const row = from.template row<bits>(which ? which[k] : k);
     float* const out = to + (places ? static_cast<std::uint64_t>(places[k]) : k) * columns;
     t.each(span<bits>{row, 0, columns}, [&](bits v, std::uint64_t c) { out[c] = From::value(v, 1.0f); });
   }
@@ -33,8 +33,7 @@ struct bring_wide_row {
   float* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    auto const* const row =
-        reinterpret_cast<std::uint64_t const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    auto const* const row = from.row<std::uint64_t>(which ? which[k] : k);
     float* const out = to + k * words * 4;
     t.parts(span<std::uint64_t>{row, 0, words}, [&](std::uint64_t const* some, std::uint64_t n, std::uint64_t at) {
       for (std::uint64_t i = 0; i < n; ++i) {
@@ -54,7 +53,7 @@ struct move_row {
   Word* to;
   template <class Team>
   GARNER_HD void operator()(Team t, std::uint64_t k) const {
-    auto const* const row = reinterpret_cast<Word const*>(static_cast<char const*>(from.base) + (which ? which[k] : k) * from.row_bytes);
+    auto const* const row = from.template row<Word>(which ? which[k] : k);
     Word* const out = to + k * words;
     t.parts(span<Word>{row, 0, words}, [&](Word const* some, std::uint64_t n, std::uint64_t at) {
       for (std::uint64_t i = 0; i < n; ++i) out[at + i] = some[i];

@@ -248,7 +248,7 @@ TEST_P(sharded_at, backward_adds_to_what_is_there) {
   std::vector<float> const rows = some_rows(n, columns, 1), before = some_rows(n, columns, 3);
   for (shard_way const way : {shard_way::bulk, shard_way::collective, shard_way::mgg})
     for (std::uint32_t const shards : {2u, 3u})
-      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {  // all, some or none of the lists are cut
+      for (shard_sums const sums : {shard_sums::exact, shard_sums::quick}) {
         shard_options o;
         o.shards = shards, o.way = way, o.sums = sums;
         std::vector<double> expected = twin{g, aggregation::mean, false}.times(rows, columns, true, nullptr);
