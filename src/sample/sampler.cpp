@@ -27,9 +27,7 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
   if (fanouts.size() != hops)
     fail(errc::usage, "relations with {} and {} hops; give each relation as many fanouts, 0 where a hop draws none", hops, fanouts.size());
   for (std::int64_t const f : fanouts)
-    if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 to {} neighbours a hop, or -1 for all of them", f, most_drawn);
-  if (std::all_of(fanouts.begin(), fanouts.end(), [](std::int64_t f) { return f == 0; }) && hops == 1)
-    fail(errc::usage, "fanout 0 draws nothing; say how many neighbours, or -1 for all of them");
+    if (f < -1 || f > most_drawn) fail(errc::usage, "fanout {}: say 0 (none) to {} neighbours a hop, or -1 for all of them", f, most_drawn);
 }
 
 blocks::blocks() : parts_(std::make_unique<parts>()) {}

@@ -320,7 +320,7 @@ TEST(training_program, refuses) {
   says(train + "--model gat", 2, "gcn, sage or gin");
   says(train + "--full --fanout 3,3", 2, "--fanout");
   says(train + "--fanout 3,3 --layers 3", 2, "--layers 3 and --fanout 3,3");
-  says(train + "--fanout 0", 2, "fanout 0 draws nothing");
+  says(train + "--fanout=-2", 2, "--fanout -2");
   says(train + "--batch 0", 2, "--batch 0");
   says(train + "--epochs 0", 2, "--epochs 0");
   says(train + "--hidden 0", 2, "hidden elements");

@@ -146,11 +146,13 @@ TEST_P(split_at, are_the_bits_of_the_whole_graph) {
   for (std::size_t kind = 0; kind < graphs.size(); ++kind) {
     graph_handle const whole = graph_access::wrap(graphs[kind]());
     bool const weighted = whole.info().weights != weight_kind::none;
-    for (int how = 0; how < 4; ++how) {
+    for (int how = 0; how < 5; ++how) {
       if (how == 3 && !weighted) continue;
       block_options o;
       o.seed = 11, o.edge_ids = how != 1, o.replace = how == 2, o.weighted = how == 3;
-      std::vector<std::int64_t> const fanouts = how == 1 ? std::vector<std::int64_t>{-1, 0, 3} : std::vector<std::int64_t>{6, 5, 4};
+      std::vector<std::int64_t> const fanouts = how == 1   ? std::vector<std::int64_t>{-1, 0, 3}
+                                                : how == 4 ? std::vector<std::int64_t>{0}
+                                                           : std::vector<std::int64_t>{6, 5, 4};
       block_sampler at_home({}, whole, fanouts, o);
       auto const seeds = some_seeds(5, 1003);
       std::vector<drawn> wanted;
@@ -171,7 +173,7 @@ TEST_P(split_at, are_the_bits_of_the_whole_graph) {
       }
     }
   }
-  EXPECT_EQ(compared, 6u * (6 * 3 + 3));
+  EXPECT_EQ(compared, 6u * (6 * 4 + 3));
 }
 
 TEST_P(split_at, are_right_where_room_runs_out_and_where_vertices_are_hashed) {
