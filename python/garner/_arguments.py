@@ -1,4 +1,5 @@
-"""What is said where a call does not fit a function of _garner: which argument, and what it takes, and not a dump of signatures."""
+"""What is said where a call does not fit a function of _garner: which argument, and what it takes, and not a dump of signatures. What arrays
+and numbers may be: _checks.py."""
 from __future__ import annotations
 
 import ast
@@ -38,7 +39,8 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
         if one.arg in kwargs and one.arg in given:
             return f"{one.arg} was given twice"
     given.update(kwargs)
-    for one in takes[:len(takes) - len(parsed.args.defaults)]:
+    required = takes[:len(takes) - len(parsed.args.defaults)]
+    for one in required:
         if one.arg not in given:
             return f"{one.arg} is missing"
     known = takes + parsed.args.kwonlyargs
@@ -47,8 +49,9 @@ def _reason(name: str, signature: str, args: tuple[Any, ...], kwargs: dict[str, 
             return f"has no argument '{key}'"
     for one in known:
         wanted = ast.unparse(one.annotation) if one.annotation else "object"
-        if one.arg in given and given[one.arg] is None and not ({"None", "object"} & set(re.findall(r"\w+", wanted))):
-            return f"{one.arg}=None is no {wanted}"
+        takes_none = {"None", "object"} & set(re.findall(r"\w+", wanted)) and not (wanted == "object" and one in required)
+        if one.arg in given and given[one.arg] is None and not takes_none:
+            return f"{one.arg}=None is no {wanted}" if wanted != "object" else f"{one.arg}=None; give one"
         if one.arg in given and not _fits(given[one.arg], wanted):
             return f"{one.arg}={given[one.arg]!r} is no {wanted}" + (f"; {_makers[wanted]}" if wanted in _makers else "")
         if one.arg in given and wanted == "int" and operator.index(given[one.arg]) < 0:
@@ -65,7 +68,8 @@ def spoken(function: Callable[..., Any], name: str, method: bool = False) -> Cal
         except TypeError as e:
             if "incompatible function arguments" not in str(e):
                 raise
-            signature = function.__nb_signature__[0][0]  # type: ignore[attr-defined]
+            made: Any = getattr(function, "__init__") if isinstance(function, type) else function
+            signature = made.__nb_signature__[0][0]
             reason = _reason(name, signature, args[1:] if method else args, kwargs)
         raise TypeError(f"{name}(): {reason}; help(garner.{name}) tells more")
 
@@ -79,5 +83,5 @@ def speak(module: types.ModuleType, into: dict[str, Any]) -> None:
             into[name] = spoken(found, name)
         elif isinstance(found, type) and name not in ("Table",):
             for key, method in list(vars(found).items()):
-                if type(method).__name__ in ("nb_func", "nb_method") and not key.startswith("_"):
-                    setattr(found, key, spoken(method, f"{name}.{key}", True))
+                if type(method).__name__ in ("nb_func", "nb_method") and not key.startswith("_"):  # nb_func: called of the class
+                    setattr(found, key, spoken(method, f"{name}.{key}", type(method).__name__ == "nb_method"))

@@ -1108,7 +1108,8 @@ class BlockSampler:
     def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks:
         """
         Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in
-        any order; one that stands twice is there twice. times: shape (seeds,): of a temporal sampling; None: of the seeds' own.
+        any order, one that stands twice is there twice; or a bool each vertex. times: shape (seeds,): of a temporal sampling; None: of
+        the seeds' own.
         Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.
         """
 
@@ -1279,8 +1280,9 @@ class MiniBatch:
 
     def use_on(self, stream: int) -> None:
         """
-        From here on a stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it: its buffers are reused when
-        the work on it has happened that was given before the last array went. Without: the stream that it was handed over to.
+        One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed over to:
+        its rows are there when the stream has come so far, and its buffers are reused when the work has happened that all of them were
+        given before the last array went. torch.from_dlpack and others by DLPack say so themselves.
         """
 
     @property
@@ -1305,9 +1307,10 @@ class Loader:
 
     def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:
         """
-        seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered where the sampler
-        samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the
-        seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.
+        seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of
+        garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).
+        labels: the same, of which the rows of the seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of
+        tables: 'f32', 'bf16'; None: as they are.
         batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.
         ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to 32,
         as an eighth of free memory has room for; in window_bytes a table (None: a quarter of what is free). multiprocessors: of the

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 import torch
 import torch.utils.dlpack
 
-from . import _garner, tables
+from . import _checks, _garner, tables
 from ._garner import BlockSampler, Graph, info
-from .errors import IdError, UsageError
+from .errors import UsageError
 from .remote import RemoteRows
 from .split import Draws, RemoteGraph, most_together, windows_ahead
 
@@ -23,7 +22,8 @@ def ahead_options(said: Mapping[str, Any] | None) -> dict[str, Any]:
     for name in said or ():
         if name not in known:
             raise UsageError(f"loading: there is no '{name}'; it has {', '.join(known)}")
-    return dict(said or {})
+    numbers = ("ahead", "window", "multiprocessors", "keep_times")
+    return {name: _checks.number(value, f"loading: {name}") if name in numbers else value for name, value in (said or {}).items()}
 
 
 def window_alone(said: Mapping[str, Any]) -> None:
@@ -144,7 +144,7 @@ class Loader:
     @property
     def window(self) -> int:
         """Of rows and lists that others have: how many mini-batches ask for them together."""
-        return int(self.loading.get("window") or 8)
+        return self.loading.get("window") or 8
 
     def _epoch(self, seed: int) -> Iterator[MiniBatch]:
         if isinstance(self.x, RemoteRows):
@@ -254,29 +254,19 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
         raise TypeError(f"loader(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
     vertices = len(graph)
     for table, name in ((x, "x"), (y, "y")):
-        if table is not None and (not hasattr(table, "shape") or not len(table.shape) or table.shape[0] < vertices):
-            rows = f"{table.shape[0]} rows" if getattr(table, "shape", None) else f"a {type(table).__name__}"
-            raise UsageError(f"{name}: {rows} for {vertices} vertices; give each one a row, as a tensor, an array or a table of garner.tiered")
-    batch_size = operator.index(batch_size)
+        if table is not None:
+            _checks.rows(table, name, vertices)
+    batch_size = _checks.number(batch_size, "batch_size")
     if batch_size < 1:
         raise UsageError(f"batch_size={batch_size}: say 1 or more")
-    chosen = torch.arange(vertices) if seeds is None else torch.as_tensor(seeds).cpu()
-    if chosen.dtype == torch.bool:
-        if tuple(chosen.shape) != (vertices,):
-            raise UsageError(f"seeds: a mask of shape {tuple(chosen.shape)} for {vertices} vertices; give one bool a vertex")
-        chosen = chosen.nonzero().flatten()
-    if chosen.dim() != 1 or (chosen.numel() and chosen.dtype.is_floating_point):
-        raise UsageError(f"seeds: of shape {tuple(chosen.shape)} and {chosen.dtype}; give one dimension of whole numbers")
-    chosen = chosen.to(torch.int64)
+    seed, rank, ranks = (None if n is None else _checks.number(n, name) for n, name in ((seed, "seed"), (rank, "rank"), (ranks, "ranks")))
+    chosen = torch.arange(vertices) if seeds is None else _checks.tensor(_checks.positions(seeds, "seeds", vertices), "seeds")
     if not chosen.numel():
         raise UsageError("seeds: there are none; give at least one vertex")
-    outside = ((chosen < 0) | (chosen >= vertices)).nonzero()
-    if outside.numel():
-        raise IdError(f"seed {int(chosen[outside[0]])} at position {int(outside[0])}: there are vertices 0 to {vertices - 1}")
+    _checks.within(chosen, vertices, "seed")
     if seed_times is not None:
-        seed_times = torch.as_tensor(seed_times).cpu().to(torch.int64)
-        if tuple(seed_times.shape) != tuple(chosen.shape):
-            raise UsageError(f"seed_times: of shape {tuple(seed_times.shape)} for {chosen.numel()} seeds; give each one")
+        seed_times = _checks.tensor(_checks.times(seed_times, "seed_times", chosen.numel(), "seeds"), "seed_times")
+    hops = _checks.fanouts(fanouts)
     if isinstance(graph, RemoteGraph) and rank is None and ranks is None:
         rank, ranks = graph.group.rank, graph.group.size
     rank, ranks = _garner.ranks_said(rank, ranks)
@@ -292,9 +282,8 @@ def loader(graph: Graph | RemoteGraph, fanouts: Sequence[int], seeds: Any = None
     asked = ahead_options(loading)
     if isinstance(graph, RemoteGraph):
         made = Loader(None, chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
-        return _over_ranks(graph, list(fanouts), place, options, made)
+        return _over_ranks(graph, hops, place, options, made)
     whole = graph
-    hops = list(fanouts)
     return Loader(lambda: BlockSampler(whole, hops, place=place, **options), chosen, x, y, batch_size, bool(shuffle), bool(drop_last), seed, seed_times, rank, ranks, asked)
 
 

@@ -12,6 +12,10 @@ class UsageError(Error, ValueError):
     """The call contradicts itself, or asks for what does not exist."""
 
 
+class KindError(UsageError, TypeError):
+    """An argument is of a type that is not taken."""
+
+
 class InputError(Error, ValueError):
     """The data are bad: a file that lies, a vertex or a row that does not exist."""
 
@@ -44,7 +48,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C stopped the work. Not an Error, so that `except Exception` does not swallow it."""
 
 
-__all__ = ["Error", "UsageError", "InputError", "IdError", "FileError", "OutOfMemory", "DeviceError", "RankError", "InternalError", "Interrupted"]
+__all__ = ["Error", "UsageError", "KindError", "InputError", "IdError", "FileError", "OutOfMemory", "DeviceError", "RankError", "InternalError", "Interrupted"]
 for _name in __all__:
     globals()[_name].__module__ = "garner"  # as tracebacks say it
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _garner
+from . import _checks, _garner
 from ._garner import Graph
 from .errors import InputError, UsageError
 
@@ -37,10 +37,7 @@ def build(source: Any, target: Any = None, weights: Any = None, *, vertices: int
     elif isinstance(weights, (str, bool)):
         raise TypeError(f"build(): weights={weights!r}: give an array, one number an edge")
     if vertices is not None:
-        try:
-            vertices = operator.index(vertices)
-        except TypeError:
-            raise TypeError(f"build(): vertices={vertices!r}: say how many there are, a whole number") from None
+        vertices = _checks.number(vertices, "vertices", "say how many there are, a whole number")
         if vertices < 0:
             raise UsageError(f"vertices {vertices}: say 0 or more")
     return _garner._build(source, target, weights, vertices, undirected=undirected, keep_duplicates=keep_duplicates, keep_loops=keep_loops,
@@ -79,10 +76,7 @@ def _edges_of(given: Any, weights: Any, vertices: int | None, undirected: bool |
         ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
         vertices = max(ids, default=-1) + 1 if vertices is None else vertices
         return ends[:, 0], ends[:, 1], weights, vertices, (not given.is_directed()) if undirected is None else undirected
-    shape = tuple(getattr(given, "shape", None) or np.shape(given))
-    if len(shape) != 2 or shape[0] != 2:
-        raise UsageError(f"build: one argument of shape {shape}: give source and target, an edge_index of shape (2, edges), a sparse matrix of SciPy or "
-                         "a graph of NetworkX")
-    if not hasattr(given, "shape"):
-        given = np.asarray(given)
-    return given[0], given[1], weights, vertices, undirected
+    try:
+        return *_checks.pairs(given, "edge_index"), weights, vertices, undirected
+    except UsageError as e:
+        raise UsageError(f"build(): {e}; or give source and target, a sparse matrix of SciPy or a graph of NetworkX") from None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _garner, rows as learned
+from . import _checks, _garner, rows as learned
 from .batches import MiniBatch, tensor_of
 from .errors import UsageError
 from .models import read_model
@@ -51,7 +51,7 @@ class Embedding(torch.nn.Module):
         self._anchor = torch.zeros((), requires_grad=True)  # by which autograd knows that rows want gradients
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        ids = torch.as_tensor(ids)
+        ids = _checks.tensor(ids, "ids")
         if not torch.is_grad_enabled():
             found: torch.Tensor = self.table.gather(ids)
             return found
@@ -154,21 +154,21 @@ def _edges_of(edges: Any, hops: int | None) -> tuple[torch.Tensor, torch.Tensor,
             if hops is not None:
                 raise UsageError("hops: an induced subgraph has none; leave it out")
             return both[0], both[1], sum(by_vertex)
-        hops = len(by_edge) if hops is None else hops
+        hops = len(by_edge) if hops is None else _checks.number(hops, "hops")
         if not 1 <= hops <= len(by_edge):
             raise UsageError(f"hops={hops} of a mini-batch of {len(by_edge)}")
         count = sum(by_edge[:hops])
         return both[0, :count], both[1, :count], sum(by_vertex[:hops])
     if hops is not None:
         raise UsageError("hops: for a mini-batch; of edges give those that count")
-    try:
-        row, col, targets = edges
-    except (TypeError, ValueError):
-        raise TypeError(f"aggregate(): edges={type(edges).__name__}: give a mini-batch, or (row, col, number of targets)") from None
-    row, col = torch.as_tensor(row), torch.as_tensor(col)
-    if row.dim() != 1 or row.shape != col.shape or row.is_floating_point() or col.is_floating_point():
-        raise UsageError(f"row of shape {tuple(row.shape)} and {row.dtype}, col of {tuple(col.shape)} and {col.dtype}; give as many whole numbers")
-    return row, col, int(targets)
+    if not isinstance(edges, (tuple, list)) or len(edges) != 3:
+        raise TypeError(f"aggregate(): edges is {_checks.told(edges)}: give a mini-batch, or (row, col, number of targets)")
+    row, col, targets = _checks.tensor(edges[0], "row"), _checks.tensor(edges[1], "col"), _checks.number(edges[2], "edges[2]", "say how many targets there are")
+    if row.dim() != 1 or row.shape != col.shape or targets < 0 or (
+            row.numel() and not all(_checks.kind(end).startswith(("int", "uint")) for end in (row, col))):
+        raise UsageError(f"row of shape {tuple(row.shape)} and {row.dtype}, col of {tuple(col.shape)} and {col.dtype}, {targets} targets; "
+                         "give as many whole numbers")
+    return row, col, targets
 
 
 def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.Tensor | None = None, *, hops: int | None = None,
@@ -184,7 +184,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
     degrees: 'gcn': of each source, how many neighbours it has in the graph; None: those of these edges, where all sources are targets.
     Result: shape (targets, ...); 0 for who has no neighbours. Errors: IdError for an edge whose ends are not there.
     """
-    if not isinstance(rows, torch.Tensor) or rows.dtype not in (torch.float32, torch.float64) or rows.dim() < 1:
+    if not isinstance(rows, torch.Tensor) or rows.dtype not in (torch.float32, torch.float64) or rows.dim() < 1 or rows.layout != torch.strided:
         raise UsageError(f"rows: {getattr(rows, 'dtype', type(rows).__name__)}; give a tensor of float32 or float64, a row a source")
     if how not in ("sum", "mean", "gcn"):
         raise UsageError(f"how '{how}': say sum, mean or gcn")
@@ -195,6 +195,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
     row, col, targets = _edges_of(edges, hops)
     row, col = row.to(rows.device, torch.int64), col.to(rows.device, torch.int64)
     if weights is not None:
+        weights = _checks.real(_checks.tensor(weights, "weights"), "weights")
         if weights.requires_grad and torch.is_grad_enabled():
             raise UsageError("weights: require gradients, and get none here; give weights.detach()")
         if weights.dim() != 1 or weights.numel() < row.numel() or hops is None and weights.numel() != row.numel():
@@ -204,6 +205,7 @@ def aggregate(rows: torch.Tensor, edges: Any, how: str = "mean", weights: torch.
         col, order = torch.sort(col, stable=True)
         row, weights = row[order], None if weights is None else weights[order]
     if degrees is not None:
+        degrees = _checks.real(_checks.tensor(degrees, "degrees"), "degrees")
         if degrees.dim() != 1 or degrees.numel() != len(rows):
             raise UsageError(f"degrees: of shape {tuple(degrees.shape)} for {len(rows)} sources; give one each")
         degrees = degrees.detach().to(rows.device, torch.float32).contiguous()

@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _garner
+from . import _checks, _garner
+from ._arguments import spoken
 from ._garner import Graph, Model
 from .errors import UsageError
 from .tables import Tiered
 
 
-def _host(array: Any) -> Any:
-    """As NumPy has it: torch tensors of a device too."""
-    if hasattr(array, "detach") and hasattr(array, "cpu"):
-        array = array.detach().cpu()
-    return np.asarray(np.load(array) if isinstance(array, (str, os.PathLike)) else array)
+def _host(array: Any, name: str) -> Any:
+    """An array, or the file of one."""
+    return _checks.host(np.load(array) if isinstance(array, (str, os.PathLike)) else array, name)
 
 
 def _labels(labels: Any) -> Any:
-    found = _host(labels)
+    found = _host(labels, "labels")
     if found.ndim == 2 and found.shape[1] == 1 and found.dtype.kind in "iu":
         found = found[:, 0]
     if found.ndim == 1:
@@ -44,9 +43,11 @@ def _split(split: Any, vertices: int) -> Any:
         for name, vertices_of in split.items():
             if name not in ("train", "validation", "test"):
                 raise UsageError(f"split: '{name}': say train, validation and test")
-            found[_host(vertices_of)] = ("train", "validation", "test").index(name) + 1
+            _, ids = _checks.masked(_host(vertices_of, f"split['{name}']"), f"split['{name}']", vertices)
+            _checks.within(ids, vertices, f"split['{name}']:")
+            found[ids] = ("train", "validation", "test").index(name) + 1
         return found
-    found = _host(split)
+    found = _host(split, "split")
     if found.ndim != 1 or found.dtype.kind not in "iu" or found.size and not 0 <= int(found.min()) <= int(found.max()) <= 3:
         raise UsageError("split: give a number a vertex: 1 train, 2 validation, 3 test, 0 none; or a dict of masks")
     return np.ascontiguousarray(found, np.uint8)
@@ -68,7 +69,7 @@ class Training:
                  layers: int | None = None, device: Any = None, **options: Any) -> None:
         if not isinstance(graph, Graph):
             raise TypeError(f"train(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
-        hops = [] if fanouts is None else [int(n) for n in fanouts]
+        hops = [] if fanouts is None else _checks.fanouts(fanouts)
         if hops and layers is not None and layers != len(hops):
             raise UsageError(f"layers={layers} and {len(hops)} fanouts; say a fanout for each layer")
         if device is None:
@@ -157,4 +158,5 @@ def predict(model: Model | str | os.PathLike[str], graph: Graph, features: Any, 
         model = read_model(model, features._table.place if isinstance(features, Tiered) else "host")
     if not model.place.startswith(("host", "simulated")):
         graph.to(model.place)
-    return _garner._predict(model, graph, features, side, weighted, math)
+    scores: npt.NDArray[np.float32] = spoken(_garner._predict, "predict")(model, graph, features, side, weighted, math)
+    return scores

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from . import tables
+from . import _checks, tables
 from .errors import IdError, UsageError
 from .ranks import Ranks, Work, ranks as ranks_of
 
@@ -52,13 +52,13 @@ class RemoteRows:
 
     def __getitem__(self, ids: Any) -> torch.Tensor:
         """Rows of these ids, in their order. All ranks call it, each with its own ids."""
-        ids = torch.as_tensor(ids)
+        ids = self._ids(ids)
         return self.window([ids.reshape(-1)])[0].reshape(*ids.shape, *self.shape[1:])
 
     def window(self, batches: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Rows of several mini-batches: each crosses once for all of them. All ranks call it."""
         with self._asking() as by:
-            asked = self._ask([(None, torch.as_tensor(ids)) for ids in batches], by)
+            asked = self._ask([(None, self._ids(ids)) for ids in batches], by)
         return self._apart(asked, self._bring(asked))
 
     def ahead(self, batches: Iterator[Any], window: int = 8) -> Iterator[Any]:
@@ -67,6 +67,10 @@ class RemoteRows:
         for batch, (x,) in rows_ahead([self], ((batch, [batch.n_id]) for batch in batches), window):
             batch.x = x
             yield batch
+
+    def _ids(self, ids: Any) -> torch.Tensor:
+        found: torch.Tensor = _checks.tensor(ids, "ids")
+        return found.nonzero().flatten() if _checks.is_mask(found, len(self)) else found
 
     # --- the steps of a window
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _garner
+from . import _checks, _garner
+from ._arguments import spoken
 from ._garner import UpdateRun
 from .errors import UsageError
 from .tables import TierRows, _library, addressed
@@ -63,7 +64,7 @@ class Embedding:
         Errors: IdError for an id that is no row, InputError for a row whose gradient is no finite number; then nothing has changed."""
         library = _library(gradients, ids)
         ids = library.ids(ids, len(self))
-        gradients = library.floats(gradients)
+        gradients = library.floats(gradients, "gradients")
         if tuple(gradients.shape) != (*ids.shape, self._table.width):
             raise UsageError(f"gradients: of shape {tuple(gradients.shape)} for ids of {tuple(ids.shape)}; give {(*ids.shape, self._table.width)}")
         near, _, stream, done = library.bring(self._table.device, [ids, gradients], [], [], "float32")
@@ -77,7 +78,7 @@ class Embedding:
 
     def write(self, values: Any, what: str = "weight", first: int = 0) -> None:
         """The other way: values of shape (rows, width)."""
-        values = np.ascontiguousarray(values, np.float32)
+        values = np.ascontiguousarray(_checks.real(_checks.host(values, "values"), "values"), np.float32)
         if values.ndim != 2:
             raise UsageError(f"values: of shape {values.shape}; give rows of {self._table.width}")
         self._table.write(what, first, values)
@@ -105,4 +106,4 @@ def embedding(rows: int, width: int, *, optimizer: str = "adam", device: Any = N
     first: 'normal' (spread: the standard deviation), 'uniform' (from -spread to spread) or 'zero': a function of seed, row and column.
     Result: Embedding; garner.torch.Embedding is the same as a module. Errors: UsageError, OutOfMemory.
     """
-    return Embedding(_garner.LearnedTable(rows, width, device, optimizer, first, spread, seed, device_budget, scores))
+    return Embedding(spoken(_garner.LearnedTable, "embedding")(rows, width, device, optimizer, first, spread, seed, device_budget, scores))

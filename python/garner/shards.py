@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from . import _garner
+from ._arguments import spoken
 from ._garner import Graph
 from .errors import UsageError
 from .ranks import Ranks, Work, ranks as ranks_of
@@ -26,7 +27,8 @@ class Shard:
             device = torch.cuda.current_device() if torch.cuda.is_available() and _garner.info()["devices"] else "cpu"
         self.device = torch.device("cuda", device) if isinstance(device, int) else torch.device("cpu" if device == "host" else device)
         self.wire = _wires[wire] if ranks.size > 1 else torch.float32
-        self._at = _garner.ShardAggregation(graph, ranks.rank, ranks.size, side, weighted, balance, sums, "host" if self.device.type == "cpu" else self.device)
+        self._at: _garner.ShardAggregation = spoken(_garner.ShardAggregation, "torch.shard")(
+            graph, ranks.rank, ranks.size, side, weighted, balance, sums, "host" if self.device.type == "cpu" else self.device)
         self.vertices = torch.from_numpy(self._at.positions())
         self.first = self._at.first
         self._plan = [self._ask(False)]

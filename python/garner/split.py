@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import _checks
 from ._garner import Blocks, Graph, GraphPart, SplitSampler
 from .errors import RankError, UsageError
 from .ranks import Ranks, ranks as ranks_of
@@ -189,7 +190,7 @@ def _given(mine: Any) -> Any:
         return mine
     if not isinstance(mine, (tuple, list)) or len(mine) not in (2, 3):
         raise TypeError(f"remote_graph(): a {type(mine).__name__} is neither a Graph nor (offsets, targets) or (offsets, targets, weights)")
-    arrays = [one.detach().cpu().numpy() if isinstance(one, torch.Tensor) else np.asarray(one) for one in mine]
+    arrays = [_checks.host(one, f"remote_graph(): {name}") for name, one in zip(("offsets", "targets", "weights"), mine)]
     for name, one in zip(("offsets", "targets", "weights"), arrays):
         if one.ndim != 1:
             raise UsageError(f"remote_graph(): {name} of shape {one.shape}; give one dimension")

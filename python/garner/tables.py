@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 
-from . import _garner
+from . import _checks, _garner
 from ._garner import GatherRun, Shared, Unified
 from .errors import IdError, InputError, UsageError
 
@@ -33,19 +33,15 @@ class _NumPy:
     """Ids and rows of the host. A device reads and writes them in place: they are pinned for the call."""
 
     def ids(self, ids: Any, rows: int) -> Any:
-        ids = np.asarray(ids)
-        if ids.dtype == bool:
-            if ids.shape != (rows,):
-                raise UsageError(f"a mask of shape {ids.shape} for {rows} rows; give one bool a row")
+        ids = _checks.host(ids, "ids", "whole numbers or bools")
+        if _checks.is_mask(ids, rows):
             return np.flatnonzero(ids)
         if ids.dtype not in _whole:
-            if ids.size and ids.dtype.kind not in "iu":
-                raise UsageError(f"ids of {ids.dtype}; give whole numbers or bools")
             ids = ids.astype(np.int64)
         return ids if ids.flags.c_contiguous and ids.flags.aligned else ids.copy(order="C")
 
-    def floats(self, numbers: Any) -> Any:
-        return np.ascontiguousarray(numbers, np.float32)
+    def floats(self, numbers: Any, name: str) -> Any:
+        return np.ascontiguousarray(_checks.real(_checks.host(numbers, name), name), np.float32)
 
     def row_type(self, kind: str) -> Any:
         if kind != "bfloat16":
@@ -87,18 +83,14 @@ class _CuPy:
         self.cupy: Any = cupy
 
     def ids(self, ids: Any, rows: int) -> Any:
-        if ids.dtype == bool:
-            if ids.shape != (rows,):
-                raise UsageError(f"a mask of shape {ids.shape} for {rows} rows; give one bool a row")
+        if _checks.is_mask(ids, rows):
             return self.cupy.flatnonzero(ids)
         if ids.dtype not in _whole:
-            if ids.size and ids.dtype.kind not in "iu":
-                raise UsageError(f"ids of {ids.dtype}; give whole numbers or bools")
             ids = ids.astype(np.int64)
         return self.cupy.ascontiguousarray(ids).reshape(ids.shape)
 
-    def floats(self, numbers: Any) -> Any:
-        return self.cupy.ascontiguousarray(numbers, np.float32)
+    def floats(self, numbers: Any, name: str) -> Any:
+        return self.cupy.ascontiguousarray(_checks.real(numbers, name), np.float32)
 
     def row_type(self, kind: str) -> Any:
         return _numpy.row_type(kind)
@@ -474,15 +466,19 @@ class Tiered(Generic[Rows]):
         return cast("list[Any]", done())
 
 
-_of_gradients = "{}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained"
+def _dense(tensor: Any, what: str) -> Any:
+    """A tensor of torch whose rows can be read as they lie."""
+    if tensor.requires_grad:
+        raise UsageError(f"{what}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained")
+    if str(tensor.layout) != "torch.strided" or tensor.is_meta:
+        raise UsageError(f"{what}: the tensor is {'sparse' if not tensor.is_meta else 'of device meta, without rows'}; give its to_dense(), or an array")
+    return tensor
 
 
 def _contiguous(array: Any, what: str) -> Any:
     """Itself, or a copy, which is said."""
     if _is_torch(array):
-        if array.requires_grad:
-            raise UsageError(_of_gradients.format(what))
-        whole, copy = array.is_contiguous(), array.contiguous
+        whole, copy = _dense(array, what).is_contiguous(), array.contiguous
     elif isinstance(array, np.ndarray):
         whole, copy = array.flags.c_contiguous, lambda: np.ascontiguousarray(array)
     else:
@@ -571,7 +567,7 @@ def tiered(features: Any, device_budget: int | str | None = None, peer_budget: i
             and features.dtype.itemsize in (1, 2, 4, 8):  # bytes without a name, as numpy.load gives the '<V2' of ml_dtypes
         features = features.view(f"u{features.dtype.itemsize}")
     if scores is not None:
-        scores = np.ascontiguousarray(scores.detach().cpu().numpy() if _is_torch(scores) else scores, dtype=np.float32)
+        scores = _checks.floats(scores, "scores")
     _seconds(wait_seconds)
     if group is not None and not isinstance(group, str):
         raise TypeError(f"group={group!r}: processes meet under a name, a string")
@@ -653,10 +649,7 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
         return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
-    if not _is_torch(features):
-        features = np.asarray(features)
-    elif features.requires_grad:
-        raise UsageError(_of_gradients.format("shared"))
+    features = _dense(features, "shared") if _is_torch(features) else _checks.host(features, "shared")
     made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))
     if _is_torch(features):
         import torch.utils.dlpack

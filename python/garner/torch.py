@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import torch.utils.dlpack
 
-from . import _garner, tables
+from . import _checks, _garner, tables
 from .batches import Loader as Loader, MiniBatch as MiniBatch, loader as loader
 from .errors import UsageError
 
@@ -15,19 +15,15 @@ _whole = {torch.int32, torch.int64} | ({torch.uint64} if hasattr(torch, "uint64"
 
 class _Torch:
     def ids(self, ids: Any, rows: int) -> Any:
-        ids = torch.as_tensor(ids)
-        if ids.dtype == torch.bool:
-            if tuple(ids.shape) != (rows,):
-                raise UsageError(f"a mask of shape {tuple(ids.shape)} for {rows} rows; give one bool a row")
+        ids = _checks.tensor(ids, "ids")
+        if _checks.is_mask(ids, rows):
             return ids.nonzero().flatten()
         if ids.dtype not in _whole:
-            if ids.numel() and (ids.dtype.is_floating_point or ids.dtype.is_complex):
-                raise UsageError(f"ids of {ids.dtype}; give whole numbers or bools")
             ids = ids.to(torch.int64)
         return ids.contiguous()
 
-    def floats(self, numbers: Any) -> Any:
-        return torch.as_tensor(numbers).detach().to(torch.float32).contiguous()
+    def floats(self, numbers: Any, name: str) -> Any:
+        return _checks.real(_checks.tensor(numbers, name), name).detach().to(torch.float32).contiguous()
 
     def row_type(self, kind: str) -> torch.dtype:
         found = known(kind)

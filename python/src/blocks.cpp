@@ -5,18 +5,30 @@
 
 namespace garner::python {
 
+namespace {
+
+int64s seen_in(numbers const& there) { return {there, {there.data(), there.shape(0)}}; }
+// Where it lies, if that is the device that works.
+std::optional<int64s> near_of(nb::handle from, place where) {
+  numbers there;
+  if (where.kind != place_kind::device || !nb::ndarray_check(from) || !nb::try_cast(from, there, false)) return std::nullopt;
+  if (there.device_type() != nb::device::cuda::value || where.index != static_cast<int>(there.device_id())) return std::nullopt;
+  return seen_in(there);
+}
+
+}  // namespace
+
 int64s int64s_of(nb::handle from, char const* name, place where) {
   if (from.is_none()) return {};
-  numbers there;
-  if (nb::ndarray_check(from) && nb::try_cast(from, there, false)) {
-    bool const near = there.device_type() == nb::device::cuda::value && where.kind == place_kind::device &&
-                      where.index == static_cast<int>(there.device_id());
-    if (near) return {there, {there.data(), there.shape(0)}};
-  }
-  whole_numbers(from, name);  // negative ones are the library's to refuse: times may be so
-  there = nb::cast<numbers>(nb::module_::import_("numpy").attr("ascontiguousarray")(from, nb::arg("dtype") = "int64"));
-  return {there, {there.data(), there.shape(0)}};
+  if (auto const near = near_of(from, where)) return *near;
+  return seen_in(nb::cast<numbers>(checked("int64", from, name)));  // negative ones are the library's to refuse: times may be so
 }
+int64s positions_of(nb::handle from, char const* name, std::uint64_t vertices, place where) {
+  if (from.is_none()) return {};
+  if (auto const near = near_of(from, where)) return *near;
+  return seen_in(nb::cast<numbers>(checked("positions", from, name, vertices)));
+}
+std::vector<std::int64_t> fanouts_of(nb::handle from) { return nb::cast<std::vector<std::int64_t>>(checked("fanouts", from)); }
 
 py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type) {
   if (type >= types) refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(types) + ", counted from 0");
@@ -38,7 +50,7 @@ std::map<std::string, negative_kind> const negatives{{"binary", negative_kind::b
 
 list_side side_of(std::string const& side) {
   auto const found = sides.find(side);
-  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say one of in, out");
+  if (found == sides.end()) refuse(errc::usage, "side '" + side + "': say in, out");
   return found->second;
 }
 block_options options_of(keywords& given) {
@@ -78,7 +90,7 @@ struct py_relation {
 };
 
 py_relation relation(py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t from, std::uint32_t to, std::string const& side,
-                     nb::object times) {
+                     nb::handle times) {
   py_relation r;
   r.graph = g.use();
   r.times = int64s_of(times, "times", {});
@@ -90,6 +102,13 @@ void remember(py_sampler& s, place where, std::vector<sampled_type> types, std::
               block_options const& o) {
   s.types = types.size(), s.relations = relations.size(), s.edge_ids = o.edge_ids;
   s.sampler.emplace(released([&] { return block_sampler(where, std::move(types), std::move(relations), o); }));
+}
+
+int64s seeds_of(py_sampler const& s, nb::handle from, std::uint32_t type) {
+  if (type >= s.types)
+    refuse(errc::usage, "seeds of type " + std::to_string(type) + ": of " + std::to_string(s.types) + ", counted from 0");
+  if (from.is_none()) refuse(errc::usage, "seeds is None; give vertices of type " + std::to_string(type) + ", or an empty list");
+  return positions_of(from, "seeds", s.sampler->vertices(type), s.sampler->where());
 }
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
@@ -198,11 +217,21 @@ void add_blocks(nb::module_& m) {
                           "Lists that garner.BlockSampler.of_relations draws from: those of vertices of one type, of another's.")
       .def(
           "__init__",
-          [](py_relation* self, py_graph const& g, std::vector<std::int64_t> fanouts, std::uint32_t source, std::uint32_t target,
-             std::string const& side,
-             nb::object times) { new (self) py_relation(relation(g, std::move(fanouts), source, target, side, times)); },
-          nb::arg("graph"), nb::arg("fanouts"), nb::arg("source") = 0, nb::arg("target") = 0, nb::arg("side") = "in",
-          nb::arg("times") = nb::none(),
+          [](py_relation* self, nb::args positional, nb::kwargs options) {
+            keywords given("Relation", positional, std::move(options), {"graph", "fanouts", "source", "target", "side", "times"});
+            py_graph const& g = graph_in(given, "Relation");
+            std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
+            std::uint32_t source = 0, target = 0;
+            std::string side = "in";
+            nb::object times = nb::none();
+            given.take("source", source);
+            given.take("target", target);
+            given.take("side", side);
+            given.take("times", times);
+            given.done();
+            new (self) py_relation(relation(g, std::move(fanouts), source, target, side, times));
+          },
+          nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], source: int = 0, target: int = 0, side: str = "
                   "'in', times: object = None) -> None"),
           "fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.\n"
@@ -214,8 +243,10 @@ void add_blocks(nb::module_& m) {
                          "Source: GraphSAGE, NeurIPS 2017.")
       .def(
           "__init__",
-          [](py_sampler* self, py_graph const& g, std::vector<std::int64_t> fanouts, nb::kwargs options) {
-            keywords given("BlockSampler", std::move(options));
+          [](py_sampler* self, nb::args positional, nb::kwargs options) {
+            keywords given("BlockSampler", positional, std::move(options), {"graph", "fanouts"});
+            py_graph const& g = graph_in(given, "BlockSampler");
+            std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             place where;
             std::string side = "in";
             nb::object times = nb::none();
@@ -235,7 +266,7 @@ void add_blocks(nb::module_& m) {
             remember(*made, where, types, {r.made}, o);
             new (self) py_sampler(std::move(*made));
           },
-          nb::arg("graph"), nb::arg("fanouts"), nb::arg("options"),
+          nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, fanouts: collections.abc.Sequence[int], *, side: str = 'in', times: object = "
                   "None, " SAMPLER_OPTIONS ") -> None"),
           "fanouts: a hop each: how many neighbours a vertex draws, 0 none, -1 all\n"
@@ -289,14 +320,16 @@ void add_blocks(nb::module_& m) {
           "sample",
           [](py_sampler& s, nb::object seeds, std::uint64_t number, std::uint32_t type, nb::object times) {
             place const where = s.sampler->where();
-            int64s const from = int64s_of(seeds, "seeds", where), at = int64s_of(times, "times", where);
+            int64s const from = seeds_of(s, seeds, type), at = int64s_of(times, "times", where);
             typed_seeds const one{type, from.seen, at.seen};
             return drawn(s, number, {&one, 1});
           },
           nb::arg("seeds"), nb::arg("number") = 0, nb::arg("type") = 0, nb::arg("times") = nb::none(),
           nb::sig("def sample(self, seeds: object, number: int = 0, type: int = 0, times: object = None) -> Blocks"),
           "Mini-batch `number` of these seeds: positions of vertices of this type (of a graph without gaps its ids), whole numbers, in\n"
-          "any order; one that stands twice is there twice. times: shape (seeds,): of a temporal sampling; None: of the seeds' own.\n"
+          "any order, one that stands twice is there twice; or a bool each vertex. times: shape (seeds,): of a temporal sampling; None: "
+          "of\n"
+          "the seeds' own.\n"
           "Errors: IdError, InputError for a seed that is no vertex, with its position and the mini-batch.")
       .def(
           "sample_types",
@@ -305,7 +338,7 @@ void add_blocks(nb::module_& m) {
             std::vector<int64s> kept;
             std::vector<typed_seeds> all;
             for (auto const& [ids, type, times] : seeds) {
-              int64s const from = int64s_of(ids, "seeds", where), at = int64s_of(times, "times", where);
+              int64s const from = seeds_of(s, ids, type), at = int64s_of(times, "times", where);
               kept.insert(kept.end(), {from, at});
               all.push_back({type, from.seen, at.seen});
             }

@@ -16,6 +16,8 @@ struct int64s {
   std::span<std::int64_t const> seen;
 };
 int64s int64s_of(nb::handle from, char const* name, place where);
+// The same of positions among so many vertices, which a bool each says as well.
+int64s positions_of(nb::handle from, char const* name, std::uint64_t vertices, place where);
 
 // Buffers of mini-batches that nobody holds any more, for the next; at the host alone, as on a device work on them may be under way.
 struct spare_blocks {
@@ -30,6 +32,7 @@ struct spare_blocks {
 };
 
 list_side side_of(std::string const& side);
+std::vector<std::int64_t> fanouts_of(nb::handle from);
 // The options of a sampler but for place and scores, which are the caller's to take.
 block_options options_of(keywords& given);
 

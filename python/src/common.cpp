@@ -114,6 +114,26 @@ bool interrupted_now() { return asked; }
 
 // --- keywords
 // ------------------------------------------------------------------------------------------------------------------------------
+keywords::keywords(char const* call, nb::args const& positional, nb::kwargs given, std::initializer_list<char const*> names)
+    : call_(call), given_(std::move(given)) {
+  if (positional.size() > names.size())
+    throw nb::type_error((std::string(call_) + "() takes " + std::to_string(names.size()) + " arguments by position and was given " +
+                          std::to_string(positional.size()) + "; options are said by name, and help(garner." + call_ + ") lists them")
+                             .c_str());
+  for (std::size_t k = 0; k < positional.size(); ++k) {
+    nb::str const name(names.begin()[k]);
+    if (given_.contains(name)) throw nb::type_error((std::string(call_) + "(): " + name.c_str() + " was given twice").c_str());
+    given_[name] = positional[k];
+  }
+}
+
+nb::object keywords::need(char const* name) {
+  nb::object value = find(name);
+  if (!value.is_valid())
+    throw nb::type_error((std::string(call_) + "(): " + name + " is missing; help(garner." + call_ + ") tells more").c_str());
+  return value;
+}
+
 nb::object keywords::find(char const* name) {
   nb::str const key(name);
   if (!given_.contains(key)) return {};
@@ -129,8 +149,8 @@ std::string keywords::text(char const* name, nb::handle value) const {
 }
 
 void keywords::wrong(char const* name, nb::handle value) const {
-  std::string const message = std::string(call_) + "(): " + name + "=" + nb::repr(value).c_str() + " is of the wrong type; help(garner." +
-                              call_ + ") tells which it takes";
+  std::string const message =
+      std::string(call_) + "(): " + name + "=" + shown(value) + " is of the wrong type; help(garner." + call_ + ") tells which it takes";
   throw nb::type_error(message.c_str());
 }
 
@@ -219,8 +239,7 @@ std::string kind_of(nb::dlpack::dtype t) {
 }
 
 array host_array(nb::handle from, char const* name) {
-  nb::object kept = nb::borrow(from);
-  if (!nb::ndarray_check(from)) kept = nb::module_::import_("numpy").attr("asarray")(from);
+  nb::object const kept = nb::ndarray_check(from) ? nb::borrow(from) : checked("host", from, name);
   array a;
   if (!nb::try_cast(kept, a)) {
     auto const text = [&](nb::object const& of) { return std::string(nb::str(nb::handle(of)).c_str()); };
@@ -238,7 +257,6 @@ array host_array(nb::handle from, char const* name) {
 namespace {
 
 bool is_signed(nb::dlpack::dtype t) { return t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int); }
-bool is_unsigned(nb::dlpack::dtype t) { return t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt); }
 
 template <class T>
 void widen(array const& a, char const* name, std::uint64_t* to, std::size_t step) {
@@ -254,15 +272,7 @@ void widen(array const& a, char const* name, std::uint64_t* to, std::size_t step
 
 }  // namespace
 
-array whole_numbers(nb::handle from, char const* name) {
-  array a = host_array(from, name);
-  if (a.ndim() != 1) refuse(errc::usage, std::string(name) + ": has " + std::to_string(a.ndim()) + " dimensions; give one");
-  nb::dlpack::dtype const t = a.dtype();
-  bool const empty_list = a.shape(0) == 0;  // which NumPy takes for float64
-  if (!empty_list && ((!is_signed(t) && !is_unsigned(t)) || t.lanes != 1 || t.bits > 64))
-    refuse(errc::usage, std::string(name) + ": is of " + kind_of(t) + "; give whole numbers of 8 to 64 bits");
-  return a;
-}
+array whole_numbers(nb::handle from, char const* name) { return nb::cast<array>(checked("whole", from, name)); }
 
 void write_ids(array const& a, char const* name, std::uint64_t* to, std::size_t step) {
   if (a.shape(0) == 0) return;
@@ -281,19 +291,15 @@ void write_ids(array const& a, char const* name, std::uint64_t* to, std::size_t 
 
 std::span<float const> floats(nb::handle from, char const* name, array& kept) {
   if (from.is_none()) return {};
-  kept = host_array(from, name);
-  nb::dlpack::dtype const t = kept.dtype();
-  bool const f32 = t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && t.bits == 32 && t.lanes == 1;
-  if (kept.ndim() != 1 || !f32 || (kept.shape(0) > 1 && kept.stride(0) != 1))
-    refuse(errc::usage, std::string(name) + ": give one float32 a row, contiguous");
+  kept = nb::cast<array>(checked("floats", from, name));
   return {static_cast<float const*>(kept.data()), kept.shape(0)};
 }
 
 std::uint64_t id_of(nb::handle from, char const* name) {
-  nb::object const whole = nb::steal(PyNumber_Index(from.ptr()));
+  nb::object const whole = nb::steal(PyBool_Check(from.ptr()) ? nullptr : PyNumber_Index(from.ptr()));
   if (!whole.is_valid()) {
     PyErr_Clear();
-    throw nb::type_error((std::string(name) + "=" + nb::repr(from).c_str() + " is no id; give one whole number").c_str());
+    throw nb::type_error((std::string(name) + "=" + shown(from) + " is no id; give one whole number").c_str());
   }
   std::uint64_t id = 0;
   if (!nb::try_cast(whole, id))

@@ -6,12 +6,17 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,6 +44,13 @@ void add_rows(nb::module_& m);
 void add_gnn(nb::module_& m);
 
 [[noreturn]] inline void refuse(errc code, std::string const& message) { throw error(code, message); }
+
+// What garner/_checks.py, which all that comes in passes, makes of it by this function of its.
+template <class... Args>
+nb::object checked(char const* by, Args&&... args) {
+  return nb::module_::import_("garner._checks").attr(by)(std::forward<Args>(args)...);
+}
+inline std::string shown(nb::handle value) { return nb::cast<std::string>(checked("told", value)); }  // in a few words
 
 // While it lives, in the main thread, Ctrl-C asks Garner to stop; then Python's own handler is back, and told if there was one.
 class interruptible {
@@ -74,10 +86,19 @@ std::optional<std::uint64_t> bytes_of(nb::handle amount);  // 4096, "8GiB", None
 class keywords {
  public:
   keywords(char const* call, nb::kwargs given) : call_(call), given_(std::move(given)) {}
+  // `names`: of those that may be given by position too.
+  keywords(char const* call, nb::args const& positional, nb::kwargs given, std::initializer_list<char const*> names);
 
+  nb::object need(char const* name);  // TypeError where it is missing
+  template <class T>
+  void need(char const* name, T& into) {
+    given_[name] = need(name);
+    take(name, into);
+  }
   template <class T>
   void take(char const* name, T& into) {
     if (nb::object const value = find(name); value.is_valid()) {
+      if (std::is_integral_v<T> && !std::is_same_v<T, bool> && PyBool_Check(value.ptr())) wrong(name, value);
       try {
         into = nb::cast<T>(value);
       } catch (nb::cast_error const&) {
@@ -154,7 +175,7 @@ numpy_array<T> to_numpy(std::vector<T>&& values) {
   return numpy_array<T>(kept->data(), {kept->size()}, owner);
 }
 
-// One float32 a row, contiguous; none of None. `kept` holds them.
+// One float32 a row, of numbers of any kind; none of None. `kept` holds them.
 std::span<float const> floats(nb::handle from, char const* name, array& kept);
 
 // One id: an int, or what stands for one. TypeError, or IdError for a negative one.

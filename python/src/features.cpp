@@ -125,8 +125,6 @@ struct py_unified {
   }
 };
 
-std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
-
 // What a gather is asked, kept while it runs.
 struct asked {
   gather_options options;
@@ -188,14 +186,18 @@ void add_features(nb::module_& m) {
       "Min's dissertation (PyTorch-Direct, PVLDB 14(11) 2021).")
       .def(
           "__init__",
-          [](py_unified* self, nb::object from, nb::object where) {
+          [](py_unified* self, nb::args positional, nb::kwargs options) {
+            keywords given("Unified", positional, std::move(options), {"array", "device"});
+            nb::object from = nb::none(), where = nb::none();
+            given.take("array", from);
+            given.take("device", where);
+            given.done();
             if (from.is_none()) throw nb::type_error("Unified(): give the array that a device shall read; garner.unified says which");
             place const at = place_of(where);
             host_table t = table_of(from, "array", device_of(at));
             new (self) py_unified{t, released([&] { return unified_tensor(t.rows, device_of(at)); })};
           },
-          nb::arg("array") = nb::none(), nb::arg("device") = nb::none(),
-          nb::sig("def __init__(self, array: object, device: object = None) -> None"))
+          nb::arg("positional"), nb::arg("options"), nb::sig("def __init__(self, array: object, device: object = None) -> None"))
       .def(
           "__dlpack__",
           [](nb::handle self, nb::kwargs how) {
@@ -297,7 +299,9 @@ void add_features(nb::module_& m) {
           [](py_table& t, std::vector<id_address> const& batches, std::vector<std::uint64_t> const& outs, nb::kwargs how) {
             keywords given("Tiered.gather", std::move(how));
             asked const a = asked_of(given);
-            if (outs.size() != batches.size()) refuse(errc::usage, "as many outs as batches, please");
+            if (outs.size() != batches.size())
+              refuse(errc::usage,
+                     std::to_string(outs.size()) + " outs for " + std::to_string(batches.size()) + " mini-batches; give each one");
             std::vector<id_span> ids;
             std::vector<row_output> to;
             for (std::size_t k = 0; k < batches.size(); ++k) {

@@ -23,6 +23,9 @@ struct py_table {
   tiered_tensor tensor;
 };
 
+// What rows may be converted to.
+inline std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
+
 std::map<std::string, std::uint64_t> by_tier(rows_by_tier const& rows);
 // A table, one of garner.tiered, or what garner.tiered takes; `kept` keeps it.
 py_table& table_from(nb::handle from, place where, std::vector<nb::object>& kept);

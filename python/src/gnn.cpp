@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "blocks.hpp"
 #include "features.hpp"
-#include "graphs.hpp"
 
 namespace garner::python {
 
@@ -44,11 +44,6 @@ nb::dict said_of(evaluation const& e) {
   }
   d["ms"] = e.ms;
   return d;
-}
-
-list_side side_of(std::string const& side) {
-  if (side != "in" && side != "out") refuse(errc::usage, "side '" + side + "': say in (those that lead to a vertex) or out");
-  return side == "in" ? list_side::in : list_side::out;
 }
 
 // The graph and all else stay as long as it does.
@@ -123,7 +118,6 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
       m.scaling = scaling == "automatic" ? scaling_of(table) : parse_row_scaling(scaling);
       self->model.made = std::make_shared<gnn_model>(where, m);
       self->run = std::make_unique<training>(*self->model.made, *self->graph, table, known, t);
-      return 0;
     });
   } catch (...) {
     self->~py_training();

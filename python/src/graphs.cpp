@@ -46,11 +46,10 @@ std::string name_of(weight_kind k) { return k == weight_kind::none ? "none" : k 
 std::optional<build_options::random_weights> drawn(nb::object const& range, std::uint64_t seed) {
   if (!range.is_valid() || range.is_none()) return std::nullopt;
   std::pair<double, double> ends;
-  if (!nb::try_cast(range, ends))
-    refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high), as (1, 255)");
+  if (!nb::try_cast(range, ends)) refuse(errc::usage, std::string("draw_weights ") + shown(range) + ": say (low, high), as (1, 255)");
   bool const whole = nb::isinstance<nb::int_>(nb::object(range[0])) && nb::isinstance<nb::int_>(nb::object(range[1]));
   bool const sound = 0 <= ends.first && ends.first <= ends.second && std::isfinite(ends.second) && (!whole || ends.second <= 4294967295.0);
-  if (!sound) refuse(errc::usage, std::string("draw_weights ") + nb::repr(range).c_str() + ": say (low, high) with 0 <= low <= high");
+  if (!sound) refuse(errc::usage, std::string("draw_weights ") + shown(range) + ": say (low, high) with 0 <= low <= high");
   return build_options::random_weights{whole ? weight_kind::u32 : weight_kind::f32, ends.first, ends.second, seed};
 }
 
@@ -92,7 +91,7 @@ py_graph read(nb::object file, nb::kwargs options) {
 
 // Weights as Garner keeps them: u32 of whole numbers, f32 of others.
 void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real) {
-  array const a = host_array(from, "weights");
+  array const a = nb::cast<array>(checked("host", from, "weights"));
   nb::dlpack::dtype const t = a.dtype();
   if (a.ndim() != 1) refuse(errc::usage, "weights: has " + std::to_string(a.ndim()) + " dimensions; give one");
   if (t.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float) && (t.bits == 32 || t.bits == 64)) {
@@ -229,6 +228,14 @@ std::string describe(py_graph const& g) {
 }
 
 }  // namespace
+
+py_graph& graph_in(keywords& given, char const* call) {
+  nb::object const found = given.need("graph");
+  if (!nb::isinstance<py_graph>(found))
+    throw nb::type_error(
+        (std::string(call) + "(): graph=" + shown(found) + " is no Graph; make one with garner.build, open, read or generate").c_str());
+  return nb::cast<py_graph&>(found);  // which the caller's arguments keep
+}
 
 std::string path_of(nb::handle file) {
   nb::object const text = nb::module_::import_("os").attr("fspath")(file);

@@ -23,6 +23,8 @@ class py_graph {
   std::shared_ptr<graph_handle> handle_;
 };
 
+// The graph of a call's keywords; TypeError where it is none.
+py_graph& graph_in(keywords& given, char const* call);
 std::string path_of(nb::handle file);  // str, bytes or PathLike
 // The keywords of garner.open and garner.open_hetero.
 open_options open_options_of(char const* function, nb::kwargs const& options);

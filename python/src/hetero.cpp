@@ -33,7 +33,7 @@ struct py_hetero {
     }
     std::size_t k = 0;
     if (!nb::try_cast(nb::borrow(which), k))
-      refuse(errc::usage, std::string("lists(): ") + nb::repr(which).c_str() + ": say (from, relation, to), or a place in edges");
+      refuse(errc::usage, std::string("lists(): ") + shown(which) + ": say (from, relation, to), or a place in edges");
     return k;
   }
   py_graph lists(nb::handle which) const {

@@ -38,6 +38,7 @@ struct py_loader {
   std::unique_ptr<loader> made;
   bool entered = false, own = false;  // the epoch: by an iterator; of the caller's seeds
   std::uint64_t turn = 0;             // of iterators: the last alone goes on
+  std::uint32_t seed_type = 0;
   pid_t const process = ::getpid();
 
   explicit py_loader(nb::object of) : sampler_object(std::move(of)), sampler(nb::cast<py_sampler&>(sampler_object)) {
@@ -55,6 +56,12 @@ struct py_loader {
     made.reset();
   }
 
+  // Of the host: the loader copies them.
+  int64s seeds_of(nb::handle from, std::uint32_t type) const {
+    if (type >= sampler.types)
+      refuse(errc::usage, "seed_type " + std::to_string(type) + ": of " + std::to_string(sampler.types) + ", counted from 0");
+    return positions_of(from, "seeds", sampler.sampler->vertices(type), {});
+  }
   loader& here() {
     if (process != ::getpid()) refuse(errc::usage, "this Loader was made by another process; make one in each");
     return *made;
@@ -163,13 +170,16 @@ void take_loading(keywords& given, loader_options& into) {
 
 namespace {
 
-void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tables, nb::object labels, nb::kwargs options) {
+void make(py_loader* self, nb::args positional, nb::kwargs options) {
   loader_options o;
   std::optional<std::uint32_t> rank, ranks;
   nb::object times = nb::none();
   std::optional<element> to;
-  static std::map<std::string, element> const conversions{{"f32", element::f32}, {"bf16", element::bf16}};
-  keywords given("Loader", std::move(options));
+  keywords given("Loader", positional, std::move(options), {"sampler", "seeds", "tables", "labels"});
+  nb::object sampler = given.need("sampler"), seeds = given.need("seeds");
+  nb::object tables = nb::make_tuple(), labels = nb::make_tuple();
+  given.take("tables", tables);
+  given.take("labels", labels);
   given.take("batch", o.batch);
   given.take("shuffle", o.shuffle);
   given.take("drop_last", o.drop_last);
@@ -186,7 +196,7 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
 
   if (!nb::isinstance<py_sampler>(sampler))
     throw nb::type_error(
-        (std::string("Loader(): sampler=") + nb::repr(sampler).c_str() + " is no BlockSampler; make one with garner.BlockSampler").c_str());
+        (std::string("Loader(): sampler=") + shown(sampler) + " is no BlockSampler; make one with garner.BlockSampler").c_str());
   new (self) py_loader(std::move(sampler));
   try {
     place const where = self->sampler.sampler->where();
@@ -195,8 +205,8 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
       loaded_table t;
       nb::object table = nb::borrow(one);
       if (!seeds_only && nb::isinstance<nb::tuple>(table)) {
-        if (nb::len(table) != 2) throw nb::type_error("Loader(): tables are tables, or pairs of a table and a type of vertices");
-        t.type = nb::cast<std::uint32_t>(nb::object(table[1]));
+        if (nb::len(table) != 2 || !nb::try_cast(nb::object(table[1]), t.type))
+          throw nb::type_error("Loader(): tables are tables, or pairs of a table and the number of a type of vertices");
         table = nb::object(table[0]);
       }
       py_table& found = table_from(table, where, self->kept);
@@ -208,13 +218,14 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
     auto const each = [&](nb::object const& some, char const* name, bool seeds_only) {  // a list of tables, or one
       if (nb::hasattr(some, "shape")) return add(some, seeds_only);
       if (!PySequence_Check(some.ptr()))
-        throw nb::type_error((std::string("Loader(): ") + name + "=" + nb::repr(some).c_str() + " is no list of tables").c_str());
+        throw nb::type_error((std::string("Loader(): ") + name + "=" + shown(some) + " is no list of tables").c_str());
       for (nb::handle one : some) add(one, seeds_only);
     };
     each(tables, "tables", false);
     each(labels, "labels", true);
-    int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
+    int64s const from = self->seeds_of(seeds, o.seed_type), at = int64s_of(times, "times", {});
     std::vector<std::int64_t> const ids(from.seen.begin(), from.seen.end()), ages(at.seen.begin(), at.seen.end());
+    self->seed_type = o.seed_type;
     self->made = released([&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
   } catch (...) {
     self->~py_loader();
@@ -223,14 +234,13 @@ void make(py_loader* self, nb::object sampler, nb::object seeds, nb::object tabl
 }
 
 void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
-  int64s const from = int64s_of(seeds, "seeds", {}), at = int64s_of(times, "times", {});
+  int64s const from = l.seeds_of(seeds, l.seed_type), at = int64s_of(times, "times", {});
   bool const worked = l.sampler.lent == &l;
   loader& made = l.at_work();
   try {
     released([&] {
       if (seeds.is_none()) made.begin(epoch);
       else made.begin(epoch, {{from.seen.begin(), from.seen.end()}, draws, {at.seen.begin(), at.seen.end()}});
-      return 0;
     });
   } catch (...) {
     if (!worked) l.sampler.lent = nullptr;
@@ -320,8 +330,11 @@ void add_load(nb::module_& m) {
       .def(
           "use_on", [](py_mini_batch& b, std::uint64_t stream) { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); },
           nb::arg("stream"),
-          "From here on a stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it: its buffers are reused when\n"
-          "the work on it has happened that was given before the last array went. Without: the stream that it was handed over to.")
+          "One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed "
+          "over to:\n"
+          "its rows are there when the stream has come so far, and its buffers are reused when the work has happened that all of them "
+          "were\n"
+          "given before the last array went. torch.from_dlpack and others by DLPack say so themselves.")
       .def_prop_ro(
           "device", [](py_mini_batch const& b) { return b.where().kind == place_kind::device ? b.where().index : -1; },
           "where its arrays lie; -1: the host")
@@ -352,8 +365,7 @@ void add_load(nb::module_& m) {
       "rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.\n"
       "While it works nobody else can draw from its sampler.")
       .def(
-          "__init__", &make, nb::arg("sampler"), nb::arg("seeds"), nb::arg("tables") = nb::make_tuple(),
-          nb::arg("labels") = nb::make_tuple(), nb::arg("options"),
+          "__init__", &make, nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
                   "collections.abc.Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = "
                   "1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, "
@@ -363,11 +375,10 @@ void add_load(nb::module_& m) {
                   "None, times: object = "
                   "None, dtype: str | None = "
                   "None) -> None"),
-          "seeds: positions of vertices of type seed_type, each once. tables: one or a list, a row a vertex: of garner.tiered, gathered "
-          "where the "
-          "sampler\n"
-          "samples, or what garner.tiered takes; of another type of vertices: (table, type). labels: the same, of which the rows of the\n"
-          "seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of tables: 'f32', 'bf16'; None: as they are.\n"
+          "seeds: positions of vertices of type seed_type, each once, or a bool each vertex. tables: one or a list, a row a vertex: of\n"
+          "garner.tiered, gathered where the sampler samples, or what garner.tiered takes; of another type of vertices: (table, type).\n"
+          "labels: the same, of which the rows of the seeds come. times: one a seed, of a temporal sampling. dtype: of the rows of\n"
+          "tables: 'f32', 'bf16'; None: as they are.\n"
           "batch, drop_last: seeds a mini-batch; one with fewer is left out. shuffle, seed: the order is a function of seed and epoch.\n"
           "ahead: mini-batches that are ready before they are asked for. window: mini-batches whose far rows are fetched together; 0: 8 to "
           "32,\n"

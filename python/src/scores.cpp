@@ -1,6 +1,8 @@
 // Which rows of a feature table a training will read: scores for garner.tiered and Graph.reorder.
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "garner/sample.hpp"
 #include "graphs.hpp"
 
@@ -8,12 +10,18 @@ namespace garner::python {
 
 namespace {
 
-// A share of the vertices, or their ids.
+// A share of the vertices, their ids, or a bool each vertex in the order of the ids.
 vertex_set training_of(graph_handle const& g, nb::handle said, std::uint64_t seed) {
   if (PyFloat_Check(said.ptr())) return draw_training_set(g, nb::cast<double>(said), seed);
-  array const ids = whole_numbers(said, "train");
+  nb::object const found = checked("masked", said, "train", g.info().vertices);
+  bool const mask = nb::cast<bool>(found.attr("__getitem__")(0));
+  array const ids = nb::cast<array>(found.attr("__getitem__")(1));
   vertex_set train(ids.shape(0));
-  if (!train.empty()) write_ids(ids, "train", train.data());
+  if (train.empty()) return train;
+  write_ids(ids, "train", train.data());
+  if (!mask) return train;
+  vertex_set const all = released([&] { return g.ids(); });
+  for (std::uint64_t& v : train) v = all[v];
   return train;
 }
 
@@ -27,7 +35,15 @@ nb::object score(py_graph const& g, nb::kwargs options) {
   o.by = parse_score(text);
   given.take("train", train);
   given.take("train_seed", train_seed);
-  given.take("fanouts", o.sampling.fanouts);
+  nb::object fanouts = nb::none();
+  given.take("fanouts", fanouts);
+  if (!fanouts.is_none()) {
+    o.sampling.fanouts.clear();
+    for (std::int64_t const f : nb::cast<std::vector<std::int64_t>>(checked("fanouts", fanouts))) {
+      if (f < 0) refuse(errc::usage, "fanout " + std::to_string(f) + ": say 1 to 1,024 neighbors a hop");
+      o.sampling.fanouts.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(f, UINT32_MAX)));
+    }
+  }
   text = "all";
   given.take("rule", text);
   o.sampling.rule = parse_hop_rule(text);

@@ -27,15 +27,26 @@ void add_split(nb::module_& m) {
       "The lists of a block of a graph's vertices, as one of several processes keeps them; garner.torch.remote_graph makes it.")
       .def(
           "__init__",
-          [](py_part* self, py_graph const& g, std::uint32_t part, std::uint32_t parts, std::string const& side, std::string const& balance,
-             bool weighted) {
+          [](py_part* self, nb::args positional, nb::kwargs options) {
+            keywords given("GraphPart", positional, std::move(options), {"graph", "part", "parts", "side", "balance", "weighted"});
+            py_graph const& g = graph_in(given, "GraphPart");
+            std::uint32_t part = 0, parts = 1;
+            std::string side = "in", balance = "edges";
             part_options o;
-            o.side = side_of(side), o.balance = parse_shard_balance(balance), o.weights = weighted;
+            given.need("part", part);
+            given.need("parts", parts);
+            given.take("side", side);
+            given.take("balance", balance);
+            given.take("weighted", o.weights);
+            given.done();
+            o.side = side_of(side), o.balance = parse_shard_balance(balance);
             auto const held = g.use();
             new (self) py_part{released([&] { return graph_part(*held, part, parts, o); })};
           },
-          nb::arg("graph"), nb::arg("part"), nb::arg("parts"), nb::arg("side") = "in", nb::arg("balance") = "edges",
-          nb::arg("weighted") = false, "Cut out; the graph may go then. Parts have as many edges each, or vertices.")
+          nb::arg("positional"), nb::arg("options"),
+          nb::sig("def __init__(self, graph: Graph, part: int, parts: int, side: str = 'in', balance: str = 'edges', weighted: bool = "
+                  "False) -> None"),
+          "Cut out; the graph may go then. Parts have as many edges each, or vertices.")
       .def_static(
           "of_lists",
           [](std::uint64_t first, std::uint64_t vertices, std::uint64_t first_edge, std::uint64_t edges, nb::object offsets,
@@ -83,8 +94,14 @@ void add_split(nb::module_& m) {
                        "BlockSampler draws of the whole graph.")
       .def(
           "__init__",
-          [](py_split* self, py_part const& p, std::vector<std::int64_t> fanouts, nb::kwargs options) {
-            keywords given("SplitSampler", std::move(options));
+          [](py_split* self, nb::args positional, nb::kwargs options) {
+            keywords given("SplitSampler", positional, std::move(options), {"part", "fanouts"});
+            nb::object const part = given.need("part");
+            if (!nb::isinstance<py_part>(part))
+              throw nb::type_error(
+                  (std::string("SplitSampler(): part=") + shown(part) + " is no GraphPart; garner.torch.remote_graph makes one").c_str());
+            auto& p = nb::cast<py_part&>(part);
+            std::vector<std::int64_t> fanouts = fanouts_of(given.need("fanouts"));
             place where;
             given.take("place", where);
             block_options const o = options_of(given);
@@ -94,7 +111,7 @@ void add_split(nb::module_& m) {
             made->sampler.emplace(released([&] { return split_sampler(where, p.part, std::move(fanouts), o); }));
             new (self) py_split(std::move(*made));
           },
-          nb::arg("part"), nb::arg("fanouts"), nb::arg("options"),
+          nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, part: GraphPart, fanouts: collections.abc.Sequence[int], *, seed: int = 1, replace: bool = False, "
                   "weighted: bool = False, edges: bool = True, edge_ids: bool = False, place: object = 'host', access: str = 'aligned', "
                   "lists: str | None = None) -> None"),
@@ -150,7 +167,6 @@ void add_split(nb::module_& m) {
                          at = int64s_of(edges, "edges", {});
             released([&] {
               s.sampler->take({{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
-              return 0;
             });
           },
           nb::arg("counts"), nb::arg("neighbours"), nb::arg("edges") = nb::none(),

@@ -224,7 +224,7 @@ class Links(unittest.TestCase):
                 row, col = data[t].edge_index
                 graph.put_edge_index((row, col), edge_type=t, layout="coo", size=(data[t[0]].num_nodes, data[t[2]].num_nodes))
             kind = ("paper", "to", "author")
-            for given in (kind, (kind, None), (kind, data[kind].edge_index)):
+            for given in (kind, (kind, None), (kind, data[kind].edge_index), [list(kind), data[kind].edge_index.numpy()]):
                 loaders = [LinkNeighborLoader(d, [-1] * 2, given, batch_size=20) for d in (data, (store, graph))]
                 self.assertEqual(str(loaders[0]), str(loaders[1]))
                 for one, two in zip(*loaders):
@@ -233,6 +233,27 @@ class Links(unittest.TestCase):
                     for t in data.edge_types:
                         self.assertEqual(sorted(one[t].e_id.tolist()), sorted(two[t].e_id.tolist()))
                     self.assertTrue(torch.equal(one[kind].edge_label_index, two[kind].edge_label_index))
+
+    def test_stores_of_one_type(self):
+        edge_index = edges_between(100, 100, 500)
+        for features, graphs in ((MyFeatureStore, MyGraphStore), (FeatureStore, GraphStore)):
+            store, graph = features(), graphs()
+            store.put_tensor(torch.arange(120), group_name=None, attr_name="x", index=None)  # the last nodes have no edge
+            graph.put_edge_index((edge_index[0], edge_index[1]), edge_type=None, layout="coo", size=None)
+            pairs = torch.tensor([[119, 0], [118, 7]])
+            for given, want in ((pairs, pairs), ((None, pairs), pairs), (tuple(pairs), pairs), (pairs.tolist(), pairs), (None, edge_index)):
+                seen = torch.cat([b.n_id[b.edge_label_index] for b in LinkNeighborLoader((store, graph), [2], given, batch_size=20)], 1)
+                self.assertTrue(torch.equal(seen, want))
+
+    def test_types_of_edges(self):
+        data = bibliography()
+        for wrong in (None, data["paper", "paper"].edge_index, "paper__to__paper", ("paper",), (3, data["paper", "paper"].edge_index)):
+            with self.assertRaisesRegex(garner.UsageError, "several types of edges, so give one"):
+                LinkNeighborLoader(data, [2], wrong)
+        for wrong, words in ((("paper", "venue"), "no nodes of type 'venue'"), (("paper", "cites", "paper"), "no edges of type"),
+                             ((("paper", "paper"), torch.ones(3, 2, dtype=torch.int64)), r"\(3, 2\)")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                LinkNeighborLoader(data, [2], wrong)
 
     def test_an_epoch_is_repeated_by_its_seed(self):
         data = Data(edge_index=edges_between(100, 100, 500), num_nodes=100)
@@ -261,7 +282,8 @@ class Links(unittest.TestCase):
         for wrong, kind, words in [
                 (dict(edge_label_index=torch.tensor([[3, 100], [1, 1]])), garner.IdError, r"edge_label_index\[0\]: 100 at position 1"),
                 (dict(edge_label_index=torch.tensor([[3, 1], [1, -1]])), garner.IdError, r"edge_label_index\[1\]: -1 at position 1"),
-                (dict(edge_label=torch.ones(3)), garner.UsageError, "3 for 500 edges"),
+                (dict(edge_label=torch.ones(3)), garner.UsageError, "3 for 500 edges"), (dict(edge_label="ones"), garner.UsageError, "edge_label is 'ones'"),
+                (dict(edge_label_time=[0.5] * 500), garner.UsageError, "whole number"), (dict(input_id=[0.5] * 500), garner.UsageError, "whole numbers"),
                 (dict(neg_sampling=dict(mode="binary", amount=0)), ValueError, "positive"),
                 (dict(neg_sampling=dict(mode="triplet", amount=1.5)), ValueError, "integer"),
                 (dict(disjoint=True, subgraph_type="induced"), garner.UsageError, "induced")]:

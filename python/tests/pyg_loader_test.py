@@ -261,7 +261,7 @@ class Loader(unittest.TestCase):
     def test_weights(self):
         data = homogeneous()
         data.w = (torch.arange(500) % 2).double()
-        for kind in (torch.float64, torch.float32, torch.float16, torch.int64):
+        for kind in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
             data.w = data.w.to(kind)
             for batch in NeighborLoader(data, [3, 3], batch_size=20, weight_attr="w"):
                 self.assertTrue(bool((batch.e_id % 2 == 1).all()))
@@ -278,6 +278,62 @@ class Loader(unittest.TestCase):
         self.assertTrue(bool((batch["paper", "author"].e_id % 2 == 1).all()))
         self.assertGreater(batch["author", "paper"].num_edges, 0)
 
+    def test_weights_by_type(self):
+        for stores in (False, True):
+            data = bibliography()
+            cites, writes, by = ("paper", "to", "paper"), ("author", "to", "paper"), ("paper", "to", "author")
+            data[cites].strength, data[writes].score = (torch.arange(500) % 2).float(), (torch.arange(1000) % 2).float()
+            names = {cites: "strength", writes: "score"}
+            if stores:
+                features, graph = FeatureStore(), GraphStore()
+                for t in data.node_types:
+                    features.put_tensor(data[t].x, group_name=t, attr_name="x", index=None)
+                for t in data.edge_types:
+                    graph.put_edge_index(data[t].edge_index, edge_type=t, layout="coo", size=None)
+                for t, name in names.items():
+                    features.put_tensor(data[t][name], group_name=t, attr_name=name, index=None)
+                data = features, graph
+            for keys in (lambda t: t, "__".join, lambda t: (t[0], t[2])):  # as PyG names types
+                for batch in NeighborLoader(data, [3, 3], "paper", batch_size=20, weight_attr={keys(t): name for t, name in names.items()}):
+                    for t in names:
+                        self.assertTrue(bool((batch[t].e_id % 2 == 1).all()))
+                    self.assertTrue(bool((batch[by].e_id % 2 == 0).any()))  # of a type without weights all are alike
+            for wrong, words in (({("paper", "on", "paper"): "w"}, "no edges of type"), (True, "weight_attr is True"), (["w"], "weight_attr is"), ({cites: 3}, "weight_attr is"),
+                                 (torch.ones(3), "weight_attr is a Tensor")):
+                with self.assertRaisesRegex(garner.UsageError, words):
+                    NeighborLoader(data, [3], "paper", weight_attr=wrong)
+            with self.assertRaisesRegex((garner.UsageError, NotImplementedError), "such an? attribute|such attribute"):
+                NeighborLoader(data, [3], "paper", weight_attr={cites: "strength", writes: "strength"})
+        one = homogeneous()
+        one.w = torch.rand(500) + 1j
+        for wrong, words in (("w", "complex64"), ({("v", "to", "v"): "w"}, "of one type give a name")):
+            with self.assertRaisesRegex(garner.UsageError, words):
+                NeighborLoader(one, [3], weight_attr=wrong)
+
+    def test_types_that_nothing_describes(self):
+        for how, words in ((lambda d: None, r"data\['venue'\].num_nodes"), (lambda d: d["venue"].update({"note": 1}), r"data\['venue'\].num_nodes")):
+            for ends in (("paper", "venue"), ("venue", "paper")):
+                data = bibliography()
+                data[ends].edge_index = edges_between(5, 5, 20)
+                how(data)
+                with warnings.catch_warnings(), self.assertRaisesRegex(garner.UsageError, words):
+                    warnings.simplefilter("ignore")
+                    NeighborLoader(data, [2], "paper")
+        data = bibliography()
+        data["venue"].num_nodes, data["paper", "venue"].edge_index = 5, edges_between(5, 5, 20)
+        data["lonely"].x = torch.ones(2, 7)
+        batch = next(iter(NeighborLoader(data, [2], "paper", batch_size=4)))
+        self.assertEqual((batch["venue"].num_nodes, batch["lonely"].x.shape, batch["paper", "venue"].edge_index.shape), (0, (0, 7), (2, 0)))
+
+    def test_sparse_adjacency_is_refused_in_words(self):
+        dense = torch.eye(6)
+        warnings.simplefilter("ignore")  # torch's, that such tensors are new
+        for adjacency in (dense.to_sparse(), dense.to_sparse_csr(), dense.to_sparse_csc()):
+            for name, words in (("adj_t", r"to_edge_index\(adj_t.t\(\)\)"), ("adj", r"to_edge_index\(adj\)"), ("edge_index", r"shape \(2, edges\)")):
+                for data in (Data(**{name: adjacency}), Data(x=torch.zeros(6), **{name: adjacency}), HeteroData(v={"x": torch.zeros(6)}, v__to__v={name: adjacency})):
+                    with self.assertRaisesRegex(garner.UsageError, words):
+                        NeighborLoader(data, [2], "v" if isinstance(data, HeteroData) else None)
+
     def test_times_of_nodes(self):
         for strategy in ("uniform", "last"):
             data = homogeneous()
@@ -286,7 +342,9 @@ class Loader(unittest.TestCase):
                 self.assertTrue(bool((batch.time <= batch.time[:10][batch.batch]).all()))
                 self.mapped(batch, data)
             given = torch.randint(0, 100, (100,))
-            for batch in NeighborLoader(data, [3, 3], batch_size=10, time_attr="time", input_time=given, temporal_strategy=strategy):
+            batch = next(iter(NeighborLoader(data, [3], time_attr="time", input_time=given.int())))
+            self.assertEqual((batch.seed_time.dtype, batch.seed_time.tolist()), (torch.int32, given[:1].tolist()))
+            for batch in NeighborLoader(data, [3, 3], batch_size=10, time_attr="time", input_time=given.tolist(), temporal_strategy=strategy):
                 self.assertTrue(torch.equal(batch.seed_time, given[batch.input_id]))
                 self.assertTrue(bool((batch.time[10:] <= batch.seed_time[batch.batch[10:]]).all()))
         hetero = bibliography()
@@ -730,6 +788,9 @@ class Loader(unittest.TestCase):
                 (dict(input_nodes=torch.tensor([-1])), garner.IdError, "-1 at position 0"),
                 (dict(input_time=torch.arange(100)), ValueError, "'input_time' is set"),
                 (dict(input_time=torch.arange(9), time_attr="time"), garner.UsageError, "9 times for 100"),
+                (dict(input_time=[0.5] * 100, time_attr="time"), garner.UsageError, "whole number"), (dict(time_attr=["time"]), garner.UsageError, "time_attr is"),
+                (dict(input_id=[1, 2]), garner.UsageError, "input_id: 2 for 100"), (dict(loading={"window": 2.5}), garner.UsageError, "window is 2.5"),
+                (dict(input_nodes=("paper", [1])), garner.UsageError, "input_nodes is"), (dict(input_nodes={"paper": [1]}), garner.UsageError, "input_nodes is"),
                 (dict(time_attr="age"), ValueError, "neither"), (dict(weight_attr="heat"), ValueError, "heat"),
                 (dict(weight_attr="w", time_attr="time"), garner.UsageError, "weight_attr and time_attr"),
                 (dict(weight_attr="w", replace=True), garner.UsageError, "weight_attr and replace"),
@@ -750,6 +811,9 @@ class Loader(unittest.TestCase):
             NeighborLoader([1, 2], [3])
         with self.assertRaisesRegex(garner.UsageError, "no nodes of type 'venue'"):
             NeighborLoader(hetero, [3], ("venue", torch.arange(3)))
+        for seeds in (None, torch.arange(3), {"paper": [1], "author": [2]}, [("paper", [1]), ("author", [2])], ("paper",)):
+            with self.assertRaisesRegex(garner.UsageError, "several types of nodes, so give one"):
+                NeighborLoader(hetero, [3], seeds)
         with self.assertRaisesRegex(garner.UsageError, "-2"):
             next(iter(NeighborLoader(hetero, [-2], "paper")))
         hetero["paper"].time = torch.arange(100)

@@ -248,6 +248,36 @@ class Stores(unittest.TestCase):
         with self.assertRaisesRegex(garner.UsageError, "build it with weights"):
             NeighborSampler((FeatureStore(), graph), [2], weight_attr="w")
 
+    def test_how_many_nodes_there_are(self):
+        """As features and pointers say, where the last nodes have no edge and nobody says a size."""
+        edge_index, x = torch.tensor([[0, 1, 2, 3, 6], [1, 2, 3, 4, 5]]), torch.arange(10.0).view(10, 1)
+        order = edge_index[1].argsort(stable=True)
+        colptr = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(edge_index[1], minlength=10).cumsum(0)])
+        for features, graphs in ((FeatureStore, GraphStore), (MyFeatureStore, MyGraphStore)):
+            for edge_type in (None, ("n", "to", "n")):
+                for layout, edges, rows in (("coo", edge_index, x), ("coo", tuple(edge_index), x), ("csc", (edge_index[0, order], colptr), x),
+                                            ("csc", (edge_index[0, order], colptr), None)):
+                    with self.subTest(stores=features, edge_type=edge_type, layout=layout, rows=rows is not None):
+                        store, graph = features(), graphs()
+                        graph.put_edge_index(edges, edge_type=edge_type, layout=layout, size=None)
+                        if rows is not None:
+                            store.put_tensor(rows, group_name=edge_type and "n", attr_name="x", index=None)
+                            store.put_tensor(torch.arange(5), group_name=edge_type, attr_name="edge_attr", index=None)
+                        sampler = NeighborSampler((store, graph), [-1])
+                        self.assertEqual(sampler.num_nodes, {"n": 10} if edge_type else 10)
+                        seeds = torch.arange(10)
+                        for batch in NeighborLoader((store, graph), [-1, -1], ("n", seeds) if edge_type else seeds, batch_size=4):
+                            nodes = batch["n"] if edge_type else batch
+                            if rows is not None:
+                                self.assertTrue(torch.equal(nodes.x, x[nodes.n_id]))
+                                part = batch[edge_type] if edge_type else batch
+                                self.assertTrue(torch.equal(part.edge_attr, part.e_id))
+        for wrong, words in (((edge_index[0], colptr[:3]), "3 pointers into 5"), ((edge_index[0], colptr.flip(0)), "pointers"), ((edge_index[0], colptr.double()), "float64")):
+            graph = GraphStore()
+            graph.put_edge_index(wrong, edge_type=None, layout="csc", size=(10, 10))
+            with self.assertRaisesRegex(garner.UsageError, words):
+                NeighborSampler((FeatureStore(), graph), [1])
+
     def test_lists_of_what_is_pulled(self):
         t = ("author", "writes", "paper")
         edge_index, times = torch.stack([torch.randint(5, (40,)), torch.randint(9, (40,))]), torch.randint(0, 100, (40,))
@@ -273,6 +303,8 @@ class Stores(unittest.TestCase):
             self.assertEqual(seen, 40 if time is None else int((times <= 50).sum()))
         for wrong, kind, words in [(lambda: graph.put_lists(lists, t, (5, 10)), garner.UsageError, "10"),
                                    (lambda: graph.put_lists(lists, t, (5, 9), [1, 2]), garner.UsageError, "2 edge_ids for 40"),
+                                   (lambda: graph.put_lists(lists, t, (5, 9), np.arange(40) + 0.5), garner.UsageError, "of float64"),
+                                   (lambda: graph.put_lists(lists, t, (5.5, 9)), garner.UsageError, r"size\[0\] is 5.5"),
                                    (lambda: graph.put_lists(3, t), TypeError, "no Graph"),
                                    (lambda: NeighborSampler((features, graph), [1], sample_direction="backward"), NotImplementedError, "put_graph"),
                                    (lambda: stores_of(lists), TypeError, "open_hetero")]:

@@ -15,15 +15,15 @@ from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-fou
 from torch_geometric.loader.utils import filter_data, filter_hetero_data  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import tables
+from .. import _checks, tables
 from .._garner import Loader, info
 from ..batches import ahead_options, drawn_seed, loadable, mixed, most_seeds, own_rows, window_alone
-from ..errors import IdError, UsageError
+from ..errors import InputError, UsageError
 from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
 from . import remote
 from .sampler import NeighborSampler
-from .source import _ints, edge_attr_of, edges_of
+from .source import _edges_in, edge_attr_of, edge_names, edges_of, node_names, times_of
 from .stores import FeatureStore
 
 
@@ -230,7 +230,7 @@ class _Joins:
         """Of a feature store: the rows of all attributes, those of edges by edges. One call for all of them."""
         features, store = self.data
         hetero = list(node) != [None]
-        sizes = (0, 0) if hetero else self._sizes()
+        sizes = (None, None) if hetero else self._sizes()
         wanted, attrs = [], []
         for attr in features.get_all_tensor_attrs():
             of_edges, group = edge_attr_of(features, attr, hetero, *sizes)
@@ -299,10 +299,93 @@ def _place_of(data: Any, place: Any, kwargs: dict[str, Any]) -> Any:
     return None
 
 
-def _within(ids: torch.Tensor, vertices: int, name: str) -> None:
-    if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= vertices):
-        at = int(((ids < 0) | (ids >= vertices)).reshape(-1).nonzero()[0])
-        raise IdError(f"{name}: {int(ids.reshape(-1)[at])} at position {at} does not exist; there are {vertices} nodes of its type")
+def _nodes_of(data: Any, sampler: Any) -> Any:
+    """How many nodes there are, by type where there are several; None: nobody knows before they are sampled."""
+    if isinstance(sampler, NeighborSampler):
+        return sampler.num_nodes
+    if isinstance(data, HeteroData):
+        nodes = {t: data[t].num_nodes for t in data.node_types}
+        return None if None in nodes.values() else nodes
+    return data.num_nodes if isinstance(data, Data) else None
+
+
+def _require_rows(data: Any, nodes: Any) -> None:
+    """That what PyG takes for features of nodes and of edges by their names has a row for each; what has not it would hand over whole."""
+    stores = [data._store] if isinstance(data, Data) else [*data.node_stores, *data.edge_stores] if isinstance(data, HeteroData) else []
+    for store in stores if nodes is not None else []:
+        kind = store._key
+        count = {} if isinstance(kind, tuple) else {"nodes": nodes if kind is None else nodes.get(kind)}
+        count.update({} if isinstance(kind, str) else {"edges": store.num_edges})
+        wanted = {**dict.fromkeys(node_names, ["nodes"]), **dict.fromkeys(edge_names, ["edges"]),
+                  **dict.fromkeys(("y", "train_mask", "val_mask", "test_mask"), list(count))}
+        for name, value in store.items():
+            known = [count[of] for of in wanted.get(name, []) if count.get(of) is not None]
+            if not known or not isinstance(value, (torch.Tensor, np.ndarray)) or not value.ndim or value.shape[0] in known:
+                continue
+            if name != "y" or value.shape[0] != 1:  # which is of the graph
+                raise InputError(f"{name}{'' if kind is None else f' of {kind!r}'}: {value.shape[0]} rows for "
+                                 f"{' and '.join(f'{n} {of}' for of, n in count.items())}; give each one a row, or name it otherwise")
+
+
+def _input_nodes(given: Any, nodes: Any) -> Any:
+    """As PyG's loader takes them: numbers, or a bool a node; with their type where there are several."""
+    if not isinstance(nodes, dict):
+        if isinstance(given, (tuple, list)) and len(given) == 2 and given[0] is None:
+            given = given[1]
+        if given is None:
+            return torch.arange(nodes)
+        mask, found = _checks.masked(given, "input_nodes", nodes, "nodes")
+        _checks.within(found, nodes, "input_nodes:", "nodes")
+        return _checks.tensor(_checks.host(given, "input_nodes") if mask else found, "input_nodes")
+    kind, which = (given, None) if isinstance(given, str) else given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, None)
+    if not isinstance(kind, str):
+        raise UsageError(f"input_nodes is {_checks.told(given)}; there are several types of nodes, so give one of them, as 'paper' or ('paper', mask)")
+    if kind not in nodes:
+        raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
+    return kind, _input_nodes(which, nodes[kind])
+
+
+def _input_edges(data: Any, given: Any, nodes: Any) -> Any:
+    """(type, pairs), as PyG's loader takes them of data of any kind; the type is None where there is one."""
+    kind: Any = None
+    if isinstance(nodes, dict):
+        kind, given = (given, None) if isinstance(given, (tuple, list)) and given and isinstance(given[0], str) else \
+            given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, given)
+        if not isinstance(kind, (tuple, list)) or len(kind) not in (2, 3) or not all(isinstance(part, str) for part in kind):
+            raise UsageError(f"edge_label_index is {_checks.told(given)}; there are several types of edges, so give one of them, as ('user', 'rates', "
+                             "'item') or (('user', 'rates', 'item'), pairs)")
+        kind = data._to_canonical(*kind) if isinstance(data, HeteroData) else tuple(kind)
+        for end in (kind[0], kind[-1]):
+            if end not in nodes:
+                raise UsageError(f"edge_label_index: there are no nodes of type '{end}'")
+    elif isinstance(given, (tuple, list)) and len(given) == 2 and given[0] is None:
+        given = given[1]
+    if given is None:
+        stores = not isinstance(data, (Data, HeteroData))
+        if kind is not None and kind not in ([tuple(a.edge_type) for a in data[1].get_all_edge_attrs()] if stores else data.edge_types):
+            raise UsageError(f"edge_label_index: there are no edges of type {kind}; give pairs too")
+        if stores:
+            rows, cols, _ = data[1].coo(None if kind is None else [kind])
+            given = (rows, cols) if kind is None else (rows[kind], cols[kind])
+        else:
+            given = _edges_in(data if kind is None else data[kind], kind)
+    found = torch.stack([_checks.tensor(_checks.int64(end, "edge_label_index"), "edge_label_index") for end in _checks.pairs(given, "edge_label_index")])
+    for row, end in ((0, 0), (1, -1)):
+        _checks.within(found[row], nodes if kind is None else nodes[kind[end]], f"edge_label_index[{row}]:", "nodes of its type")
+    return kind, found
+
+
+def _times(given: Any, name: str, count: int, of: str) -> Any:
+    """As they were given, for a mini-batch tells them so."""
+    times_of(given, name, count, of)
+    return _checks.tensor(given, name)
+
+
+def _each(given: Any, name: str, count: int, of: str) -> torch.Tensor:
+    found: torch.Tensor = _checks.tensor(given, name)
+    if not found.dim() or found.size(0) != count:
+        raise UsageError(f"{name}: {found.size(0) if found.dim() else 'a number'} for {count} {of}; give each one")
+    return found
 
 
 class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  # type: ignore[misc]
@@ -324,12 +407,12 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
 
     def __init__(self, data: Any, num_neighbors: Any, input_nodes: Any = None, input_time: Any = None, replace: bool = False,
                  subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform", time_attr: str | None = None,
-                 weight_attr: str | None = None, transform: Callable[[Any], Any] | None = None,
+                 weight_attr: Any = None, transform: Callable[[Any], Any] | None = None,
                  transform_sampler_output: Callable[[Any], Any] | None = None, is_sorted: bool = False, filter_per_worker: bool | None = None,
                  neighbor_sampler: Any = None, directed: bool = True, *, place: Any = None, device_budget: int | str | None = None,
                  scores: Any = None, loading: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         self._loading = ahead_options(loading)
-        self._window = int(self._loading.get("window") or 8)
+        self._window = self._loading.get("window") or 8
         data, self._remote = remote.remote_of(data)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
@@ -338,17 +421,18 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         self._refuse_workers(neighbor_sampler, kwargs)
         if isinstance(neighbor_sampler, NeighborSampler) and neighbor_sampler.is_remote:
             window_alone(self._loading)
+        nodes = _nodes_of(data, neighbor_sampler)
+        _require_rows(data, nodes)
+        if nodes is not None:
+            input_nodes = _input_nodes(input_nodes, nodes)
+            chosen = input_nodes[1] if isinstance(input_nodes, tuple) else input_nodes
+            count = int(chosen.sum()) if chosen.dtype == torch.bool else chosen.numel()
+            if input_time is not None:
+                input_time = _times(input_time, "input_time", count, "input nodes")
+            if kwargs.get("input_id") is not None:
+                kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "input nodes")
         super().__init__(data, num_neighbors, input_nodes, input_time, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr,
                          transform, transform_sampler_output, is_sorted, filter_per_worker, neighbor_sampler, directed, **kwargs)
-        nodes = neighbor_sampler.num_nodes if isinstance(neighbor_sampler, NeighborSampler) else None
-        if nodes is not None:
-            kind = self.input_data.input_type
-            if kind is not None and kind not in nodes:
-                raise UsageError(f"input_nodes: there are no nodes of type '{kind}'")
-            _within(self.input_data.node, nodes if kind is None else nodes[kind], "input_nodes")
-        seeds = self.input_data.node.numel()
-        if input_time is not None and input_time.numel() != seeds:
-            raise UsageError(f"input_time: {input_time.numel()} times for {seeds} input nodes; give each one")
 
     def __iter__(self) -> Any:
         before = super().__iter__()  # draws of torch's generator what each loader of torch does
@@ -404,7 +488,7 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         kept = self._made_ahead(batches.batch_size)
         _, loader, _, drawn, names = kept
         try:
-            loader.begin(0, self.input_data.node[order].numpy(), mixed(seed, 0), None if times is None else _ints(times[order], "input_time").numpy())
+            loader.begin(0, self.input_data.node[order].numpy(), mixed(seed, 0), None if times is None else times_of(times[order], "input_time").numpy())
             while (batch := loader.next()) is not None:
                 at = batch.index * batches.batch_size
                 inputs = self.input_data[order[at:at + batches.batch_size]]
@@ -464,7 +548,7 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
 
     def __init__(self, data: Any, num_neighbors: Any, edge_label_index: Any = None, edge_label: Any = None, edge_label_time: Any = None,
                  replace: bool = False, subgraph_type: Any = "directional", disjoint: bool = False, temporal_strategy: str = "uniform",
-                 neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: str | None = None,
+                 neg_sampling: Any = None, neg_sampling_ratio: float | None = None, time_attr: str | None = None, weight_attr: Any = None,
                  transform: Callable[[Any], Any] | None = None, transform_sampler_output: Callable[[Any], Any] | None = None,
                  is_sorted: bool = False, filter_per_worker: bool | None = None, neighbor_sampler: Any = None, directed: bool = True, *,
                  place: Any = None, device_budget: int | str | None = None, scores: Any = None, **kwargs: Any) -> None:
@@ -474,18 +558,21 @@ class LinkNeighborLoader(_Joins, torch_geometric.loader.LinkNeighborLoader, _Loa
                 data, num_neighbors, subgraph_type, replace, disjoint, temporal_strategy, time_attr, weight_attr, is_sorted,
                 kwargs.get("num_workers", 0) > 0, directed, place=_place_of(data, place, kwargs), device_budget=device_budget, scores=scores)
         self._refuse_workers(neighbor_sampler, kwargs)
+        nodes = _nodes_of(data, neighbor_sampler)
+        _require_rows(data, nodes)
+        if nodes is not None:
+            kind, pairs = _input_edges(data, edge_label_index, nodes)
+            edge_label_index = pairs if isinstance(data, Data) else (kind, pairs)
+            count = pairs.size(1)
+            if edge_label is not None:
+                edge_label = _each(edge_label, "edge_label", count, "edges of edge_label_index")
+            if edge_label_time is not None:
+                edge_label_time = _times(edge_label_time, "edge_label_time", count, "edges of edge_label_index")
+            if kwargs.get("input_id") is not None:
+                kwargs["input_id"] = _each(_checks.int64(kwargs["input_id"], "input_id"), "input_id", count, "edges of edge_label_index")
         super().__init__(data, num_neighbors, edge_label_index, edge_label, edge_label_time, replace, subgraph_type, disjoint, temporal_strategy,
                          neg_sampling, neg_sampling_ratio, time_attr, weight_attr, transform, transform_sampler_output, is_sorted,
                          filter_per_worker, neighbor_sampler, directed, **kwargs)
-        seeds = self.input_data.row.numel()
-        for given, name in ((edge_label, "edge_label"), (edge_label_time, "edge_label_time")):
-            if given is not None and given.size(0) != seeds:
-                raise UsageError(f"{name}: {given.size(0)} for {seeds} edges of edge_label_index; give each one")
-        if isinstance(neighbor_sampler, NeighborSampler):
-            kind = self.input_data.input_type
-            for ids, end, name in ((self.input_data.row, 0, "edge_label_index[0]"), (self.input_data.col, -1, "edge_label_index[1]")):
-                nodes = neighbor_sampler.num_nodes
-                _within(ids, nodes if kind is None else nodes[kind[end]], name)
 
     def __iter__(self) -> Any:
         before = super().__iter__()

@@ -5,7 +5,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, HeteroSampler
 from torch_geometric.sampler.base import DataType, NumNeighbors, SubgraphType  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+from .. import _checks
 from .._garner import BlockSampler, Relation
 from ..batches import drawn_seed, tensor_of
 from ..errors import UsageError
@@ -39,11 +40,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     place: that samples: None: 'host'; 'device', 'cuda:1', 'simulated'. device_budget: bytes of far lists kept on a device, as "8GiB": those that
     are read most by scores, a number a node as garner.score gives them (of several types by type; one may lack); None: the first.
+    weight_attr: a name; of several types also a dict, a name by type of edges: the others' edges are all alike.
     sample_from_nodes and sample_from_edges take draw=, a number: the same draws the same. None: one of torch's generator.
     """
 
     def __init__(self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
-                 temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: str | None = None, is_sorted: bool = False,
+                 temporal_strategy: str = "uniform", time_attr: str | None = None, weight_attr: Any = None, is_sorted: bool = False,
                  share_memory: bool = False, directed: bool = True, sample_direction: str = "forward", *, place: Any = None,
                  device_budget: int | str | None = None, scores: Any = None) -> None:
         if not directed:
@@ -85,7 +87,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @num_neighbors.setter
     def num_neighbors(self, num_neighbors: Any) -> None:
-        self._num_neighbors = num_neighbors if isinstance(num_neighbors, NumNeighbors) else NumNeighbors(num_neighbors)
+        asked = num_neighbors if isinstance(num_neighbors, NumNeighbors) else None
+        values, default = (num_neighbors, None) if asked is None else (asked.values, asked.default)
+        if isinstance(values, Mapping):
+            if not self.is_hetero:
+                raise UsageError("num_neighbors is by type of edges, and there is one type alone; give a list")
+            values = {t: _checks.fanouts(f, f"num_neighbors[{t!r}]") for t, f in values.items()}
+        else:
+            values = _checks.fanouts(values, "num_neighbors")
+        self._num_neighbors = NumNeighbors(values, None if default is None else _checks.fanouts(default, "num_neighbors.default"))
 
     @property
     def is_hetero(self) -> bool:
@@ -147,6 +157,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError("edges with times, and a sampler without; say time_attr=")
         number = drawn_seed() >> 3 if draw is None else draw
         neg_sampling = NegativeSampling.cast(neg_sampling)
+        _checks.pairs((inputs.row, inputs.col), "edges")
         # Sources and targets are seeds of their own, which both come with the negatives; a tree belongs to the edge of either.
         ends = inputs.row.numel()
         if neg_sampling is not None and neg_sampling.is_binary():
@@ -176,7 +187,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         nothing to draw."""
         s, back = self._source, self.sample_direction == "backward"
         values = self.num_neighbors.get_values(s.edge_types if self.is_hetero else None)
-        fanouts = {t: [int(f) for f in (values[t] if self.is_hetero else values)] for t in s.edge_types}
+        fanouts = {t: values[t] if self.is_hetero else values for t in s.edge_types}
         induced = self.subgraph_type == SubgraphType.induced
         key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, induced, self.temporal_strategy,
                str(self.place), self.device_budget)
@@ -218,12 +229,16 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def _sample(self, seed: Any, seed_time: Any, number: int) -> Any:
         s = self._source
-        seeds = {t: v.reshape(-1).to(torch.int64) for t, v in (seed if self.is_hetero else {None: seed}).items()}
+        for t in seed if isinstance(seed, dict) else [None]:
+            if t not in s.node_types:
+                raise UsageError(f"seeds: there are no nodes of type {t!r}; the types are {s.node_types}" if s.hetero else
+                                 f"seeds of type {t!r}: there is one type of nodes alone; leave input_type out")
+        seeds = {t: _checks.tensor(_checks.int64(v, "seeds"), "seeds") for t, v in (seed if self.is_hetero else {None: seed}).items()}
         times: dict[Any, Any] = {}
         if seed_time is not None:
             if not self.is_temporal:
                 raise UsageError("seeds with times, and a sampler without; say time_attr=")
-            times = {t: source._ints(v, "seed_time") for t, v in (seed_time if self.is_hetero else {None: seed_time}).items()}
+            times = {t: source.times_of(v, "seed_time") for t, v in (seed_time if self.is_hetero else {None: seed_time}).items()}
         elif self.is_temporal:
             for t in seeds:
                 if t not in s.node_time:

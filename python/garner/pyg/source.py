@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch_geometric.data import Data, HeteroData  # type: ignore[import-not-fou
 from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.index import ptr2index  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import graphs
+from .. import _checks, graphs
 from .._garner import Graph
 from ..errors import IdError, InputError, UsageError
 from ..split import RemoteGraph
@@ -68,23 +68,10 @@ def _order(draws: torch.Tensor, drawn: torch.Tensor, vertices: int) -> torch.Ten
     return perm[torch.sort(draws[perm], stable=True)[1]]
 
 
-def _ints(values: Any, name: str) -> torch.Tensor:
+def times_of(values: Any, name: str, count: int | None = None, of: str = "") -> torch.Tensor:
     """Times, as the sampler compares them."""
-    tensor = torch.as_tensor(values).detach().cpu()
-    if tensor.dim() == 2 and tensor.size(1) == 1:
-        tensor = tensor.view(-1)
-    if tensor.dim() != 1 or tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool:
-        raise UsageError(f"{name}: times of shape {tuple(tensor.shape)} and {tensor.dtype}; give one whole number each, as int64")
-    return tensor.to(torch.int64).contiguous()
-
-
-def _weights(values: Any, name: str, edges: int) -> torch.Tensor:
-    tensor = torch.as_tensor(values).detach().cpu()
-    if tensor.dim() == 2 and tensor.size(1) == 1:
-        tensor = tensor.view(-1)
-    if tuple(tensor.shape) != (edges,):
-        raise UsageError(f"{name}: weights of shape {tuple(tensor.shape)} for {edges} edges; give each edge one")
-    return tensor.to(torch.float32)
+    found: torch.Tensor = _checks.tensor(_checks.times(values, name, count, of), name)
+    return found
 
 
 def _who(edge_type: EdgeType | None) -> str:
@@ -94,7 +81,7 @@ def _who(edge_type: EdgeType | None) -> str:
 def lists_of(edge_index: tuple[torch.Tensor, torch.Tensor], sizes: tuple[int, int], edge_type: EdgeType | None, backward: bool,
              weights: Any = None, times: Any = None) -> Lists:
     """Of (row, col) the lists of who draws: col, backward row."""
-    row, col = (end.detach().cpu().to(torch.int64) for end in edge_index)
+    row, col = (_checks.tensor(_checks.int64(end, _who(edge_type)), _who(edge_type)) for end in edge_index)
     for end, size, name in ((row, sizes[0], "source"), (col, sizes[1], "target")):
         if end.numel() and (int(end.min()) < 0 or int(end.max()) >= size):
             at = int(((end < 0) | (end >= size)).nonzero()[0])
@@ -103,7 +90,7 @@ def lists_of(edge_index: tuple[torch.Tensor, torch.Tensor], sizes: tuple[int, in
     vertices = max(1, *sizes)
     perm = _order(draws, drawn, vertices)
     if weights is not None:
-        weights = _weights(weights, _who(edge_type), row.numel())
+        weights = _checks.tensor(_checks.floats(weights, f"weights of {_who(edge_type)}", row.numel(), "edges"), "weights")
         weights = weights if perm is None else weights[perm]
     if times is not None and times.numel() != row.numel():
         raise UsageError(f"{_who(edge_type)}: {times.numel()} times for {row.numel()} edges; give each edge one")
@@ -143,15 +130,14 @@ class Source:
                 raise UsageError(f"scores: there are no nodes of type '{t}'")
             if given is None:
                 continue
-            array = np.ascontiguousarray(given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else given, np.float32)
-            if array.shape != (self.num_nodes[t],):
-                raise UsageError(f"scores: of shape {array.shape} for {self.num_nodes[t]} nodes{'' if t is None else f' of type {t!r}'}; give each one")
-            found[t] = array
+            found[t] = _checks.floats(given, "scores", self.num_nodes[t], "nodes" if t is None else f"nodes of type {t!r}")
         return found
 
 
-def read(data: Any, time_attr: str | None, weight_attr: str | None, backward: bool) -> Source:
-    """Of Data, HeteroData or (FeatureStore, GraphStore)."""
+def read(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
+    """Of Data, HeteroData or (FeatureStore, GraphStore). weight_attr: a name, or a name by type of edges."""
+    if not (time_attr is None or isinstance(time_attr, str)):
+        raise UsageError(f"time_attr is {_checks.told(time_attr)}; give the name of an attribute")
     if isinstance(data, Data):
         return _of_data(data, time_attr, weight_attr, backward)
     if isinstance(data, HeteroData):
@@ -159,9 +145,20 @@ def read(data: Any, time_attr: str | None, weight_attr: str | None, backward: bo
     return _of_stores(data[0], data[1], time_attr, weight_attr, backward)
 
 
-def _shape_of(found: Any) -> str:
-    shape = getattr(found, "shape", None)
-    return "" if shape is None else f" of shape {tuple(shape)}"
+def _names_of(weight_attr: Any, edge_types: list[Any]) -> dict[Any, str]:
+    """The attribute that has the weights of each type of edges; those without have none."""
+    if isinstance(weight_attr, str):
+        return dict.fromkeys(edge_types, weight_attr)
+    if not isinstance(weight_attr, Mapping) or not all(isinstance(name, str) for name in weight_attr.values()):
+        raise UsageError(f"weight_attr is {_checks.told(weight_attr)}; give the name of an attribute, or a dict with a name for each type of edges")
+    found = {}
+    for key, name in weight_attr.items():
+        parts = tuple(key.split("__")) if isinstance(key, str) else tuple(key) if isinstance(key, (tuple, list)) else (key,)
+        edge_type = (parts[0], "to", parts[1]) if len(parts) == 2 else parts
+        if edge_type not in edge_types:
+            raise UsageError(f"weight_attr: there are no edges of type {key!r}" + ("; of one type give a name" if edge_types == [None] else ""))
+        found[edge_type] = name
+    return found
 
 
 def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -173,43 +170,47 @@ def _edges_in(store: Any, edge_type: EdgeType | None) -> tuple[torch.Tensor, tor
         if name == "edge_index":
             found = found.as_tensor() if hasattr(found, "as_tensor") else found
             if not isinstance(found, torch.Tensor) or found.layout != torch.strided or found.dim() != 2 or found.size(0) != 2:
-                raise UsageError(f"{_who(edge_type)}: a {type(found).__name__}{_shape_of(found)}; give a tensor of shape (2, edges), or a "
-                                 "Graph of Garner to a GraphStore (put_graph)")
+                raise UsageError(f"{_who(edge_type)} is {_checks.told(found)}; give a tensor of shape (2, edges), or a Graph of Garner to a "
+                                 "GraphStore (put_graph)")
             return found[0], found[1]
         if not hasattr(found, "storage") or isinstance(found, torch.Tensor):
-            raise UsageError(f"{name}{'' if edge_type is None else f' of {edge_type}'}: a {type(found).__name__} is not read; give an edge_index, or a "
+            raise UsageError(f"{name}{'' if edge_type is None else f' of {edge_type}'} is {_checks.told(found)}, which is not read; give an edge_index "
+                             f"(of a sparse tensor torch_geometric.utils.to_edge_index({name}{'.t()' if name == 'adj_t' else ''})[0]), or a "
                              "SparseTensor of torch-sparse")
         first, second, _ = found.coo()
         return (second, first) if name == "adj_t" else (first, second)
     return torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
 
 
-def _of_data(data: Any, time_attr: str | None, weight_attr: str | None, backward: bool) -> Source:
+def _of_data(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
+    ends = _edges_in(data, None)
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
     if time_attr is not None:
         if time_attr in data and data.is_node_attr(time_attr):
-            node_time[None] = _ints(data[time_attr], time_attr)
+            node_time[None] = times_of(data[time_attr], time_attr)
         elif time_attr in data and data.is_edge_attr(time_attr):
-            edge_time[None] = _ints(data[time_attr], time_attr)
+            edge_time[None] = times_of(data[time_attr], time_attr)
         else:
             raise UsageError(f"time_attr '{time_attr}' is neither an attribute of the nodes nor of the edges")
-    if weight_attr is not None and weight_attr not in data:
-        raise UsageError(f"weight_attr '{weight_attr}': the data have no such attribute")
+    name = None if weight_attr is None else _names_of(weight_attr, [None])[None]
+    if name is not None and name not in data:
+        raise UsageError(f"weight_attr '{name}': the data have no such attribute")
     nodes = data.num_nodes
     if nodes is None:
         raise UsageError("the data do not tell how many nodes there are; set data.num_nodes")
-    lists = lists_of(_edges_in(data, None), (nodes, nodes), None, backward, None if weight_attr is None else data[weight_attr], edge_time.get(None))
+    lists = lists_of(ends, (nodes, nodes), None, backward, None if name is None else data[name], edge_time.get(None))
     return Source([None], {None: nodes}, [None], {None: lists}, node_time, edge_time)
 
 
-def _of_hetero(data: Any, time_attr: str | None, weight_attr: str | None, backward: bool) -> Source:
+def _of_hetero(data: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
     node_types, edge_types = data.metadata()
     node_time: dict[Any, torch.Tensor] = {}
     edge_time: dict[Any, torch.Tensor] = {}
     if time_attr is not None:
-        node_time = {t: _ints(data[t][time_attr], f"{t}.{time_attr}") for t in node_types if time_attr in data[t]}
-        edge_time = {t: _ints(data[t][time_attr], f"{t}.{time_attr}") for t in edge_types if time_attr in data[t]}
+        node_time = {t: times_of(data[t][time_attr], f"{t}.{time_attr}", data[t].num_nodes, f"nodes of type '{t}'")
+                     for t in node_types if time_attr in data[t]}
+        edge_time = {t: times_of(data[t][time_attr], f"{t}.{time_attr}") for t in edge_types if time_attr in data[t]}
         if bool(node_time) == bool(edge_time):
             raise UsageError(f"time_attr '{time_attr}' is an attribute of " + ("both nodes and edges; one of them has the times" if node_time else
                                                                              "neither the nodes nor the edges"))
@@ -218,22 +219,25 @@ def _of_hetero(data: Any, time_attr: str | None, weight_attr: str | None, backwa
         if (nodes := data[t].num_nodes) is None:
             raise UsageError(f"the data do not tell how many nodes of type '{t}' there are; set data['{t}'].num_nodes")
         num_nodes[t] = nodes
-    if weight_attr is not None and not any(weight_attr in data[t] for t in edge_types):
-        raise UsageError(f"weight_attr '{weight_attr}': no type of edges has such an attribute")
+    weighted = None if weight_attr is None else {t: data[t][name] for t, name in _names_of(weight_attr, edge_types).items() if name in data[t]}
+    if weighted is not None and (not weighted or isinstance(weight_attr, Mapping) and len(weighted) < len(weight_attr)):
+        raise UsageError(f"weight_attr '{weight_attr}': " + ("a" if weighted else "no") + " type of edges has " +
+                         ("no " if weighted else "") + "such an attribute")
     lists = {}
     for t in edge_types:
+        for end in _ends(t):
+            if end not in num_nodes:
+                raise UsageError(f"{_who(t)}: the data say nothing of nodes of type '{end}'; set data['{end}'].num_nodes, or its features")
         ends = _edges_in(data[t], t)
-        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward,
-                            _of_type(weight_attr, ends[0].numel(), lambda name: data[t][name] if name in data[t] else None), edge_time.get(t))
+        lists[t] = lists_of(ends, (num_nodes[t[0]], num_nodes[t[-1]]), t, backward, _of_type(weighted, t, ends[0].numel()), edge_time.get(t))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
-def _of_type(weight_attr: str | None, edges: int, find: Callable[[str], Any]) -> Any:
+def _of_type(weighted: dict[Any, Any] | None, edge_type: Any, edges: int) -> Any:
     """Weights of a type of edges; where it has none and others have, all are alike."""
-    if weight_attr is None:
+    if weighted is None:
         return None
-    found = find(weight_attr)
-    return torch.ones(edges) if found is None else found
+    return weighted.get(edge_type, torch.ones(edges))
 
 
 def _ends(edge_type: Any) -> tuple[Any, Any]:
@@ -245,7 +249,12 @@ def _group(group: Any) -> Any:
     return tuple(group) if isinstance(group, (list, tuple)) else group
 
 
-def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: str | None, backward: bool) -> Source:
+# What PyG takes for features of nodes and of edges by their names.
+node_names = ("x", "feat", "pos", "batch", "node_type", "n_id")
+edge_names = ("edge_weight", "edge_attr", "edge_type", "e_id")
+
+
+def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: Any, backward: bool) -> Source:
     attrs = store.get_all_edge_attrs()
     if not attrs:
         raise InputError("the graph store holds no edges")
@@ -254,7 +263,10 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     if hetero and None in edge_types:
         raise UsageError("the graph store holds edges of types and edges without; give all of them a type")
     tensors = features.get_all_tensor_attrs()
-    # Sizes: as the edges say, then as the features do.
+    coo = {t: _coo(store, [a for a in attrs if _group(a.edge_type) == t], t) for t in edge_types}
+    held = {t: store.held(t) for t in edge_types if coo[t] is None}
+    edges = {t: (edges_of(held[t].graph) if (ends := coo[t]) is None else ends[0].numel()) for t in edge_types}
+    # Sizes: as they were said with the edges, else as the features and the ends of the edges say.
     node_types: list[Any] = [None]
     if hetero:
         node_types = list(dict.fromkeys([a.group_name for a in tensors if isinstance(a.group_name, str)] +
@@ -265,21 +277,20 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
             for end, size in zip(_ends(_group(a.edge_type)), a.size):
                 if size is not None:
                     num_nodes[end] = max(num_nodes[end], int(size))
-    coo = {}
-    for t in edge_types:
-        coo[t] = _coo(store, [a for a in attrs if _group(a.edge_type) == t])
+    rows = [((_group(a.group_name) if hetero else None), a.attr_name, size[0]) for a in tensors
+            if (hetero or not isinstance(a.group_name, (tuple, list))) and (size := features.get_tensor_size(a))]
     for t in node_types:
         if num_nodes[t] == 0:
-            sizes = [features.get_tensor_size(a) for a in tensors if hetero and a.group_name == t]
-            named = [int(end.max()) + 1 for e in edge_types if coo[e] is not None for end, kind in zip(coo[e], _ends(e)) if kind == t and end.numel()]
-            num_nodes[t] = max([0, *(s[0] for s in sizes if s), *named])
-    held = {t: store.held(t) for t in edge_types if coo[t] is None}
-    edges = {t: (edges_of(held[t].graph) if coo[t] is None else coo[t][0].numel()) for t in edge_types}
+            of_nodes = [n for group, name, n in rows if group == t and (hetero or name in node_names or "edge" not in name and n != edges[None])]
+            named = [least for e, ends in coo.items() if ends is not None for least, kind in zip(ends[2], _ends(e)) if kind == t]
+            num_nodes[t] = max([0, *of_nodes, *named])
+    for a in tensors:
+        edge_attr_of(features, a, hetero, num_nodes if hetero else num_nodes[None], edges if hetero else edges[None])
 
     def find(name: str, edge_type: Any) -> Any:
         """All rows of an attribute of these edges, or None."""
         for a in tensors:
-            if a.attr_name == name and edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0)) == (True, edge_type):
+            if a.attr_name == name and edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, edge_type):
                 a.index = None
                 return features.get_tensor(a)
         return None
@@ -289,22 +300,21 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
     if time_attr is not None:
         for a in tensors:
             if a.attr_name == time_attr:
-                of_edges, group = edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0))
+                of_edges, group = edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None))
                 a.index = None
-                (edge_time if of_edges else node_time)[group] = _ints(features.get_tensor(a), time_attr)
-        edge_time.update({t: _ints(h.times, time_attr) for t, h in held.items() if h.times is not None and time_attr == "time"})
+                (edge_time if of_edges else node_time)[group] = times_of(features.get_tensor(a), time_attr)
+        edge_time.update({t: times_of(h.times, time_attr) for t, h in held.items() if h.times is not None and time_attr == "time"})
         if bool(node_time) == bool(edge_time):
             raise UsageError(f"time_attr '{time_attr}': the feature store holds " + ("times of both nodes and edges" if node_time else "no such attribute"))
         tensors = features.get_all_tensor_attrs()
-    weighted = {}
+    weighted = None
     if weight_attr is not None:
-        for t in edge_types:
-            found = find(weight_attr, t)
-            if coo[t] is None:
-                if found is not None or getattr(held[t].graph, "info", None) and held[t].graph.info.weights == "none":
-                    raise UsageError(f"weight_attr '{weight_attr}': a garner.Graph is sampled by its own weights; build it with weights")
-            weighted[t] = found
-        if all(w is None and coo[t] is not None for t, w in weighted.items()):
+        names = _names_of(weight_attr, edge_types)
+        weighted = {t: found for t, name in names.items() if (found := find(name, t)) is not None}
+        for t, h in held.items():
+            if t in weighted or getattr(h.graph, "info", None) and h.graph.info.weights == "none":
+                raise UsageError(f"weight_attr '{weight_attr}': a garner.Graph is sampled by its own weights; build it with weights")
+        if not weighted and not held or isinstance(weight_attr, Mapping) and len(weighted) < len(names.keys() - held.keys()):
             raise NotImplementedError(f"weight_attr '{weight_attr}': the feature store holds no such attribute of edges")
     lists = {}
     for t in edge_types:
@@ -312,22 +322,30 @@ def _of_stores(features: Any, store: Any, time_attr: str | None, weight_attr: st
         sizes_of_type = (num_nodes[source], num_nodes[target])
         if coo[t] is None:
             lists[t] = _of_graph(held[t], sizes_of_type, backward, any(
-                edge_attr_of(features, a, hetero, num_nodes.get(None, 0), edges.get(None, 0)) == (True, t) for a in tensors), edge_time.get(t))
+                edge_attr_of(features, a, hetero, num_nodes.get(None), edges.get(None)) == (True, t) for a in tensors), edge_time.get(t))
         else:
-            lists[t] = lists_of(coo[t], sizes_of_type, t, backward, _of_type(weight_attr, edges[t], lambda _: weighted[t]), edge_time.get(t))
+            lists[t] = lists_of(coo[t][:2], sizes_of_type, t, backward, _of_type(weighted, t, edges[t]), edge_time.get(t))
     return Source(node_types, num_nodes, edge_types, lists, node_time, edge_time)
 
 
-def _coo(store: Any, attrs: list[Any]) -> Any:
-    """(row, col) of a type of edges, in the order in which they were given; None: a garner.Graph."""
+def _coo(store: Any, attrs: list[Any], edge_type: Any) -> Any:
+    """(row, col, how many sources and targets there are at the least) of a type of edges, in the order in which they were given; None: a
+    garner.Graph."""
     by_layout = {EdgeLayout(a.layout): a for a in attrs}
     for layout in (EdgeLayout.COO, EdgeLayout.CSC, EdgeLayout.CSR):
         if layout in by_layout:
             if layout != EdgeLayout.COO and isinstance(store, GraphStore) and store.held(_group(by_layout[layout].edge_type)) is not None:
                 return None
-            row, col = store.get_edge_index(by_layout[layout])
-            row, col = torch.as_tensor(row).cpu(), torch.as_tensor(col).cpu()
-            return (ptr2index(row) if layout == EdgeLayout.CSR else row), (ptr2index(col) if layout == EdgeLayout.CSC else col)
+            found, name = store.get_edge_index(by_layout[layout]), _who(edge_type)
+            if layout == EdgeLayout.COO:
+                ends = [_checks.tensor(_checks.int64(end, name), name) for end in _checks.pairs(found, name)]
+                return *ends, tuple(int(end.max()) + 1 if end.numel() else 0 for end in ends)
+            begins, others = (_checks.tensor(_checks.int64(part, name), name) for part in (found if layout == EdgeLayout.CSR else reversed(found)))
+            if not begins.numel() or int(begins[0]) or int(begins[-1]) != others.numel() or bool((begins[1:] < begins[:-1]).any()):
+                raise UsageError(f"{name}: {begins.numel()} pointers into {others.numel()} entries do not ascend from 0 to all of them; give a "
+                                 f"{layout.value} as PyG has it")
+            least = begins.numel() - 1, int(others.max()) + 1 if others.numel() else 0
+            return (ptr2index(begins), others, least) if layout == EdgeLayout.CSR else (others, ptr2index(begins), least[::-1])
     raise AssertionError(attrs)
 
 
@@ -355,15 +373,21 @@ def _of_graph(held: Held, sizes: tuple[int, int], backward: bool, features: bool
     return Lists(graph, "out" if backward else "in", sizes, perm, times, own=False)
 
 
-def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: int, edges: int) -> tuple[bool, Any]:
-    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its rows tell, as in PyG's Data."""
+def edge_attr_of(features: Any, attr: Any, hetero: bool, nodes: Any, edges: Any) -> tuple[bool, Any]:
+    """Whether an attribute of a feature store is of edges, and of which type. In a graph of one type its rows tell, as in PyG's Data. nodes, edges: how
+    many there are, of several types by type; None: its rows have been looked at."""
     group = _group(attr.group_name)
+    of_edges = isinstance(group, tuple)
+    rows = (features.get_tensor_size(attr) or (None,))[0] if nodes is not None else None
     if hetero:
-        return isinstance(group, tuple), group
-    if isinstance(group, tuple):
+        count = None if rows is None else (edges if of_edges else nodes).get(group)
+        if count not in (None, rows):
+            raise InputError(f"feature '{attr.attr_name}' of {group!r} has {rows} rows; there are {count} of that type; give each one a row, or say "
+                             "size= where edges are put")
+        return of_edges, group
+    if of_edges:
         return True, None
-    size = features.get_tensor_size(attr)
-    rows = size[0] if size else None
-    if rows is not None and rows not in (nodes, edges):
-        raise InputError(f"feature '{attr.attr_name}' has {rows} rows; there are {nodes} nodes and {edges} edges")
-    return (rows == edges and (nodes != edges or "edge" in attr.attr_name)), None
+    name = attr.attr_name
+    if rows is not None and rows not in ([nodes] if name in node_names else [edges] if name in edge_names else [nodes, edges]):
+        raise InputError(f"feature '{name}' has {rows} rows; there are {nodes} nodes and {edges} edges; give each one a row")
+    return rows == edges and name not in node_names and (nodes != edges or "edge" in name), None

@@ -13,7 +13,7 @@ import torch_geometric.data  # type: ignore[import-not-found, import-untyped, un
 from torch_geometric.data import EdgeAttr, TensorAttr  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch_geometric.data.graph_store import EdgeLayout  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .. import tables
+from .. import _checks, tables
 from .._garner import Graph, HeteroGraph
 from ..batches import rows_of
 from ..errors import IdError, UsageError
@@ -132,11 +132,11 @@ class GraphStore(torch_geometric.data.GraphStore):  # type: ignore[misc]
         if not isinstance(graph, (Graph, RemoteGraph)):
             raise TypeError(f"{call}(): graph={graph!r} is no Graph; make one with garner.build, open, read or generate")
         vertices = len(graph)
-        size = (vertices, vertices) if size is None else (int(size[0]), int(size[1]))
+        size = (vertices, vertices) if size is None else (_checks.number(size[0], "size[0]"), _checks.number(size[1], "size[1]"))
         if max(size) > vertices:
             raise UsageError(f"{call}(): size {size} is more than the {vertices} vertices of the graph")
         for name, array in (("edge_ids", held.edge_ids), ("times", held.times)):
-            if array is not None and len(array) != held.graph.info.edges:
+            if array is not None and _checks.whole(array, name).size != held.graph.info.edges:
                 raise UsageError(f"{call}(): {len(array)} {name} for {held.graph.info.edges} entries of the lists; give each one")
         attr = EdgeAttr(None if edge_type is None else tuple(edge_type), layout, size=size)
         self._kept[self._key(attr)] = held, attr
