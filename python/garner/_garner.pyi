@@ -1302,7 +1302,7 @@ class Loader:
     """
     Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their
     rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.
-    While it works nobody else can draw from its sampler.
+    While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.
     """
 
     def __init__(self, sampler: BlockSampler, seeds: object, tables: Sequence[object] = (), labels: Sequence[object] = (), *, batch: int = 1024, shuffle: bool = True, drop_last: bool = False, seed: int = 1, seed_type: int = 0, ahead: int = 2, window: int = 0, way: str = 'automatic', window_bytes: int | str | None = None, cache: str = 'next-use', reads: str = 'ahead', merge_reads: int | str = 0, multiprocessors: int = 8, keep_times: int = 0, rank: int | None = None, ranks: int | None = None, times: object = None, dtype: str | None = None) -> None:

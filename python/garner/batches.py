@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -129,6 +130,7 @@ class Loader:
         self.seed, self.seed_times, self.epoch = seed, seed_times, 0
         self.rank, self.ranks = rank, ranks
         self.loading = loading or {}
+        self._beginning = threading.Lock()
 
     def __len__(self) -> int:
         whole, rest = divmod(-(-self.seeds.numel() // self.ranks), self.batch_size)
@@ -137,9 +139,9 @@ class Loader:
     def __iter__(self) -> Iterator[MiniBatch]:
         shared = 0 if self.ranks > 1 else None  # all ranks must shuffle alike, and torch's generators need not be
         known = shared if self.seed is None else self.seed
-        seed = drawn_seed() if known is None else mixed(known, self.epoch)
-        self.epoch += 1
-        return self._epoch(seed)
+        with self._beginning:
+            epoch, self.epoch = self.epoch, self.epoch + 1
+        return self._epoch(drawn_seed() if known is None else mixed(known, epoch))
 
     @property
     def window(self) -> int:
@@ -173,14 +175,16 @@ class Loader:
                     yield self._told(drawn, input_id)
             return
         order = self._order(seed)
-        ahead, self._ahead = self._ahead or self._made_ahead(), None  # whoever iterates at the same time has one of his own
+        taken = order[:len(self) * self.batch_size]
+        with self._beginning:  # who iterates at the same time has one of their own, and a sampler
+            ahead, self._ahead = self._ahead or self._made_ahead(), None
+            if ahead is not None:
+                ahead.begin(0, self.seeds[taken].numpy(), mixed(seed, 0), None if self.seed_times is None else self.seed_times[taken].numpy())
         if ahead is None:
             for number in range(len(self)):
                 yield self.sampled(order[number * self.batch_size:(number + 1) * self.batch_size], mixed(seed, 0) + number)
             return
         try:
-            taken = order[:len(self) * self.batch_size]
-            ahead.begin(0, self.seeds[taken].numpy(), mixed(seed, 0), None if self.seed_times is None else self.seed_times[taken].numpy())
             while (batch := ahead.next()) is not None:
                 at = batch.index * self.batch_size
                 yield self._told(batch, taken[at:at + self.batch_size], batch)

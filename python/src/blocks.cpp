@@ -112,6 +112,7 @@ int64s seeds_of(py_sampler const& s, nb::handle from, std::uint32_t type) {
 }
 
 py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const> seeds) {
+  turn const mine(s.busy);
   if (s.lent) refuse(errc::usage, "a Loader draws from this sampler, ahead of who iterates over it; stop() that, or make another sampler");
   py_blocks b(s.spare->take(), s.types, s.relations, s.edge_ids, s.spare);
   released([&] {
@@ -355,7 +356,7 @@ void add_blocks(nb::module_& m) {
       .def_prop_ro(
           "lent", [](py_sampler const& s) { return s.lent != nullptr; }, "whether a Loader draws from it, so that nobody else can")
       .def_prop_ro(
-          "nbytes", [](py_sampler const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
+          "nbytes", [](py_sampler const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); }, "near memory of its own, now")
       .def(
           "about", [](py_sampler const& s) { return s.sampler->about(); }, "One line: where the lists lie, and which are kept near.");
 

@@ -43,7 +43,8 @@ struct py_sampler {
   bool edge_ids = false;
   std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
   std::optional<block_sampler> sampler;
-  void const* lent = nullptr;  // the Loader whose thread draws from it
+  turns busy;
+  void const* lent = nullptr;  // the Loader whose thread draws from it; changed in turn
 };
 
 struct py_blocks {

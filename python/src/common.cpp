@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -111,6 +112,30 @@ interruptible::~interruptible() {
 }
 
 bool interrupted_now() { return asked; }
+
+// --- turns ------------------------------------------------------------------------------------------------------------------------------
+turn::turn(turns const& of, char const* refusal) : held_(of.held_) {
+  if (std::exchange(held_->process, ::getpid()) != ::getpid()) {  // whoever had it is not in this child by fork
+    static_cast<void>(held_->mutex.release());
+    held_->mutex = std::make_unique<std::timed_mutex>();
+  }
+  bool mine = held_->mutex->try_lock();
+  if (!mine && refusal) refuse(errc::usage, refusal);
+  if (!mine && held_->by == std::this_thread::get_id())  // by a finalizer, or a handler of a signal
+    refuse(errc::usage, "this object is in use further out in the same thread; call it when that call has returned");
+  while (!mine) {
+    {
+      nb::gil_scoped_release unlocked;  // which whoever has the turn may wait for
+      mine = held_->mutex->try_lock_for(std::chrono::milliseconds(50));
+    }
+    if (!mine && PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  held_->by = std::this_thread::get_id();
+}
+turn::~turn() {
+  held_->by = {};
+  held_->mutex->unlock();
+}
 
 // --- keywords
 // ------------------------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -73,6 +75,41 @@ auto released(Work&& work) {
   nb::gil_scoped_release unlocked;
   return work();
 }
+
+// An object whose calls let other threads of Python run while they work on what one at a time may use. A copy is of the same object.
+class turns {
+  friend class turn;
+  // Touched under the interpreter's lock, but for the mutex itself.
+  struct held {
+    std::unique_ptr<std::timed_mutex> mutex = std::make_unique<std::timed_mutex>();
+    std::thread::id by = {};
+    pid_t process = ::getpid();
+  };
+  std::shared_ptr<held> held_ = std::make_shared<held>();
+};
+// A call of such an object, made and ended under the interpreter's lock. A second thread waits for the first; Ctrl-C ends its wait.
+// `refusal`: errc::usage with these words instead.
+class turn {
+ public:
+  explicit turn(turns const& of, char const* refusal = nullptr);
+  ~turn();
+  turn(turn const&) = delete;
+  turn& operator=(turn const&) = delete;
+
+ private:
+  std::shared_ptr<turns::held> held_;
+};
+template <class Work>
+auto in_turn(turns const& of, Work&& work) {
+  turn const mine(of);
+  return released(work);
+}
+// A class of the library as Python has it.
+template <class T>
+struct in_turns : T {
+  turns busy;
+  explicit in_turns(T&& made) : T(std::move(made)) {}
+};
 
 place place_of(nb::handle spec);  // "host", "device", "device:1", "simulated", "simulated:1", "cpu", "cuda:1", 1, torch.device(...)
 place default_place();            // device 0, of a process of torchrun that of LOCAL_RANK; the host where there is none

@@ -15,6 +15,7 @@ namespace {
 
 struct py_model {
   std::shared_ptr<gnn_model> made;
+  turns busy = {};  // of the training too that it is of
 };
 
 using matrix = nb::ndarray<nb::numpy, float>;
@@ -126,7 +127,7 @@ void make(py_training* self, nb::object graph, nb::object features, nb::object l
 }
 
 nb::dict next_of(py_training& t) {
-  epoch_report const e = released([&] { return t.run->next(); });
+  epoch_report const e = in_turn(t.model.busy, [&] { return t.run->next(); });
   nb::dict d;
   d["epoch"] = e.epoch, d["steps"] = e.steps;
   d["loss"] = e.loss, d["accuracy"] = e.accuracy;
@@ -138,12 +139,10 @@ nb::dict next_of(py_training& t) {
   return d;
 }
 
-template <class F>
-int whole(F f) {
-  return released([&] {
-    f();
-    return 0;
-  });
+// What a training tells of itself, when no epoch is under way.
+template <auto Member>
+auto told_in_turn() {
+  return [](py_training& t) { return in_turn(t.model.busy, [&] { return (t.run.get()->*Member)(); }); };
 }
 
 }  // namespace
@@ -161,7 +160,7 @@ void add_gnn(nb::module_& m) {
           "tensors",
           [](py_model const& p) {
             nb::dict d;
-            for (gnn_model::tensor& t : released([&] { return p.made->tensors(); }))
+            for (gnn_model::tensor& t : in_turn(p.busy, [&] { return p.made->tensors(); }))
               d[t.name.c_str()] = owned(std::move(t.values), {t.shape.begin(), t.shape.end()});
             return d;
           },
@@ -171,7 +170,7 @@ void add_gnn(nb::module_& m) {
           "save",
           [](py_model const& p, nb::object file) {
             std::string const path = path_of(file);
-            whole([&] { p.made->write(path); });
+            in_turn(p.busy, [&] { p.made->write(path); });
           },
           nb::arg("file"), nb::sig("def save(self, file: str | os.PathLike[str]) -> None"), "As safetensors.")
       .def("__repr__", [](py_model const& p) {
@@ -197,7 +196,7 @@ void add_gnn(nb::module_& m) {
         tiered_tensor& table = table_from(features, model.made->where(), kept).tensor;
         auto const g = graph.use();
         std::uint64_t const n = g->info().vertices, classes = model.made->options().classes;
-        std::vector<float> scores = released([&] {
+        std::vector<float> scores = in_turn(model.busy, [&] {
           std::vector<float> all(n * classes);
           infer(*model.made, *g, table, all, o);
           return all;
@@ -215,29 +214,29 @@ void add_gnn(nb::module_& m) {
                   "object) -> None"))
       .def("next", &next_of, nb::sig("def next(self) -> dict[str, typing.Any]"), "One epoch, or what is left of one.")
       .def(
-          "evaluate", [](py_training& t) { return said_of(released([&] { return t.run->evaluate(); })); },
+          "evaluate", [](py_training& t) { return said_of(in_turn(t.model.busy, [&] { return t.run->evaluate(); })); },
           nb::sig("def evaluate(self) -> dict[str, typing.Any]"))
       .def(
           "keep",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            whole([&] { t.run->keep(path); });
+            in_turn(t.model.busy, [&] { t.run->keep(path); });
           },
           nb::arg("file"), nb::sig("def keep(self, file: str | os.PathLike[str]) -> None"))
       .def(
           "resume",
           [](py_training& t, nb::object file) {
             std::string const path = path_of(file);
-            whole([&] { t.run->resume(path); });
+            in_turn(t.model.busy, [&] { t.run->resume(path); });
           },
           nb::arg("file"), nb::sig("def resume(self, file: str | os.PathLike[str]) -> None"))
-      .def("take_best", [](py_training& t) { whole([&] { t.run->take_best(); }); })
+      .def("take_best", told_in_turn<&training::take_best>())
       .def_prop_ro("model", [](py_training& t) { return t.model; })
-      .def_prop_ro("over", [](py_training& t) { return t.run->over(); })
-      .def_prop_ro("epochs", [](py_training& t) { return t.run->epochs(); })
-      .def_prop_ro("steps", [](py_training& t) { return t.run->step(); })
-      .def_prop_ro("best_epoch", [](py_training& t) { return t.run->best_epoch(); })
-      .def_prop_ro("bytes", [](py_training& t) { return t.run->bytes(); });
+      .def_prop_ro("over", told_in_turn<&training::over>())
+      .def_prop_ro("epochs", told_in_turn<&training::epochs>())
+      .def_prop_ro("steps", told_in_turn<&training::step>())
+      .def_prop_ro("best_epoch", told_in_turn<&training::best_epoch>())
+      .def_prop_ro("bytes", told_in_turn<&training::bytes>());
 }
 
 }  // namespace garner::python

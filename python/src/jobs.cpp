@@ -117,14 +117,14 @@ class held_search {
   }
   auto run(nb::object const& from) {
     std::uint64_t const source = id_of(from, "source");
-    turn const mine(busy_);
+    turn const mine(busy_, others);
     auto r = released([&] { return search_->run(source); });
     ran_ = true;
     return r;
   }
   template <class What>
   auto of_last_run(What what) {
-    turn const mine(busy_);
+    turn const mine(busy_, others);
     if (!ran_) refuse(errc::usage, "nothing was searched yet; call run(source) first");
     return released([&] { return what(*search_); });
   }
@@ -133,21 +133,13 @@ class held_search {
   }
 
  private:
-  class turn {
-   public:
-    explicit turn(bool& taken) : taken_(taken) {
-      if (taken_) refuse(errc::usage, "this search is running in another thread; make one a thread");
-      taken_ = true;
-    }
-    ~turn() { taken_ = false; }
-
-   private:
-    bool& taken_;
-  };
+  // A thread that waited would read what another has searched since.
+  static constexpr char const* others = "this search is running in another thread; make one a thread";
 
   std::shared_ptr<graph_handle> graph_;
   std::unique_ptr<Search> search_;
-  bool ran_ = false, busy_ = false;
+  turns busy_;
+  bool ran_ = false;
 };
 // Its constructor and run(), to which a search adds what it found.
 template <class Search, class Options>

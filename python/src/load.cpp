@@ -36,8 +36,9 @@ struct py_loader {
   std::vector<nb::object> kept;  // tables
   std::shared_ptr<std::vector<row_face>> faces = std::make_shared<std::vector<row_face>>();
   std::unique_ptr<loader> made;
+  turns busy;                         // all that is said of it here
   bool entered = false, own = false;  // the epoch: by an iterator; of the caller's seeds
-  std::uint64_t turn = 0;             // of iterators: the last alone goes on
+  std::uint64_t iteration = 0;        // the last alone goes on
   std::uint32_t seed_type = 0;
   pid_t const process = ::getpid();
 
@@ -51,9 +52,11 @@ struct py_loader {
       static_cast<void>(made.release());
       return;
     }
+    {
+      nb::gil_scoped_release unlocked;
+      made.reset();
+    }
     if (sampler.lent == this) sampler.lent = nullptr;
-    nb::gil_scoped_release unlocked;
-    made.reset();
   }
 
   // Of the host: the loader copies them.
@@ -68,17 +71,16 @@ struct py_loader {
   }
   loader& at_work() {
     loader& l = here();
-    if (sampler.lent && sampler.lent != this)
-      refuse(errc::usage, "another Loader draws from this sampler; stop() that, or make another sampler");
+    if (sampler.lent == this) return l;
+    turn const others(sampler.busy);  // whose sampling is under way
+    if (sampler.lent) refuse(errc::usage, "another Loader draws from this sampler; stop() that, or make another sampler");
     sampler.lent = this;
     return l;
   }
   void stop() {
     if (process != ::getpid()) return;
-    released([&] {
-      made->stop();
-      return 0;
-    });
+    turn const mine(busy);
+    released([&] { made->stop(); });
     if (sampler.lent == this) sampler.lent = nullptr;
   }
 };
@@ -94,7 +96,7 @@ struct py_mini_batch {
 // An iteration: what is left of one epoch.
 struct py_epoch {
   nb::object of;
-  std::uint64_t turn;
+  std::uint64_t iteration;
 };
 
 // The stream that torch works on, where torch is there and sees the device; else 0: the caller waits.
@@ -108,6 +110,7 @@ std::uint64_t stream_of_torch(place at) {
   return stream ? stream : 1;  // the default stream by name
 }
 
+// In turn.
 nb::object next_of(py_loader& l, std::optional<std::uint64_t> on) {
   loader& from = l.at_work();
   std::uint64_t const address = on ? *on : stream_of_torch(l.sampler.sampler->where());
@@ -226,13 +229,15 @@ void make(py_loader* self, nb::args positional, nb::kwargs options) {
     int64s const from = self->seeds_of(seeds, o.seed_type), at = int64s_of(times, "times", {});
     std::vector<std::int64_t> const ids(from.seen.begin(), from.seen.end()), ages(at.seen.begin(), at.seen.end());
     self->seed_type = o.seed_type;
-    self->made = released([&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
+    self->made =
+        in_turn(self->sampler.busy, [&] { return std::make_unique<loader>(*self->sampler.sampler, std::move(all), ids, o, ages); });
   } catch (...) {
     self->~py_loader();
     throw;
   }
 }
 
+// In turn.
 void begin(py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
   int64s const from = l.seeds_of(seeds, l.seed_type), at = int64s_of(times, "times", {});
   bool const worked = l.sampler.lent == &l;
@@ -291,6 +296,7 @@ nb::dict told_of(load_report const& r) {
 }
 
 void add_load(nb::module_& m) {
+  auto const batches = [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().batches(); }); };
   m.def("ranks_said", &ranks_said, nb::arg("rank").none(), nb::arg("ranks").none(),
         nb::sig("def ranks_said(rank: int | None, ranks: int | None) -> tuple[int, int]"),
         "Which of how many processes: as it is said, else as torchrun says in the environment, else (0, 1).");
@@ -350,11 +356,13 @@ void add_load(nb::module_& m) {
           "__next__",
           [](py_epoch& e) {
             auto& l = nb::cast<py_loader&>(e.of);
-            if (e.turn == 0) throw nb::stop_iteration();
-            if (e.turn != l.turn) refuse(errc::usage, "a later iteration over this Loader has begun; for two at a time make two loaders");
+            turn const mine(l.busy);
+            if (e.iteration == 0) throw nb::stop_iteration();
+            if (e.iteration != l.iteration)
+              refuse(errc::usage, "a later iteration over this Loader has begun; for two at a time make two loaders");
             nb::object b = next_of(l, {});
             if (!b.is_none()) return b;
-            e.turn = 0;
+            e.iteration = 0;
             throw nb::stop_iteration();
           },
           nb::sig("def __next__(self) -> MiniBatch"));
@@ -363,7 +371,7 @@ void add_load(nb::module_& m) {
       m, "Loader",
       "Mini-batches in time: a thread samples them ahead, fetches what lies far for several of them at once, gathers their\n"
       "rows and hands them over. Iterating yields the MiniBatches of one epoch; what was resumed goes on first.\n"
-      "While it works nobody else can draw from its sampler.")
+      "While it works nobody else can draw from its sampler. Threads may share it: each mini-batch is one's.")
       .def(
           "__init__", &make, nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, sampler: BlockSampler, seeds: object, tables: collections.abc.Sequence[object] = (), labels: "
@@ -392,18 +400,27 @@ void add_load(nb::module_& m) {
           "rank, ranks: this one of several processes takes its share of the seeds. None: as torchrun says in the environment (RANK,\n"
           "WORLD_SIZE), else 0 of 1.\n"
           "Errors: UsageError, InputError for seeds twice or a table with fewer rows than vertices, IdError for a seed that is no vertex.")
-      .def_prop_ro(
-          "batches", [](py_loader& l) { return l.here().batches(); }, "an epoch")
-      .def("__len__", [](py_loader& l) { return l.here().batches(); })
-      .def("begin", &begin, nb::arg("epoch"), nb::arg("seeds") = nb::none(), nb::arg("draws") = 0, nb::arg("times") = nb::none(),
-           nb::sig("def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None"),
-           "The next mini-batch is the first of that epoch; what was under way is dropped.\n"
-           "seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the "
-           "sampler\n"
-           "draws of number draws + k. With its last mini-batch it has ended.")
+      .def_prop_ro("batches", batches, "an epoch")
+      .def("__len__", batches)
       .def(
-          "next", [](py_loader& l, std::optional<std::uint64_t> stream) { return next_of(l, stream); }, nb::arg("stream") = nb::none(),
-          nb::sig("def next(self, stream: int | None = None) -> MiniBatch | None"),
+          "begin",
+          [](py_loader& l, std::uint64_t epoch, nb::object seeds, std::uint64_t draws, nb::object times) {
+            turn const mine(l.busy);
+            begin(l, epoch, std::move(seeds), draws, std::move(times));
+          },
+          nb::arg("epoch"), nb::arg("seeds") = nb::none(), nb::arg("draws") = 0, nb::arg("times") = nb::none(),
+          nb::sig("def begin(self, epoch: int, seeds: object = None, draws: int = 0, times: object = None) -> None"),
+          "The next mini-batch is the first of that epoch; what was under way is dropped.\n"
+          "seeds: an epoch of the caller's own: these, in this order, also twice, shared with no rank; mini-batch k draws what the "
+          "sampler\n"
+          "draws of number draws + k. With its last mini-batch it has ended.")
+      .def(
+          "next",
+          [](py_loader& l, std::optional<std::uint64_t> stream) {
+            turn const mine(l.busy);
+            return next_of(l, stream);
+          },
+          nb::arg("stream") = nb::none(), nb::sig("def next(self, stream: int | None = None) -> MiniBatch | None"),
           "The next mini-batch of the epoch, or None at its end, after which the next epoch begins.\n"
           "stream: on a device: its rows are there when this stream (an address) has come so far; 0: when this returns; None: the stream\n"
           "that torch works on.")
@@ -411,31 +428,30 @@ void add_load(nb::module_& m) {
           "__iter__",
           [](nb::object self) {
             auto& l = nb::cast<py_loader&>(self);
+            turn const mine(l.busy);
             if (l.entered && !l.own) {  // the one before was broken off
               std::uint64_t const epoch = l.here().state().epoch;
               begin(l, epoch + 1, nb::none(), 0, nb::none());
             }
-            return py_epoch{self, ++l.turn};
+            return py_epoch{self, ++l.iteration};
           },
           nb::sig("def __iter__(self) -> LoaderEpoch"))
       .def(
-          "state", [](py_loader& l) { return l.here().state().text(); },
+          "state", [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().state().text(); }); },
           "Where it is, in one line for a file: resume() of a loader over the same graph, seeds and options goes on there.")
       .def(
           "resume",
           [](py_loader& l, std::string const& state) {
             load_state const s = load_state::parse(state);
+            turn const mine(l.busy);
             loader& made = l.at_work();
-            released([&] {
-              made.resume(s);
-              return 0;
-            });
+            released([&] { made.resume(s); });
             l.entered = false;
           },
           nb::arg("state"), "Goes on at the very mini-batch. InputError where the state is of another loader.")
       .def("stop", &py_loader::stop, "Ends its thread and frees its sampler; next() goes on where it stopped.")
       .def(
-          "report", [](py_loader& l) { return told_of(released([&] { return l.here().report(); })); },
+          "report", [](py_loader& l) { return told_of(in_turn(l.busy, [&] { return l.here().report(); })); },
           nb::sig("def report(self) -> dict[str, typing.Any]"),
           "Since begin(), resume() or the making: mini-batches and seeds handed over, what each stage took in ms (they overlap), who "
           "waited\n"
@@ -443,15 +459,21 @@ void add_load(nb::module_& m) {
           "each\n"
           "stage began and ended, in ms since the loader was made; sample and fetch are told of the first of those done together.")
       .def_prop_ro(
-          "nbytes", [](py_loader& l) { return l.here().bytes(); }, "near memory, now, with what the sampler takes")
+          "nbytes", [](py_loader& l) { return in_turn(l.busy, [&] { return l.here().bytes(); }); },
+          "near memory, now, with what the sampler takes")
       .def("__repr__", [](py_loader& l) {
-        return "<garner.Loader of " + std::to_string(l.here().batches()) + " mini-batches, " + l.here().state().text() + ">";
+        auto const [n, state] = in_turn(l.busy, [&] { return std::pair(l.here().batches(), l.here().state().text()); });
+        return "<garner.Loader of " + std::to_string(n) + " mini-batches, " + state + ">";
       });
 
   // No thread is left when the interpreter ends, whoever still holds its loader.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    for (py_loader* l : all_loaders())
-      if (l->made) l->stop();
+    // While one stops other threads run, which may make loaders and let go of them.
+    std::set<py_loader*> const some = all_loaders();
+    for (py_loader* l : some) {
+      nb::object const kept = all_loaders().contains(l) ? nb::find(*l) : nb::object();
+      if (kept.is_valid() && l->made) l->stop();
+    }
   }));
 }
 

@@ -4,8 +4,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include "blocks.hpp"
 #include "features.hpp"
-#include "graphs.hpp"
 
 namespace garner::python {
 
@@ -21,13 +21,13 @@ using rows_of_floats = nb::ndarray<nb::numpy, float, nb::ndim<2>, nb::c_contig>;
 
 template <class Real>
 void add_aggregation(nb::module_& m, char const* name) {
-  using aggregation_of = block_aggregation<Real>;
+  using aggregation_of = in_turns<block_aggregation<Real>>;
   nb::class_<aggregation_of>(m, name, "Aggregation over a block by addresses; garner.torch.aggregate is its face.")
       .def(
           "__init__",
           [](aggregation_of* self, nb::object where) {
             place const there = place_of(where);
-            new (self) aggregation_of(released([&] { return aggregation_of(there); }));
+            new (self) aggregation_of(released([&] { return block_aggregation<Real>(there); }));
           },
           nb::arg("device"), nb::sig("def __init__(self, device: object) -> None"))
       .def(
@@ -35,10 +35,9 @@ void add_aggregation(nb::module_& m, char const* name) {
           [](aggregation_of& a, std::uint64_t row, std::uint64_t col, std::uint64_t count, std::uint64_t targets, std::uint64_t sources,
              std::string const& how, std::uint64_t weights, std::uint64_t degrees, std::uint64_t stream) {
             aggregation const as = parse_aggregation(how);
-            released([&] {
+            in_turn(a.busy, [&] {
               a.take({at<std::int64_t>(row), at<std::int64_t>(col), count, targets, sources, at<Real>(weights), at<float>(degrees)}, as,
                      stream_at(stream));
-              return 0;
             });
           },
           nb::arg("row"), nb::arg("col"), nb::arg("count"), nb::arg("targets"), nb::arg("sources"), nb::arg("how"), nb::arg("weights") = 0,
@@ -46,36 +45,30 @@ void add_aggregation(nb::module_& m, char const* name) {
       .def(
           "forward",
           [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
-            released([&] {
-              a.forward(at<Real>(in), at<Real>(out), columns, stream_at(stream));
-              return 0;
-            });
+            in_turn(a.busy, [&] { a.forward(at<Real>(in), at<Real>(out), columns, stream_at(stream)); });
           },
           nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
       .def(
           "backward",
           [](aggregation_of& a, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
-            released([&] {
-              a.backward(at<Real>(in), at<Real>(out), columns, stream_at(stream));
-              return 0;
-            });
+            in_turn(a.busy, [&] { a.backward(at<Real>(in), at<Real>(out), columns, stream_at(stream)); });
           },
           nb::arg("gradients"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
 }
 
 void add_shard_aggregation(nb::module_& m) {
-  nb::class_<shard_aggregation>(m, "ShardAggregation", "A part of a graph and its sums, by addresses; garner.torch.shard is its face.")
+  using part = in_turns<shard_aggregation>;
+  nb::class_<part>(m, "ShardAggregation", "A part of a graph and its sums, by addresses; garner.torch.shard is its face.")
       .def(
           "__init__",
-          [](shard_aggregation* self, py_graph const& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side,
-             bool weighted, std::string const& balance, std::string const& sums, nb::object device) {
+          [](part* self, py_graph const& graph, std::uint32_t shard, std::uint32_t shards, std::string const& side, bool weighted,
+             std::string const& balance, std::string const& sums, nb::object device) {
             shard_options o;
             o.shards = shards, o.balance = parse_shard_balance(balance), o.sums = parse_shard_sums(sums);
-            if (side != "in" && side != "out") refuse(errc::usage, "side '" + side + "': say in (those that lead to a vertex) or out");
-            list_side const from = side == "in" ? list_side::in : list_side::out;
+            list_side const from = side_of(side);
             place const where = place_of(device);
             auto const g = graph.use();
-            new (self) shard_aggregation(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
+            new (self) part(released([&] { return shard_aggregation(*g, from, weighted, o, shard, where); }));
           },
           nb::arg("graph"), nb::arg("shard"), nb::arg("shards"), nb::arg("side"), nb::arg("weighted"), nb::arg("balance"), nb::arg("sums"),
           nb::arg("device"),
@@ -86,10 +79,10 @@ void add_shard_aggregation(nb::module_& m) {
       .def_prop_ro("symmetric", &shard_aggregation::symmetric, "backward needs the rows that forward needs")
       .def_prop_ro("bytes", &shard_aggregation::bytes)
       .def(
-          "positions", [](shard_aggregation const& a) { return to_numpy(a.positions()); }, "Of its vertices, among Graph.ids().")
+          "positions", [](part const& a) { return to_numpy(a.positions()); }, "Of its vertices, among Graph.ids().")
       .def(
           "needs",
-          [](shard_aggregation const& a, bool back) {
+          [](part const& a, bool back) {
             std::vector<std::int64_t> counts, rows;
             for (auto const& of : a.needs(back)) {
               counts.push_back(static_cast<std::int64_t>(of.size()));
@@ -100,24 +93,17 @@ void add_shard_aggregation(nb::module_& m) {
           nb::arg("back"), "How many rows of each shard, and which, by that shard's own numbers, one shard's after the other.")
       .def(
           "begin",
-          [](shard_aggregation& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t out, std::uint64_t columns,
-             std::uint64_t stream) {
+          [](part& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t out, std::uint64_t columns, std::uint64_t stream) {
             aggregation const as = parse_aggregation(how);
-            released([&] {
-              a.begin(as, back, at<float>(in), at<float>(out), columns, stream_at(stream));
-              return 0;
-            });
+            in_turn(a.busy, [&] { a.begin(as, back, at<float>(in), at<float>(out), columns, stream_at(stream)); });
           },
           nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0)
       .def(
           "finish",
-          [](shard_aggregation& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t brought, std::uint64_t out,
-             std::uint64_t columns, std::uint64_t stream) {
+          [](part& a, std::string const& how, bool back, std::uint64_t in, std::uint64_t brought, std::uint64_t out, std::uint64_t columns,
+             std::uint64_t stream) {
             aggregation const as = parse_aggregation(how);
-            released([&] {
-              a.finish(as, back, at<float>(in), at<float>(brought), at<float>(out), columns, stream_at(stream));
-              return 0;
-            });
+            in_turn(a.busy, [&] { a.finish(as, back, at<float>(in), at<float>(brought), at<float>(out), columns, stream_at(stream)); });
           },
           nb::arg("how"), nb::arg("back"), nb::arg("rows"), nb::arg("brought"), nb::arg("out"), nb::arg("columns"), nb::arg("stream") = 0);
 }
@@ -160,7 +146,9 @@ void add_rows(nb::module_& m) {
           "that gathers and steps; -1: the host")
       .def_prop_ro("place", [](embedding const& e) { return told(e.where()); })
       .def_prop_ro("tiers", [](embedding const& e) { return by_tier(e.tiers()); })
-      .def_prop_rw("steps", &embedding::steps, &embedding::set_steps)
+      .def_prop_rw(
+          "steps", [](embedding const& e) { return released([&] { return e.steps(); }); },
+          [](embedding& e, std::uint64_t steps) { released([&] { e.set_steps(steps); }); })
       .def_prop_ro("states", &embedding::states)
       .def("about", &embedding::about)
       .def(

@@ -7,8 +7,10 @@ namespace {
 
 struct py_part {
   graph_part part;
+  turns busy;
 };
 struct py_split {
+  turns busy;
   bool edge_ids = false;
   std::shared_ptr<spare_blocks> spare = std::make_shared<spare_blocks>();
   std::optional<split_sampler> sampler;
@@ -41,7 +43,7 @@ void add_split(nb::module_& m) {
             given.done();
             o.side = side_of(side), o.balance = parse_shard_balance(balance);
             auto const held = g.use();
-            new (self) py_part{released([&] { return graph_part(*held, part, parts, o); })};
+            new (self) py_part{released([&] { return graph_part(*held, part, parts, o); }), {}};
           },
           nb::arg("positional"), nb::arg("options"),
           nb::sig("def __init__(self, graph: Graph, part: int, parts: int, side: str = 'in', balance: str = 'edges', weighted: bool = "
@@ -54,7 +56,7 @@ void add_split(nb::module_& m) {
             int64s const from = int64s_of(offsets, "offsets", {}), to = int64s_of(targets, "targets", {});
             array kept;
             graph_part::arrays const lists{first, vertices, first_edge, edges, from.seen, to.seen, floats(weights, "weights", kept)};
-            return py_part{released([&] { return graph_part(lists); })};
+            return py_part{released([&] { return graph_part(lists); }), {}};
           },
           nb::arg("first"), nb::arg("vertices"), nb::arg("first_edge"), nb::arg("edges"), nb::arg("offsets"), nb::arg("targets"),
           nb::arg("weights") = nb::none(),
@@ -81,10 +83,7 @@ void add_split(nb::module_& m) {
           [](py_part& p, nb::object where, std::optional<std::string> edges) {
             place const to = place_of(where);
             std::optional<tier> const t = edges ? std::optional(parse_tier(*edges)) : std::nullopt;
-            released([&] {
-              p.part.bring_to(to, t);
-              return 0;
-            });
+            in_turn(p.busy, [&] { p.part.bring_to(to, t); });
           },
           nb::arg("place"), nb::arg("edges") = nb::none(), nb::sig("def to(self, place: object, edges: str | None = None) -> None"),
           "As Graph.to. Errors: UsageError while a sampler draws from it.");
@@ -108,7 +107,7 @@ void add_split(nb::module_& m) {
             given.done();
             auto made = std::make_unique<py_split>();
             made->edge_ids = o.edge_ids;
-            made->sampler.emplace(released([&] { return split_sampler(where, p.part, std::move(fanouts), o); }));
+            made->sampler.emplace(in_turn(p.busy, [&] { return split_sampler(where, p.part, std::move(fanouts), o); }));
             new (self) py_split(std::move(*made));
           },
           nb::arg("positional"), nb::arg("options"),
@@ -121,7 +120,7 @@ void add_split(nb::module_& m) {
           [](py_split& s, std::uint64_t number, std::uint32_t hop, nb::object vertices, nb::object batches) {
             int64s const of = int64s_of(vertices, "vertices", {});
             int64s const which = int64s_of(batches, "batches", {});
-            list_draws d = released([&] {
+            list_draws d = in_turn(s.busy, [&] {
               std::vector<std::uint32_t> const narrow(which.seen.begin(), which.seen.end());
               return s.sampler->draw(number, hop, of.seen, narrow);
             });
@@ -136,6 +135,7 @@ void add_split(nb::module_& m) {
       .def(
           "begin",
           [](py_split& s, nb::sequence seeds, std::uint64_t number) {
+            turn const mine(s.busy);
             std::vector<int64s> kept;
             std::vector<std::span<std::int64_t const>> all;
             std::vector<blocks> into;
@@ -144,16 +144,14 @@ void add_split(nb::module_& m) {
               all.push_back(kept.back().seen);
               into.push_back(s.spare->take());
             }
-            released([&] {
-              s.sampler->begin(number, all, std::move(into));
-              return 0;
-            });
+            released([&] { s.sampler->begin(number, all, std::move(into)); });
           },
           nb::arg("seeds"), nb::arg("number"), nb::sig("def begin(self, seeds: collections.abc.Sequence[object], number: int) -> None"),
           "Mini-batches number, number + 1 ... of these seeds together. Errors: IdError for a seed that is no vertex.")
       .def(
           "asks",
           [](py_split const& s) -> nb::object {
+            turn const mine(s.busy);
             list_asks const& a = s.sampler->asks();
             if (!a.more) return nb::none();
             return nb::make_tuple(a.hop, copied(a.vertices), to_numpy(std::vector<std::int64_t>(a.batches.begin(), a.batches.end())));
@@ -165,7 +163,7 @@ void add_split(nb::module_& m) {
           [](py_split& s, nb::object counts, nb::object neighbours, nb::object edges) {
             int64s const each = int64s_of(counts, "counts", {}), of = int64s_of(neighbours, "neighbours", {}),
                          at = int64s_of(edges, "edges", {});
-            released([&] {
+            in_turn(s.busy, [&] {
               s.sampler->take({{each.seen.begin(), each.seen.end()}, {of.seen.begin(), of.seen.end()}, {at.seen.begin(), at.seen.end()}});
             });
           },
@@ -176,6 +174,7 @@ void add_split(nb::module_& m) {
           "finish",
           [](py_split& s) {
             nb::list all;
+            turn const mine(s.busy);
             for (blocks& b : released([&] { return s.sampler->finish(); }))
               all.append(nb::cast(py_blocks(std::move(b), 1, 1, s.edge_ids, s.spare)));
             return all;
@@ -184,7 +183,7 @@ void add_split(nb::module_& m) {
       .def_prop_ro(
           "place", [](py_split const& s) { return told(s.sampler->where()); }, "that samples, as place= takes it")
       .def_prop_ro(
-          "nbytes", [](py_split const& s) { return s.sampler->bytes(); }, "near memory of its own, now")
+          "nbytes", [](py_split const& s) { return in_turn(s.busy, [&] { return s.sampler->bytes(); }); }, "near memory of its own, now")
       .def_prop_ro(
           "fingerprint", [](py_split const& s) { return s.sampler->fingerprint(); },
           "of what decides which neighbours are drawn: all processes must have the same");

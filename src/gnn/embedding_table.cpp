@@ -346,7 +346,10 @@ std::uint64_t embedding::width() const { return impl_->records.width; }
 std::uint64_t embedding::record_bytes() const { return impl_->records.rows.stride; }
 row_optimiser embedding::optimiser() const { return impl_->o.optimiser; }
 place embedding::where() const { return impl_->o.where; }
-std::uint64_t embedding::steps() const { return impl_->steps; }
+std::uint64_t embedding::steps() const {
+  std::lock_guard const hold(impl_->turn);
+  return impl_->steps;
+}
 rows_by_tier embedding::tiers() const {
   rows_by_tier rows;
   for (tier const t : {tier::device, tier::host}) rows[t] = impl_->records.rows.rows_in(t);
@@ -373,7 +376,10 @@ void embedding::write(std::string_view what, std::uint64_t first, std::uint64_t 
   impl_->check_range(first, count, from.size());
   as_error([&] { impl_->write(which, first, count, from.data()); });
 }
-void embedding::set_steps(std::uint64_t steps) { impl_->steps = steps; }
+void embedding::set_steps(std::uint64_t steps) {
+  std::lock_guard const hold(impl_->turn);
+  impl_->steps = steps;
+}
 void embedding::save(std::filesystem::path const& file) const {
   as_error([&] { impl_->save(file); });
 }

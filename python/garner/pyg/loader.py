@@ -22,7 +22,7 @@ from ..errors import InputError, UsageError
 from ..split import Draws, most_together, windows_ahead
 from ..torch import unified
 from . import remote
-from .sampler import NeighborSampler
+from .sampler import NeighborSampler, beginning
 from .source import _edges_in, edge_attr_of, edge_names, edges_of, node_names, times_of
 from .stores import FeatureStore
 
@@ -485,10 +485,11 @@ class NeighborLoader(_Joins, torch_geometric.loader.NeighborLoader, _Loader):  #
         positions = iter(batches.sampler)
         count = len(batches) * batches.batch_size if batches.drop_last else len(batches.sampler)
         order = torch.from_numpy(np.fromiter(itertools.islice(positions, count), np.int64))
-        kept = self._made_ahead(batches.batch_size)
-        _, loader, _, drawn, names = kept
-        try:
+        with beginning:
+            kept = self._made_ahead(batches.batch_size)
+            _, loader, _, drawn, names = kept
             loader.begin(0, self.input_data.node[order].numpy(), mixed(seed, 0), None if times is None else times_of(times[order], "input_time").numpy())
+        try:
             while (batch := loader.next()) is not None:
                 at = batch.index * batches.batch_size
                 inputs = self.input_data[order[at:at + batches.batch_size]]

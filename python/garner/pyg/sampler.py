@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,6 +22,9 @@ from ..errors import UsageError
 from ..split import RemoteGraph
 from . import source
 from .remote import RemoteSampler
+
+
+beginning = threading.RLock()  # while samplers are made, and lent to loaders: several threads may share one
 
 
 @contextlib.contextmanager
@@ -185,47 +189,53 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     def _engine(self) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
         """The sampler of this process for the options as they are now, and the relations that it draws from. Neither is there where there is
         nothing to draw."""
-        s, back = self._source, self.sample_direction == "backward"
+        s = self._source
         values = self.num_neighbors.get_values(s.edge_types if self.is_hetero else None)
         fanouts = {t: values[t] if self.is_hetero else values for t in s.edge_types}
         induced = self.subgraph_type == SubgraphType.induced
         key = (os.getpid(), tuple(tuple(f) for f in fanouts.values()), self.replace, self.disjoint, induced, self.temporal_strategy,
                str(self.place), self.device_budget)
-        if self._made is None or self._made[0] != key or (self._made[1] is not None and self._made[1].lent):
-            drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
-            self._made = None  # the one before lets go of the graphs
-            made: BlockSampler | RemoteSampler | None = None
-            at = (os.getpid(), str(self.place), self.device_budget)
-            if drawn and _is_device(self.place) and self._at != at:
-                self._at = at
-                for lists in s.lists.values():
-                    if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
-                        lists.graph.to(self.place, None if self.device_budget is None else "host")
-            if drawn and isinstance(s.lists[drawn[0]].graph, RemoteGraph):
-                if self.is_temporal or self._scores is not None or self.device_budget is not None:
-                    raise UsageError("a graph that is split over ranks is sampled without times, scores and budgets; leave them out")
-                made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
-                                     weighted=self._weighted, induced=induced)
-            elif drawn:
-                times = None
-                if self.is_temporal:  # who has none is of all times
-                    times = [None if s.edge_time else (s.node_time[t].numpy() if t in s.node_time else np.full(s.num_nodes[t], np.iinfo(np.int64).min))
-                             for t in s.node_types]
-                relations = []
-                for t in drawn:
-                    lists = s.lists[t]
-                    source_type, target_type = s.draws(t, back)
-                    of_edges = lists.times_of_lists() if s.edge_time else None
-                    if s.edge_time and of_edges is None:
-                        of_edges = np.full(lists.graph.info.edges, np.iinfo(np.int64).min)
-                    relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges))
-                made = BlockSampler.of_relations(
-                    [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
-                    weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
-                    place=self.place, device_budget=self.device_budget,
-                    scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
-            self._made = key, made, drawn
-        return self._made[1], self._made[2]
+        with beginning:
+            kept = self._made
+            if kept is None or kept[0] != key or (kept[1] is not None and kept[1].lent):
+                self._made = kept = None  # the one before lets go of the graphs
+                self._made = kept = key, *self._make(fanouts, induced)
+        return kept[1], kept[2]
+
+    def _make(self, fanouts: dict[Any, list[int]], induced: bool) -> tuple[BlockSampler | RemoteSampler | None, list[Any]]:
+        s, back = self._source, self.sample_direction == "backward"
+        drawn = [t for t, f in fanouts.items() if any(f) or (induced and f)]
+        made: BlockSampler | RemoteSampler | None = None
+        at = (os.getpid(), str(self.place), self.device_budget)
+        if drawn and _is_device(self.place) and self._at != at:
+            self._at = at
+            for lists in s.lists.values():
+                if lists.own:  # into the device's memory where all of it fits, unless a budget is given for some of it
+                    lists.graph.to(self.place, None if self.device_budget is None else "host")
+        if drawn and isinstance(s.lists[drawn[0]].graph, RemoteGraph):
+            if self.is_temporal or self._scores is not None or self.device_budget is not None:
+                raise UsageError("a graph that is split over ranks is sampled without times, scores and budgets; leave them out")
+            made = RemoteSampler(s.lists[drawn[0]].graph, fanouts[drawn[0]], self.place, replace=self.replace, disjoint=self.disjoint,
+                                 weighted=self._weighted, induced=induced)
+        elif drawn:
+            times = None
+            if self.is_temporal:  # who has none is of all times
+                times = [None if s.edge_time else (s.node_time[t].numpy() if t in s.node_time else np.full(s.num_nodes[t], np.iinfo(np.int64).min))
+                         for t in s.node_types]
+            relations = []
+            for t in drawn:
+                lists = s.lists[t]
+                source_type, target_type = s.draws(t, back)
+                of_edges = lists.times_of_lists() if s.edge_time else None
+                if s.edge_time and of_edges is None:
+                    of_edges = np.full(lists.graph.info.edges, np.iinfo(np.int64).min)
+                relations.append(Relation(lists.graph, fanouts[t], source_type, target_type, lists.side, of_edges))
+            made = BlockSampler.of_relations(
+                [s.num_nodes[t] for t in s.node_types], relations, times=times, rule="last", replace=self.replace, disjoint=self.disjoint,
+                weighted=self._weighted, temporal=self.temporal_strategy if self.is_temporal else None, edge_ids=True, induced=induced,
+                place=self.place, device_budget=self.device_budget,
+                scores=None if self._scores is None else [self._scores.get(t) for t in s.node_types])
+        return made, drawn
 
     def _sample(self, seed: Any, seed_time: Any, number: int) -> Any:
         s = self._source
