@@ -988,6 +988,16 @@ def _create_shared(name: str, shape: Sequence[int], type: tuple[int, int], repla
 
 def _attach_shared(name: str, type: tuple[int, int] | None, shape: Sequence[int] | None, wait_seconds: float) -> Shared: ...
 
+class BatchArray:
+    """
+    What a mini-batch hands over where NumPy cannot: on a device, or of bfloat16. torch.from_dlpack and cupy.from_dlpack
+    take it; the stream that they work on is one more that uses the mini-batch.
+    """
+
+    def __dlpack__(self, **how: object) -> object: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
 class BlockVertices:
     """
     What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.

@@ -30,6 +30,16 @@ int64s positions_of(nb::handle from, char const* name, std::uint64_t vertices, p
 }
 std::vector<std::int64_t> fanouts_of(nb::handle from) { return nb::cast<std::vector<std::int64_t>>(checked("fanouts", from)); }
 
+nb::object batch_array(nb::object const& of, place at, void* data, std::vector<std::size_t> const& shape, std::int64_t const* strides,
+                       nb::dlpack::dtype type) {
+  bool const on_device = at.kind == place_kind::device;
+  return nb::cast(py_batch_array{
+      of,
+      nb::cast(nb::ndarray<nb::array_api>(data, shape.size(), shape.data(), of, strides, type,
+                                          on_device ? nb::device::cuda::value : nb::device::cpu::value, on_device ? at.index : 0)),
+      on_device});
+}
+
 py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type) {
   if (type >= types) refuse(errc::usage, "type " + std::to_string(type) + ": of " + std::to_string(types) + ", counted from 0");
   return {std::move(of), drawn.where(), &drawn.of_type(type)};
@@ -141,6 +151,21 @@ py_blocks drawn(py_sampler& s, std::uint64_t number, std::span<typed_seeds const
 }  // namespace
 
 void add_blocks(nb::module_& m) {
+  nb::class_<py_batch_array>(m, "BatchArray",
+                             "What a mini-batch hands over where NumPy cannot: on a device, or of bfloat16. torch.from_dlpack and "
+                             "cupy.from_dlpack\n"
+                             "take it; the stream that they work on is one more that uses the mini-batch.")
+      .def(
+          "__dlpack__",
+          [](py_batch_array const& a, nb::kwargs how) {
+            return dlpack_of(a.exported, how, a.on_device, [&](std::uint64_t stream) {
+              if (nb::hasattr(a.of, "use_on")) a.of.attr("use_on")(stream);  // Blocks are done before they are handed over
+            });
+          },
+          nb::arg("how"), nb::sig("def __dlpack__(self, **how: object) -> object"))
+      .def(
+          "__dlpack_device__", [](py_batch_array const& a) { return a.exported.attr("__dlpack_device__")(); },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
   nb::class_<py_vertices>(m, "BlockVertices", "What a mini-batch drew of one type of vertices. Its arrays keep the Blocks alive.")
       .def_prop_ro(
           "ids", [](py_vertices const& v) { return array_of(v.of, v.at, v.seen->ids, v.seen->count); },

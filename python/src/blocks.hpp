@@ -78,15 +78,22 @@ struct py_edges {
 py_vertices vertices_of(nb::object of, blocks const& drawn, std::size_t types, std::uint32_t type);
 py_edges edges_of(nb::object of, blocks const& drawn, std::size_t relations, std::uint32_t relation, bool edge_ids);
 
+// What a mini-batch hands over where NumPy cannot: on a device, or of bfloat16. Whoever reads it by another stream than the mini-batch was
+// handed over to names that stream to DLPack, and the mini-batch hears of it.
+struct py_batch_array {
+  nb::object of, exported;
+  bool on_device;
+};
+nb::object batch_array(nb::object const& of, place at, void* data, std::vector<std::size_t> const& shape, std::int64_t const* strides,
+                       nb::dlpack::dtype type);
+
 template <class T>
 nb::object array_of(nb::object const& of, place at, T const* data, std::vector<std::size_t> const& shape,
                     std::vector<std::int64_t> const& strides) {
   static T none{};
   T* const there = data ? const_cast<T*>(data) : &none;  // of an empty array
-  std::size_t const n = shape.size();
-  if (at.kind != place_kind::device) return nb::cast(nb::ndarray<nb::numpy, T>(there, n, shape.data(), of, strides.data()));
-  return nb::cast(
-      nb::ndarray<nb::array_api, T>(there, n, shape.data(), of, strides.data(), nb::dtype<T>(), nb::device::cuda::value, at.index));
+  if (at.kind == place_kind::device) return batch_array(of, at, there, shape, strides.data(), nb::dtype<T>());
+  return nb::cast(nb::ndarray<nb::numpy, T>(there, shape.size(), shape.data(), of, strides.data()));
 }
 template <class T>
 nb::object array_of(nb::object const& of, place at, T const* data, std::uint64_t n) {

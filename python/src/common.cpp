@@ -342,6 +342,22 @@ numpy_array<std::int64_t> to_int64(std::vector<std::uint64_t>&& values, char con
   return numpy_array<std::int64_t>(reinterpret_cast<std::int64_t*>(kept->data()), {kept->size()}, owner);
 }
 
+nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_device, std::function<void(std::uint64_t)> const& order) {
+  nb::object const stream = how.contains("stream") ? nb::object(how["stream"]) : nb::none();
+  if (!on_device && !stream.is_none())
+    throw nb::buffer_error("__dlpack__(): the array lies in host memory, where no stream is waited for; leave stream= out");
+  if (on_device) {
+    std::int64_t address = 1;  // the legacy default stream, which None means as well
+    if ((!stream.is_none() && !nb::try_cast(stream, address)) || address < -1 || address == 0)
+      throw nb::buffer_error(
+          (std::string("__dlpack__(): stream=") + shown(stream) +
+           " is no stream of CUDA; say its address, 1 for the legacy default one, 2 for that of the thread, -1 for no order")
+              .c_str());
+    if (order && address != -1) order(static_cast<std::uint64_t>(address));
+  }
+  return exported.attr("__dlpack__")(**how);
+}
+
 void warn(std::string const& message) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 2) != 0) throw nb::python_error();
 }

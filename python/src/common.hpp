@@ -220,6 +220,11 @@ std::uint64_t id_of(nb::handle from, char const* name);
 // The same numbers as int64, which all of torch, SciPy and PyG take; what is not there (2^64 - 1) is -1. Nothing is copied.
 numpy_array<std::int64_t> to_int64(std::vector<std::uint64_t>&& values, char const* what);
 
+// __dlpack__ of what nanobind exports, behind the consumer's stream as the protocol has it. `order` is told the stream of a device; none:
+// no work is under way. BufferError for a stream of the host's arrays, and for one that is none.
+nb::object dlpack_of(nb::object const& exported, nb::kwargs const& how, bool on_device,
+                     std::function<void(std::uint64_t)> const& order = {});
+
 void warn(std::string const& message);  // a Python RuntimeWarning
 
 }  // namespace garner::python

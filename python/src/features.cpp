@@ -204,7 +204,7 @@ void add_features(nb::module_& m) {
             auto const& u = nb::cast<py_unified const&>(self);
             bool const host = how.contains("dl_device") && !nb::object(how["dl_device"]).is_none() &&
                               nb::cast<int>(nb::object(how["dl_device"])[0]) == nb::device::cpu::value;
-            return u.view<nb::array_api>(self, host).attr("__dlpack__")(**how);
+            return dlpack_of(u.view<nb::array_api>(self, host), how, !host && u.tensor.device() >= 0);
           },
           nb::arg("how"), nb::sig("def __dlpack__(self, **how: object) -> object"))
       .def("__dlpack_device__",

@@ -262,12 +262,9 @@ nb::object rows_of(nb::object self, std::size_t k) {
   static std::uint64_t none = 0;
   void* const data = rows.data && rows.count ? rows.data : &none;
   place const at = b.where();
-  std::size_t const n = face.shape.size();
-  if (at.kind == place_kind::device)
-    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cuda::value, at.index));
-  if (face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat))  // which NumPy has no name for
-    return nb::cast(nb::ndarray<nb::array_api>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
-  return nb::cast(nb::ndarray<nb::numpy>(data, n, face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
+  bool const bf16 = face.type.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Bfloat);  // which NumPy has no name for
+  if (at.kind == place_kind::device || bf16) return batch_array(self, at, data, face.shape, nullptr, face.type);
+  return nb::cast(nb::ndarray<nb::numpy>(data, face.shape.size(), face.shape.data(), self, nullptr, face.type, nb::device::cpu::value, 0));
 }
 
 }  // namespace
@@ -334,7 +331,10 @@ void add_load(nb::module_& m) {
            "of\n"
            "the device (DLPack).")
       .def(
-          "use_on", [](py_mini_batch& b, std::uint64_t stream) { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); },
+          "use_on",
+          [](py_mini_batch& b, std::uint64_t stream) {
+            released([&] { b.made.use_on(stream_ref::of_address(reinterpret_cast<void*>(stream))); });
+          },
           nb::arg("stream"),
           "One more stream (its address, as torch.cuda.Stream.cuda_stream; 1: the default one) uses it, beside that which it was handed "
           "over to:\n"

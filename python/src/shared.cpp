@@ -133,7 +133,7 @@ void add_shared(nb::module_& m) {
       .def(
           "__dlpack__",
           [](nb::handle self, nb::kwargs how) {
-            return view<nb::array_api>(self, nb::cast<py_shared const&>(self).type).attr("__dlpack__")(**how);
+            return dlpack_of(view<nb::array_api>(self, nb::cast<py_shared const&>(self).type), how, false);
           },
           nb::arg("how"), nb::sig("def __dlpack__(self, **how: object) -> object"))
       .def("__dlpack_device__", [](py_shared const&) { return std::pair(int{nb::device::cpu::value}, 0); })

@@ -236,6 +236,43 @@ class Loaders(unittest.TestCase):
         self.assertEqual((done.stdout, done.stderr, done.returncode),
                          ("this Loader was made by another process; make one in each\n3 1\n", "", 0))
 
+    @unittest.skipIf(torch is None, "needs torch")
+    def test_rows_of_bfloat16(self):
+        rows = torch.randn(1024, 6).bfloat16()
+        sampler = garner.BlockSampler(self.g, [4])
+        for b in garner.Loader(sampler, self.seeds, [garner.tiered(rows, device="host")], batch=128):
+            made = b.rows(0)
+            self.assertTrue(torch.equal(torch.from_dlpack(made), rows[torch.from_numpy(b.of_type(0).ids)]))
+            self.assertEqual(made.__dlpack_device__(), (1, 0))
+            for stream in (1, 0, -1, "x"):
+                with self.assertRaisesRegex(BufferError, "host memory"):
+                    made.__dlpack__(stream=stream)
+            made.__dlpack__(stream=None, max_version=(1, 0))
+
+    def test_another_stream_that_reads_a_mini_batch_has_done_before_it_is_filled_anew(self):
+        if torch is None or not (garner.info()["devices"] and torch.cuda.is_available()):
+            self.skipTest("needs torch and a GPU (none here)")
+        table = garner.tiered(self.rows, device=0, device_budget=0)
+        loader = garner.Loader(garner.BlockSampler(self.g.to(0), [4, 3], place=0), self.seeds, [table], batch=64, ahead=1, shuffle=False)
+        other, busy, seen = torch.cuda.Stream(), torch.empty(1 << 28, dtype=torch.uint8, device="cuda"), []
+        for b in loader:
+            with torch.cuda.stream(other):  # whose work is behind by far
+                for k in range(40):
+                    busy.fill_(k)
+                rows, ids = (torch.from_dlpack(a) for a in (b.rows(0), b.of_type(0).ids))
+                seen.append((rows.clone(), ids.clone()))
+            del b, rows, ids
+        torch.cuda.synchronize()
+        self.assertEqual(len(seen), 16)
+        for rows, ids in seen:
+            np.testing.assert_array_equal(rows.cpu().numpy(), self.rows[ids.cpu().numpy()])
+        array = loader.next().rows(0)
+        for stream in (0, -2, "x", 1.5):
+            with self.assertRaisesRegex(BufferError, "no stream of CUDA"):
+                array.__dlpack__(stream=stream)
+        for stream in (None, 1, 2, -1, other.cuda_stream):
+            array.__dlpack__(stream=stream)
+
     def test_ranks_of_the_environment(self):
         with mock.patch.dict(os.environ, {"RANK": "1", "WORLD_SIZE": "3"}):
             loader, said = self.loader(), self.loader(rank=0, ranks=1)

@@ -173,6 +173,7 @@ class Shared(unittest.TestCase):
         self.assertEqual((tiered.shape, tiered.dtype), ((500, 33), np.float32))
         near = np.from_dlpack(table)
         self.assertEqual(near.ctypes.data, table.array.ctypes.data)
+        self.assertRaisesRegex(BufferError, "host memory", table.__dlpack__, stream=1)
         del table
         gc.collect()
         np.testing.assert_array_equal(tiered[ids], features[ids])

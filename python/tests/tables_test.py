@@ -468,6 +468,8 @@ assert {str(file)!r} not in open("/proc/self/maps").read()
                 self.assertEqual((near.ctypes.data, near.dtype, near.shape), (features.ctypes.data, features.dtype, features.shape))
                 del u
                 np.testing.assert_array_equal(near, features)  # what was made of it keeps it
+        with self.assertRaisesRegex(BufferError, "no stream of CUDA" if devices else "host memory"):
+            garner.unified(features).__dlpack__(stream=0)
         self.assertRaises(garner.UsageError, garner.unified, np.zeros((0, 3)))
 
     @unittest.skipUnless(devices, "needs a GPU (none here)")
