@@ -1,9 +1,10 @@
 // An executor says where a loop runs: the place, the stream, the share of the device. Everything that launches takes one.
 // Invariant: what is given to one executor happens in order; nothing but wait() (and what says that it returns a value to the host)
-// synchronises. At the host and simulated places every call has finished when it returns.
+// synchronises. At the host every call has finished when it returns, and so at the simulated place but for GARNER_STREAMS.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -60,8 +61,10 @@ class executor {
   executor& operator=(executor const&) = delete;
 
   place where() const { return where_; }
-  bool on_device() const { return where_.kind == place_kind::device; }
-  int device() const { return on_device() ? where_.index : -1; }
+  // What is given here happens later, in memory of its own: on a GPU, and on the simulated device where it has streams.
+  bool asynchronous() const { return stream_ != nullptr; }
+  bool on_device() const { return where_.kind == place_kind::device; }  // a GPU: its memory, its kernels, its driver
+  int device() const { return device_; }                                // as core/device.hpp counts; -1: none
   tier near() const { return on_device() ? tier::device : tier::host; }  // where this place keeps its own state
   void* stream() const { return stream_; }
   int multiprocessors() const { return multiprocessors_; }    // of the share; 0 where there are none
@@ -80,6 +83,7 @@ class executor {
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
   void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }
   void wait();  // until all that was given has happened; throws what went wrong
+  void give(std::function<void()> work);  // of the host's threads, for places where these do the work: behind what was given before
   void copy(void* to, void const* from, std::size_t bytes);
   void fill(void* at, int byte, std::size_t bytes);
   // To the host, and waits.
@@ -100,6 +104,7 @@ class executor {
 
  private:
   place where_;
+  int device_ = -1;
   request_sink* sink_ = nullptr;
   std::shared_ptr<device_share const> share_;
   void *stream_ = nullptr, *own_stream_ = nullptr;

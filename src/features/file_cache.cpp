@@ -320,7 +320,7 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
     id_order order;
     order.positions = b->positions.data();
     order.keys = b->keys_here.data();
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       at_least(b->keys, x.near());
       x.copy(b->keys.data(), b->keys_here.data(), b->rows * 8);
       order.keys = b->keys.data();

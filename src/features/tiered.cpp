@@ -92,7 +92,7 @@ struct tiered_tensor::parts {
       scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
       x.copy(scales.data(), o.scales.data(), o.scales.size_bytes());
       x.wait();
-      if (x.on_device()) host_scales.assign(o.scales.begin(), o.scales.end());
+      if (x.asynchronous()) host_scales.assign(o.scales.begin(), o.scales.end());
     }
     placed.emplace(x, source, sender, o);
   }
@@ -108,10 +108,11 @@ struct tiered_tensor::parts {
   void make_ready() {
     bad = {x.near(), 2, x.device(), "the status of gathers"};
     counts = {x.near(), tier_count, x.device(), "hits of a gather"};
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       bad_here = {tier::host, 2, x.device(), "the status of gathers"};
       has_bulk = has_bulk_copies(x.device());
-      if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
+      if (x.on_device())
+        if (auto const link = known_link(x.device())) figures = gather_figures::of(*link);
     }
   }
   ~parts() { calls.end(); }
@@ -156,7 +157,7 @@ struct tiered_tensor::parts {
   void staged_gather(batch_list const& batches, std::uint64_t before, bool many, gather_how const& how, gather_options const& o) {
     id_order const order = check_ids(x, batches, source.rows, bad.data());
     if (std::uint64_t const first = x.read(bad.data()); first != none) refuse(batches, first, before, many);
-    float const* const by_host = !o.scales.empty() ? o.scales.data() : x.on_device() ? host_scales.data() : scales.data();
+    float const* const by_host = !o.scales.empty() ? o.scales.data() : x.asynchronous() ? host_scales.data() : scales.data();
     staged_source(sender, by_host)->bring(x, {view(), batches, order, how});
   }
 
@@ -184,7 +185,7 @@ struct tiered_tensor::parts {
     } else {
       order = check_ids(x, batches, source.rows, bad.data());
     }
-    if (!x.on_device()) {
+    if (!x.asynchronous()) {
       if (bad[0] != none) refuse(batches, bad[0], before, many);
       model.take();  // ids are near
     } else {
@@ -198,14 +199,14 @@ struct tiered_tensor::parts {
       refuse(batches, bad_here[0], before, many);
     };
     if (bulk) {  // the copy engine takes what it is given
-      if (x.on_device()) refuse_bad();
+      if (x.asynchronous()) refuse_bad();
       bulk_source(engine_share(o))->bring(x, {view(), batches, order, how});
     } else {
       direct_source()->bring(x, {view(), batches, order, how});
-      if (x.on_device()) refuse_bad();  // while the rows come
+      if (x.asynchronous()) refuse_bad();  // while the rows come
     }
     // What crosses for the first of a row crosses for all of them; how many others there are came with what was wrong.
-    if (finds) copy_repeats(x, batches, order, x.on_device() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
+    if (finds) copy_repeats(x, batches, order, x.asynchronous() ? bad_here[1] : bad[1], source.width * bytes_of(how.to));
   }
 
   gather_run gather(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_options const& o) {
@@ -236,18 +237,18 @@ struct tiered_tensor::parts {
     if (n == 0) return run;
     placed->require_peers();
     calls.run(x, o.stream, [&] { gather_all(batches, outs, many, run, to, o); });
-    if (x.on_device() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
+    if (x.asynchronous() && !o.stream) placed->require_peers();  // they may have ended while their rows were read
     return run;
   }
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
                   gather_options const& o) {
-    if (x.on_device()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 0);
+    if (x.asynchronous()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 0);
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
-      if (!o.scales.empty() && !x.on_device()) how.scales = o.scales.data();
-      if (!o.scales.empty() && x.on_device()) {
-        if (call_scales.size() < o.scales.size()) call_scales = {tier::device, o.scales.size(), x.device(), "factors of the rows"};
+      if (!o.scales.empty() && !x.asynchronous()) how.scales = o.scales.data();
+      if (!o.scales.empty() && x.asynchronous()) {
+        if (call_scales.size() < o.scales.size()) call_scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
         x.copy(call_scales.data(), o.scales.data(), o.scales.size_bytes());
         how.scales = call_scales.data();
       }
@@ -307,7 +308,7 @@ struct tiered_tensor::parts {
     if (ids.size() == 0) return {};
     require_readable(x, ids.data(), "ids");
     calls.settle(x);
-    if (x.on_device()) x.limit_share(0);
+    if (x.asynchronous()) x.limit_share(0);
     batch_list one;
     one.add(ids, nullptr);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));

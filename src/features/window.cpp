@@ -101,7 +101,7 @@ void row_window::make_room(std::uint64_t ids) {
   std::uint64_t const wanted = std::min(most, 2 * ids);
   if (view_.window_rows >= wanted) return;
   x_.wait();
-  if (x_.on_device()) device::wait_all(x_.device());  // who is handed rows of the window that goes
+  if (x_.asynchronous()) device::wait_all(x_.device());  // who is handed rows of the window that goes
   std::uint64_t const places = std::min(most, wanted + wanted / 4);
   view_.window_rows = 0, view_.window = nullptr;  // memory may not be had
   rows_.reset();

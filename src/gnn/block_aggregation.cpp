@@ -67,7 +67,7 @@ struct block_aggregation<Real>::impl {
 
   explicit impl(place where) : x(where) {
     bad = {x.near(), 1, x.device(), "the status of an aggregation"};
-    if (x.on_device()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
+    if (x.asynchronous()) bad_here = {tier::host, 1, x.device(), "the status of an aggregation"};
   }
   ~impl() { calls.end(); }
   impl(impl const&) = delete;
@@ -89,7 +89,7 @@ struct block_aggregation<Real>::impl {
       x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
       for_each_item<1>(x, e.count, look_at_edges{e.row, e.col, e.targets, e.sources, bad.data()});
       std::uint64_t first = none;
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
         checked.wait();

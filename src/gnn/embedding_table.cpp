@@ -78,11 +78,11 @@ struct embedding::impl {
     require_numbers(o.scores);
     bad = {x.near(), 1, x.device(), "the status of gathers"};
     found = {x.near(), 1, x.device(), "the status of steps"};
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       bad_here = {tier::host, 1, x.device(), "the status of gathers"};
       found_here = {tier::host, 1, x.device(), "the status of steps"};
-      self_test(x.device());
     }
+    if (x.on_device()) self_test(x.device());
 
     records.width = width, records.part = record_view::part_of(width), records.optimiser = o.optimiser;
     row_view& v = records.rows;
@@ -169,13 +169,13 @@ struct embedding::impl {
       id_order const order = sorts ? order_ids(x, one, records.rows, records.rows.row_bytes, run.order, false, true, room, bad.data())
                                    : check_ids(x, one, records.rows.rows, bad.data());
       model.take();  // ids are near
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(bad_here.data(), bad.data(), sizeof(std::uint64_t));
         checked.record(x);
       }
       gather_rows(x, records.rows, one, order, {gather_way::aligned, element::f32, element::f32, nullptr, 0});
       checked.wait();  // while the rows come
-      if (std::uint64_t const first = x.on_device() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
+      if (std::uint64_t const first = x.asynchronous() ? bad_here[0] : bad[0]; first != none) refuse_id(x, one, first, records.rows.rows);
       run.link = model.take();
     });
     return run;
@@ -205,12 +205,12 @@ struct embedding::impl {
       look_at_gradients(x, records, g, found.data());
       model.take();  // what was looked at is near
       step_findings seen;
-      if (x.on_device()) {
+      if (x.asynchronous()) {
         x.copy(found_here.data(), found.data(), sizeof(step_findings));
         checked.record(x);
       }
       step_records(x, records, g, numbers_of(s), found.data());
-      if (x.on_device()) checked.wait(), seen = found_here[0];  // while records are stepped
+      if (x.asynchronous()) checked.wait(), seen = found_here[0];  // while records are stepped
       else seen = found[0];
       if (seen.bad_id != none) refuse_id(x, one, seen.bad_id, records.rows.rows);
       if (seen.bad_gradient != none)

@@ -78,7 +78,7 @@ class rows_out_of_device {
   }
   void take(std::uint64_t first, std::uint64_t count, float const* rows) {
     std::uint64_t const row_bytes = columns_ * sizeof(float);
-    if (!x_.on_device()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
+    if (!x_.asynchronous()) return x_.copy(to_ + first * columns_, rows, count * row_bytes);
     aside& next = asides_[turn_ ^= 1];  // was sent, when the one before it was given
     x_.copy(room(x_, next.rows, count * columns_, "scores set aside"), rows, count * row_bytes);
     next.first = first, next.count = count;

@@ -36,7 +36,7 @@ void part_rows::bring(std::size_t block, int to) {
   gather_options o;
   if (table_.kind() != element::f32) o.to = element::f32;
   o.order = gather_order::none, o.duplicates = gather_duplicates::repeat;  // each once, and mostly they ascend
-  if (come_.on_device()) o.stream = stream_ref::of_address(come_.stream());
+  if (come_.asynchronous()) o.stream = stream_ref::of_address(come_.stream());
   float* const rows = rows_[to].data();
   used_[to].before(x_, come_);
   table_.gather({ids_.data() + first, count, 8}, {rows, count * width * sizeof(float)}, o);

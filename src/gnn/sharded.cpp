@@ -235,7 +235,7 @@ void sharded_edges::take(executor& x, direction& to, whole_graph::lists const& l
 }
 
 std::vector<bool> sharded_edges::whole_from(executor const& x) const {
-  std::vector<bool> whole(group_ && x.on_device() ? parts_.shards() : 0);
+  std::vector<bool> whole(group_ && x.asynchronous() ? parts_.shards() : 0);
   bool const in_place = !whole.empty() && group_->link(shard_).provider == shard_provider::peer;
   for (std::uint32_t k = 0; k < whole.size(); ++k) whole[k] = in_place && group_->apart(shard_, k);
   return whole;
@@ -424,7 +424,7 @@ void sharded_edges::run_bulk(executor& x, sums const& s) {
       peer_table::part const& of = rows->table().of[c.owner];
       std::uint32_t const* const which = rows->at(c.needs.data());
       char* const to = brought + c.first_brought * row_bytes;
-      if (of.row_bytes == row_bytes && far_.on_device() && (!which || c.needs.size() == parts_.count(c.owner))) {
+      if (of.row_bytes == row_bytes && far_.asynchronous() && (!which || c.needs.size() == parts_.count(c.owner))) {
         far_.copy(to, of.base, c.needs.size() * row_bytes);
       } else {  // two blocks a multiprocessor fill the link, and leave room for sums beside them
         far_.limit_share(static_cast<unsigned>(far_.multiprocessors()) * 2, 256);

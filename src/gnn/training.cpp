@@ -73,7 +73,7 @@ class step_clock {
     laps_[open_].first.record(x);
   }
   void end(executor& x) {
-    if (x.on_device()) laps_[open_++].second.record(x);
+    if (x.asynchronous()) laps_[open_++].second.record(x);
     else ms_ += ms_since(begun_);
   }
   void waited() {
@@ -515,7 +515,7 @@ struct training::impl {
       interrupts_held const whole_step;
       step_of_whole();
     } else {
-      stream_ref const stream = x.on_device() ? stream_ref::of_address(x.stream()) : stream_ref{};
+      stream_ref const stream = x.asynchronous() ? stream_ref::of_address(x.stream()) : stream_ref{};
       std::optional<progress> bar;
       if (!ranks || o.rank == 0) bar.emplace("training", batches->batches());
       std::optional<interrupts_held> together;  // of ranks: they are asked at the same step
@@ -566,7 +566,7 @@ struct training::impl {
     r.recorded = shards_step ? shards_step->parts() : step_recorded.parts();
     std::string refused = shards_step ? shards_step->refused() : step_recorded.refused();
     if (refused.empty()) refused = shards_evaluation ? shards_evaluation->refused() : evaluation_recorded.refused();
-    if (shard && o.record && !shards_step && x.on_device())
+    if (shard && o.record && !shards_step && x.asynchronous())
       refused = o.shards->options().far_rows
                     ? "rows come by tier, for which the host waits"
                     : fmt::format("rows of other shards come over {}, for which the host waits", o.shards->link(o.rank).about);

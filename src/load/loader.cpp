@@ -216,7 +216,7 @@ struct loader::impl {
     auto const none = [](auto const& all) { return std::none_of(all.begin(), all.end(), [](auto const& w) { return w != nullptr; }); };
     from_files = !none(caches);
     bool const waits = !none(windows) || (x.where().kind != place_kind::host && sampler.inside().far());
-    if (!waits && !from_files) o.window = std::min(o.window, near_window(x.on_device()));
+    if (!waits && !from_files) o.window = std::min(o.window, near_window(x.asynchronous()));
     chooses_window &= waits;
     window = o.window;
     made.record(x);
@@ -241,7 +241,7 @@ struct loader::impl {
 
   double since_made() const { return ms_since(core->made); }
   batch_times::stage stage_of(event const& begin, event const& end, double began, double ms) const {
-    if (!x.on_device()) return {began, began + ms};
+    if (!x.asynchronous()) return {began, began + ms};
     return {made.ms_until(begin), made.ms_until(end)};
   }
 
@@ -350,7 +350,7 @@ struct loader::impl {
         // On a device the next epoch's first mini-batches are ready when this one ends; at the host they would take what the caller
         // computes on.
         std::unique_lock hold(l.core->mutex);
-        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.on_device() ? 1 : 0)); };
+        auto const may = [&] { return begun < (l.own ? 1 : l.core->asked_epochs + (l.x.asynchronous() ? 1 : 0)); };
         if (waits) l.core->changed.wait(hold, [&] { return l.core->stop || may(); });
         if (l.core->stop || !may()) return g;
         hold.unlock();
@@ -651,10 +651,10 @@ struct loader::impl {
     all.sample_ms += b.ms;
     for (auto const& t : b.types) all.vertices += t.seen.count;
     for (auto const& e : b.relations) all.edges += e.seen.count;
-    all.gather_ms += x.on_device() ? r.begun.ms_until(r.ready) : r.gather_ms;
+    all.gather_ms += x.asynchronous() ? r.begun.ms_until(r.ready) : r.gather_ms;
     for (auto const& f : r.fetched) {
       if (!f) continue;
-      all.fetch_ms += x.on_device() ? f->begun.ms_until(f->done) : f->ms;
+      all.fetch_ms += x.asynchronous() ? f->begun.ms_until(f->done) : f->ms;
       all.window_rows += f->run.far - f->run.fetched - f->run.left_far, all.fetched_rows += f->run.fetched;
       all.far_bytes += (f->run.fetched + f->run.left_far) * f->row_bytes;
     }
@@ -740,7 +740,7 @@ struct loader::impl {
   // Its rows are there, on the stream or now. Those of a peer that ended while they were read have no meaning: it is not handed over.
   void come(mini_batch::parts& r, stream_ref stream) {
     try {
-      if (stream && x.on_device()) r.stream = stream.get(), r.ready.before(stream.get());
+      if (stream && x.asynchronous()) r.stream = stream.get(), r.ready.before(stream.get());
       else r.ready.wait();
       for (loaded_table const& t : tables) tensor_access::require_peers(*t.table);
     } catch (...) {

@@ -107,7 +107,7 @@ double median_ms(executor& x, std::function<void(std::uint64_t)> const& prepare,
     device::record(x.device(), x.stream(), clock.last);
     x.wait();
     check();
-    if (i) ms.push_back(device::elapsed_ms(clock.first, clock.last));
+    if (i) ms.push_back(device::elapsed_ms(x.device(), clock.first, clock.last));
   }
   return median(ms);
 }

@@ -90,7 +90,7 @@ struct block_sampler::parts::impl {
       relation_parts p;
       p.lists = near_lists(x, *r.g, *r.lists);
       memory_block const& words = r.lists->packed_targets.empty() ? r.lists->targets : r.lists->packed_targets.words;
-      p.far = r.g->in_file || (x.on_device() && !r.elsewhere && !in_device_memory(words.where()));
+      p.far = r.g->in_file || (x.asynchronous() && !r.elsewhere && !in_device_memory(words.where()));
       if (r.g->in_file) p.windows = std::make_unique<list_windows>(x, *r.g);
       if (o.weighted && x.on_device() && p.lists.directory_bytes(true)) p.lists.cache_directory(x, true, "directory of packed weights");
       if (o.device_budget && !p.windows && (p.far || where.kind == place_kind::simulated)) {
@@ -295,7 +295,7 @@ struct block_sampler::parts::impl {
       for_each_item<1>(x, n, begin_hop{counters.data(), map, map.hops, true});
     }
     close(batches);
-    if (x.on_device()) return;
+    if (x.asynchronous()) return;
     double const ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - clock).count();
     for (blocks::parts* b : batches) b->ms = ms / n;
   }
@@ -486,7 +486,7 @@ struct block_sampler::parts::impl {
     std::int64_t const* edge_home = s.edge;
     std::vector<std::uint64_t> orders;
     std::vector<std::int64_t> edges;
-    if (x.on_device()) {
+    if (x.asynchronous()) {
       orders.resize(n), edges.resize(n);
       x.copy(orders.data(), order, n * sizeof(std::uint64_t));
       x.copy(edges.data(), s.edge, n * sizeof(std::int64_t));
@@ -830,7 +830,7 @@ void block_sampler::parts::finish(blocks::parts& b) {
   std::uint64_t const* const c = b.counted.data();
   counter_map const& map = s.map;
   b.drawn = c[counter_map::drawn];
-  if (s.x.on_device()) b.ms = b.begun.ms_until(b.done) / b.together;
+  if (s.x.asynchronous()) b.ms = b.begun.ms_until(b.done) / b.together;
   for (std::uint32_t t = 0; t < map.types; ++t) {
     blocks::vertices& v = b.types[t].seen;
     v.ids = b.types[t].ids.data(), v.tree = s.o.disjoint ? b.types[t].tree.data() : nullptr;

@@ -43,7 +43,7 @@ void shard_recording::run(std::uint32_t shard, executor& x, std::function<void()
     m.moves = x.moves(), m.given = true;
     return;
   }
-  if (!x.on_device()) {
+  if (!x.asynchronous()) {
     if (!m.work) m.work = work;
     return m.work();
   }

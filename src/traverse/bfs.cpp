@@ -717,7 +717,7 @@ struct bfs_job::impl::over : bfs_job::impl {
   }
   static constexpr std::uint64_t memory_over_drive = 16;  // times as fast, about
   std::uint32_t const* at_home(buffer<std::uint32_t> const& bits, std::vector<std::uint32_t>& copy) {
-    if (!x.on_device()) return bits.data();
+    if (!x.asynchronous()) return bits.data();
     copy.resize(bits.size());
     x.copy(copy.data(), bits.data(), bits.bytes());
     x.wait();

@@ -381,7 +381,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
     for (std::size_t k = 0; k < 4; ++k) a_sweep.requests[k] = asked.requests[k];
     first_item = near(first, "positions");
     items = near(all_items, "slices");
-    if (job.windows && x.on_device()) items_home = std::move(all_items);
+    if (job.windows && x.asynchronous()) items_home = std::move(all_items);
     head = buffer<double>(x.near(), items.size(), x.device(), "slices");
     tail = buffer<double>(x.near(), items.size(), x.device(), "slices");
     if (!o.personal.empty()) set_jump();
@@ -468,7 +468,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   template <bool Packed>
   void pull_all() {
     if (!job.windows) return pull_items<Packed>(in, 0, items.size());
-    frontier_item<Id> const* const home = x.on_device() ? items_home.data() : items.data();
+    frontier_item<Id> const* const home = x.asynchronous() ? items_home.data() : items.data();
     std::uint64_t const* const offsets = lists().offsets.data();
     cutter const pieces = cut;
     job.windows->each(

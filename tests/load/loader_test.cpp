@@ -193,6 +193,41 @@ TEST_P(loader_at, chooses_its_window_by_what_the_first_took_and_tells_it) {
   EXPECT_EQ(little.report().window, 8u);
 }
 
+// A group reads more rows than the one before: the window grows while mini-batches of that one are still gathered.
+TEST_P(loader_at, hands_over_right_rows_while_the_window_grows) {
+  constexpr std::uint64_t many = 1u << 16, wide = 4;
+  std::vector<arc> arcs;
+  for (std::uint64_t i = 0; i < many * 8; ++i) arcs.push_back({random_bits(1, 0, i) % many, random_bits(1, 1, i) % many});
+  graph_handle const g = bring_to(graph_access::wrap(make_graph(arcs, true, many)), where(), tier::host);
+  std::vector<float> rows(many * wide);
+  std::iota(rows.begin(), rows.end(), 0.f);
+  tiered_options near;
+  near.where = where();
+  if (where().kind != place_kind::host) near.device_budget = 0;
+  tiered_tensor features({rows.data(), many, wide, element::f32, {}}, near);
+  std::vector<std::int64_t> const fanouts{4, 4};
+  block_sampler sampler(where(), g, fanouts, {});
+  std::vector<std::int64_t> seeds(4000);
+  for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = static_cast<std::int64_t>(i * 16);
+  loader_options o;
+  o.batch = 32;
+  executor x(where());
+  for (int trial = where().kind == place_kind::simulated && x.asynchronous() ? 16 : 1; trial; --trial) {
+    loader l(sampler, {{&features, 0, false, {}}}, seeds, o);
+    std::uint64_t wrong = 0;
+    for (int epoch = 0; epoch < 2; ++epoch)
+      while (std::optional<mini_batch> const b = l.next()) {
+        auto const& v = b->drawn().of_type(0);
+        std::vector<std::int64_t> const ids = host_copy(x, v.ids, v.count);
+        std::vector<float> const came = host_copy(x, static_cast<float const*>(b->of_table(0).data), v.count * wide);
+        for (std::size_t i = 0; i < came.size(); ++i)
+          wrong += came[i] != static_cast<float>(static_cast<std::uint64_t>(ids[i / wide]) * wide + i % wide);
+      }
+    ASSERT_EQ(wrong, 0u);
+    EXPECT_EQ(l.report().window, where().kind == place_kind::host ? 2u : 32u);
+  }
+}
+
 TEST_P(loader_at, draws_as_many_together_where_lists_lie_far_as_where_rows_do) {
   auto const window_of = [&](bool lists_far) {
     world w(where(), vertices);

@@ -92,7 +92,7 @@ template <int Width, class Body>
 void for_each_item(executor& x, item_count items, Body const& body, access_mode how = access_mode::aligned,
                    [[maybe_unused]] bool as_free = false) {
   static_assert(Width == 1 || Width == 4 || Width == 8 || Width == 16 || Width == 32);
-  std::uint64_t const n = x.on_device() ? items.most : items.now();
+  std::uint64_t const n = x.asynchronous() ? items.most : items.now();
   if (n == 0) return;
   bool const aligned = how == access_mode::aligned || how == access_mode::paged;
   switch (x.where().kind) {
@@ -106,18 +106,21 @@ void for_each_item(executor& x, item_count items, Body const& body, access_mode 
       return;
     }
     case place_kind::simulated: {
-      constexpr std::uint64_t teams = 32 / Width;
-      std::vector<far_read> reads[teams];
-      for (std::uint64_t warp = 0; warp < n; warp += teams) {
-        if (warp % 4096 == 0) check_interrupted();
-        std::uint64_t const in_warp = std::min(teams, n - warp);
-        for (std::uint64_t t = 0; t < in_warp; ++t) {
-          reads[t].clear();
-          body(team(lanes::simulated<Width>{&reads[t], aligned}), warp + t);
+      x.give([items, body, aligned, sink = x.sink()] {
+        constexpr std::uint64_t teams = 32 / Width;
+        std::vector<far_read> reads[teams];
+        std::uint64_t const n = items.now();
+        for (std::uint64_t warp = 0; warp < n; warp += teams) {
+          if (warp % 4096 == 0) check_interrupted();
+          std::uint64_t const in_warp = std::min(teams, n - warp);
+          for (std::uint64_t t = 0; t < in_warp; ++t) {
+            reads[t].clear();
+            body(team(lanes::simulated<Width>{&reads[t], aligned}), warp + t);
+          }
+          for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
+          if (sink) sink->warp({reads, teams});
         }
-        for (std::uint64_t t = in_warp; t < teams; ++t) reads[t].clear();  // the last warp may lack some teams
-        if (x.sink()) x.sink()->warp({reads, teams});
-      }
+      });
       return;
     }
     case place_kind::device:
