@@ -54,11 +54,33 @@ executor::~executor() {
     if (stream_ != own_stream_) device::wait_all(device_);  // the caller's stream may be gone, and its work not
     device::release_ordered(device_, own_stream_, scratch_);
   }
+  for (kept const& k : kept_) {
+    try {
+      device::wait_event(device_, k.until);
+    } catch (...) {  // of a device that is gone, or a process that was forked
+    }
+    device::free_event(device_, k.until);
+  }
   device::free_stream(device_, own_stream_);
 }
 
 void executor::wait() {
-  if (asynchronous()) device::wait(device_, stream_);
+  if (!asynchronous()) return;
+  device::wait(device_, stream_);
+  let_go();
+}
+
+void executor::keep(std::shared_ptr<void const> memory) {
+  if (!asynchronous() || !memory) return;
+  let_go();
+  kept_.push_back({device::make_event(device_), std::move(memory)});
+  device::record(device_, stream_, kept_.back().until);
+}
+void executor::let_go() {
+  while (!kept_.empty() && device::happened(device_, kept_.front().until)) {
+    device::free_event(device_, kept_.front().until);
+    kept_.pop_front();
+  }
 }
 
 void executor::give(std::function<void()> work) {

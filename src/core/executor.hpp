@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -94,6 +95,8 @@ class executor {
     wait();
     return value;
   }
+  // Keeps what nobody wants any more, memory that is read or written by what was given so far, until all of that has happened.
+  void keep(std::shared_ptr<void const> memory);
   void* scratch(std::size_t bytes);  // device memory for one primitive; valid until the next call
   // How often memory that work is given with was made anew (scratch, rooms that grew): what was recorded before knows where it was.
   std::uint64_t moves() const { return moves_; }
@@ -103,6 +106,12 @@ class executor {
   void tell_recording() { ++recordings_; }
 
  private:
+  struct kept {
+    void* until;  // an event
+    std::shared_ptr<void const> memory;
+  };
+  void let_go();
+
   place where_;
   int device_ = -1;
   request_sink* sink_ = nullptr;
@@ -110,6 +119,7 @@ class executor {
   void *stream_ = nullptr, *own_stream_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
+  std::deque<kept> kept_;
   std::uint64_t moves_ = 0, recordings_ = 0;
   int multiprocessors_ = 0;
   unsigned blocks_ = 0, threads_ = 0;

@@ -310,10 +310,8 @@ bool file_cache::gather(executor& x, void* out, gather_how how, stop_check const
   told.rows += b->step.rows, told.hits += b->step.hits, told.reads += b->step.loads.size();
   told.bytes += b->step.loads.size() * table_.row_bytes;
   if (b->rows && view_.row_bytes) {
-    auto const at_least = [&](auto& buffer, tier where) {
-      if (buffer.size() >= b->rows) return;
-      buffer = {};
-      buffer = {where, b->rows + b->rows / 4, x.device(), "slots of rows of a file"};
+    auto const at_least = [&](auto& memory, tier where) {
+      grow(x, memory, b->rows, b->rows + b->rows / 4, "slots of rows of a file", where);
     };
     at_least(b->keys_here, tier::host);
     std::copy(b->step.slots.begin(), b->step.slots.end(), b->keys_here.begin());

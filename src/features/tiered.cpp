@@ -248,7 +248,7 @@ struct tiered_tensor::parts {
       how.scales = scales.data();
       if (!o.scales.empty() && !x.asynchronous()) how.scales = o.scales.data();
       if (!o.scales.empty() && x.asynchronous()) {
-        if (call_scales.size() < o.scales.size()) call_scales = {x.near(), o.scales.size(), x.device(), "factors of the rows"};
+        grow(x, call_scales, o.scales.size(), o.scales.size(), "factors of the rows", x.near());
         x.copy(call_scales.data(), o.scales.data(), o.scales.size_bytes());
         how.scales = call_scales.data();
       }

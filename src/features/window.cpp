@@ -87,12 +87,7 @@ std::uint64_t row_window::bytes() const {
 }
 
 void row_window::make_room(std::uint64_t ids) {
-  auto const at_least = [&](auto& b, std::uint64_t n) {
-    if (b.size() >= n) return;
-    x_.wait();
-    b = {};
-    b = {x_.near(), n + n / 4, x_.device(), "the prefetch window"};
-  };
+  auto const at_least = [&](auto& b, std::uint64_t n) { grow(x_, b, n, "the prefetch window"); };
   at_least(ids_, ids), at_least(fresh_ids_, ids), at_least(spare_ids_, ids), at_least(fresh_, ids), at_least(far_, ids),
       at_least(far_before_, ids + 1);
   // Two groups' rows, were none of them kept or asked for twice; but no more than the table has, or than it may.

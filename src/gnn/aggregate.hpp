@@ -29,8 +29,7 @@ template <class T>
 T* room(executor& x, buffer<T>& in, std::uint64_t n, char const* what, tier where) {
   if (std::uint64_t const more = grown(in.size(), std::max<std::uint64_t>(n, 1)); more > in.size()) {
     x.tell_move();
-    in = {};
-    in = buffer<T>(where, more, x.device(), what);
+    grow(x, in, more, more, what, where);
   }
   return in.data();
 }

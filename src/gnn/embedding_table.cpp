@@ -266,10 +266,7 @@ struct embedding::impl {
   }
   std::uint64_t moved_rows(std::uint64_t count) const {  // a near block for so many, 16 MiB at most
     std::uint64_t const n = std::min(count, std::max<std::uint64_t>(1, (4u << 20) / records.width));
-    if (moved.size() < n * records.width) {
-      moved = {};
-      moved = {x.near(), n * records.width, x.device(), "rows on their way to the host"};
-    }
+    grow(x, moved, n * records.width, n * records.width, "rows on their way to the host", x.near());
     return n;
   }
   void read(std::uint32_t which, std::uint64_t first, std::uint64_t count, float* to) const {

@@ -198,10 +198,7 @@ struct block_sampler::parts::impl {
   }
   template <class T>
   bool make(buffer<T>& b, std::uint64_t n, char const* what = "a mini-batch") {
-    if (b.size() >= n) return false;
-    b = {};
-    b = buffer<T>(x.near(), n, x.device(), what);
-    return true;
+    return garner::grow(x, b, n, n, what, x.near());
   }
   bool looks() const { return o.weighted || o.temporal.has_value(); }
   bool far() const {
@@ -228,8 +225,6 @@ struct block_sampler::parts::impl {
       return false;
     });
     if (!small && !small_blocks) return;
-    x.wait();  // what is given may use what goes
-    for (blocks::parts* b : batches) b->done.wait();
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
     make(row, room.items), make(col, room.items), make(edge, room.items);
     if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
