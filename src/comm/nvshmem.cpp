@@ -85,7 +85,7 @@ template <class F>
 auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
   struct work {
     decltype(f()) found{};
-    std::string wrong;
+    std::exception_ptr wrong;
     std::atomic<bool> done{false};
   };
   auto const shared = std::make_shared<work>();
@@ -93,8 +93,8 @@ auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
     try {
       if (device >= 0) device::make_current(device);
       shared->found = f();
-    } catch (error const& e) {
-      shared->wrong = e.what();
+    } catch (...) {
+      shared->wrong = std::current_exception();
     }
     shared->done.store(true, std::memory_order_release);
   });
@@ -112,7 +112,7 @@ auto nvshmem::watched(char const* call, F const& f) -> decltype(f()) {
     throw;
   }
   worker.join();
-  if (!shared->wrong.empty()) fail(errc::device, "{}", shared->wrong);
+  if (shared->wrong) std::rethrow_exception(shared->wrong);
   return shared->found;
 }
 

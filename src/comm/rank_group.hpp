@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,7 +22,10 @@
 
 namespace garner {
 
-struct given_up {};  // thrown where one need not wait for what another could not do (rank_group::ahead)
+// Thrown where one need not wait for what another could not do (rank_group::ahead).
+struct given_up : std::exception {
+  char const* what() const noexcept override { return "another rank could not do its part"; }
+};
 
 class rank_group {
  public:
