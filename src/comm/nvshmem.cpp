@@ -40,8 +40,8 @@ constexpr unsigned by_unique_id = 1u << 3;  // NVSHMEMX_INIT_WITH_UNIQUEID
 std::atomic<bool> begun{false};
 
 opened_library opened() {
-  static constexpr opened_library::setting one_machine[] = {{"NVSHMEM_DISABLE_NVLS", "1"}, {"NVSHMEM_REMOTE_TRANSPORT", "none"}};
-  return {nvshmem::variable, "libnvshmem_host.so.3", "nvshmem", one_machine};
+  static constexpr opened_library::setting no_multicast[] = {{"NVSHMEM_DISABLE_NVLS", "1"}};
+  return {nvshmem::variable, "libnvshmem_host.so.3", "nvshmem", no_multicast};
 }
 }  // namespace
 

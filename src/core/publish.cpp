@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -55,6 +56,18 @@ std::string take_name(std::filesystem::path const& folder, Make const& make) {
   }
   return "";
 }
+// Read, and not set for a moment: what another thread made meanwhile would be everybody's. Where the system does not tell it, the user's own.
+::mode_t umask_now() {
+  char text[1024];
+  int const fd = ::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+  ::ssize_t const n = fd < 0 ? 0 : ::read(fd, text, sizeof text);
+  if (fd >= 0) ::close(fd);
+  std::string_view const lines(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::size_t const at = lines.find("\nUmask:\t");
+  ::mode_t mask = 0077;
+  if (at != lines.npos) std::from_chars(lines.data() + at + 8, lines.data() + lines.size(), mask, 8);
+  return mask;
+}
 }  // namespace
 
 pending_file::pending_file(std::filesystem::path target, naming named) : target_(std::move(target)) {
@@ -85,9 +98,7 @@ pending_file::pending_file(std::filesystem::path target, naming named) : target_
     if (fd_ >= 0 && (::access(path_of(fd_).c_str(), F_OK) != 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0)) ::close(std::exchange(fd_, -1));
   }
   if (fd_ < 0) open_named();
-  ::mode_t const mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd_, there_already ? facts.st_mode & 0777 : 0666 & ~mask);
+  ::fchmod(fd_, there_already ? facts.st_mode & 0777 : 0666 & ~umask_now());
 }
 
 void pending_file::open_named() {
