@@ -241,7 +241,7 @@ struct tiered_tensor::parts {
   }
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
                   gather_options const& o) {
-    if (x.on_device()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 0);
+    limited_share const share(x, x.on_device() ? o.multiprocessors : 0, x.on_device() && o.multiprocessors ? 1024 : 0);
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
@@ -307,7 +307,6 @@ struct tiered_tensor::parts {
     if (ids.size() == 0) return {};
     require_readable(x, ids.data(), "ids");
     calls.settle(x);
-    if (x.on_device()) x.limit_share(0);
     batch_list one;
     one.add(ids, nullptr);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
