@@ -56,7 +56,8 @@ std::string take_name(std::filesystem::path const& folder, Make const& make) {
   }
   return "";
 }
-// Read, and not set for a moment: what another thread made meanwhile would be everybody's. Where the system does not tell it, the user's own.
+// Read, and not set for a moment: what another thread made meanwhile would be everybody's. Where the system does not tell it, a file is the
+// user's own.
 ::mode_t umask_now() {
   char text[1024];
   int const fd = ::open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
