@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
+#include "core/folder.hpp"
 #include "core/progress.hpp"
 
 namespace garner {
@@ -26,17 +27,16 @@ std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 // A temporary is locked as long as its process lives; whoever makes one removes those that are not.
 void remove_stale(std::filesystem::path const& folder) {
-  std::error_code none;
-  for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
-    std::string const name = at->path().filename().string();
+  for (std::string const& name : names_in(folder)) {
     if (!name.starts_with(temporary_begins) || name.size() != temporary_length) continue;
-    int const fd = ::open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    std::string const path = (folder / name).string();
+    int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) continue;
     struct ::stat open {
     }, named{};
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &open) == 0 && ::lstat(at->path().c_str(), &named) == 0 &&
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 &&
         open.st_ino == named.st_ino && open.st_dev == named.st_dev && S_ISREG(open.st_mode) && open.st_uid == ::geteuid())
-      ::unlink(at->path().c_str());
+      ::unlink(path.c_str());
     ::close(fd);
   }
 }
