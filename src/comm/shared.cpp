@@ -277,8 +277,15 @@ void const* shared_table::map_for(int device) try {
   device::require(device);
   if (!s.pins) {
     touch_pages(s.data, s.data_bytes, false);
-    if (!s.created && ::mprotect(s.data, s.data_bytes, PROT_READ | PROT_WRITE) != 0)  // pages that may be written are pinned everywhere
-      fail(errc::memory, "{}: {}", s.file.string(), std::strerror(errno));
+    // Pages that may be written are pinned everywhere; pinned ones may be read-only again.
+    struct writable {
+      segment& s;
+      bool protect(int what) const { return s.created || ::mprotect(s.data, s.data_bytes, what) == 0; }
+      explicit writable(segment& of) : s(of) {
+        if (!protect(PROT_READ | PROT_WRITE)) fail(errc::memory, "{}: {}", s.file.string(), std::strerror(errno));
+      }
+      ~writable() { protect(PROT_READ); }
+    } const meanwhile(s);
     s.pins = pinned_pages(s.data, s.data_bytes, device);
   }
   return device::seen_by(device, s.data);
