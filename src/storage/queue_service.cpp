@@ -75,14 +75,14 @@ class queue_service::worker {
       }
       bool moved = false;
       if (!abandoned_) try {
-        for (std::uint32_t k = 0; k < served_.size(); ++k) moved |= take(k);
-        submit();
-        if (files_.under_way())
-          for (read_done const& d : files_.wait(256, 0)) finish(d), moved = true;
-      } catch (std::exception const& e) {
-        give_up(e.what());
-        moved = true;
-      }
+          for (std::uint32_t k = 0; k < served_.size(); ++k) moved |= take(k);
+          submit();
+          if (files_.under_way())
+            for (read_done const& d : files_.wait(256, 0)) finish(d), moved = true;
+        } catch (std::exception const& e) {
+          give_up(e.what());
+          moved = true;
+        }
       idle = moved ? 0 : idle + 1;
       if (idle) back_off(idle);
     }

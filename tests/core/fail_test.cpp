@@ -12,9 +12,9 @@
 
 namespace garner {
 namespace {
-using testing::told;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::told;
 
 template <class E>
 std::string leaves(E const& e, errc expected) {
@@ -53,10 +53,10 @@ TEST(as_error, needs_no_memory) {
   GTEST_SKIP() << "ThreadSanitizer brings its own operator new";
 #endif
   std::string const word(100, 'x');
-  for (auto const& f : std::vector<std::function<void()>>{[&] { fail(errc::input, "{} is no word", word); },
-                                                         [&] { fail_id("{} is no word", word); },
-                                                         [&] { as_error([] { throw std::runtime_error("a message that is long enough"); }); },
-                                                         [&] { as_error([] { throw std::bad_alloc(); }); }}) {
+  for (auto const& f :
+       std::vector<std::function<void()>>{[&] { fail(errc::input, "{} is no word", word); }, [&] { fail_id("{} is no word", word); },
+                                          [&] { as_error([] { throw std::runtime_error("a message that is long enough"); }); },
+                                          [&] { as_error([] { throw std::bad_alloc(); }); }}) {
     for (int k = 0; k < 6; ++k) {  // of the words and of the exception itself
       bool refused = false;
       errc code{};

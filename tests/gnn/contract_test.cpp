@@ -119,7 +119,8 @@ double figure_of(mini_batch const& b, communities const& data) {
   auto const& v = b.drawn().of_type(0);
   auto const& rows = b.of_table(0);
   for (std::uint64_t i = 0; i < v.count * data.width; ++i)
-    EXPECT_EQ(static_cast<float const*>(rows.data)[i], data.rows[static_cast<std::size_t>(v.ids[i / data.width]) * data.width + i % data.width])
+    EXPECT_EQ(static_cast<float const*>(rows.data)[i],
+              data.rows[static_cast<std::size_t>(v.ids[i / data.width]) * data.width + i % data.width])
         << "mini-batch " << b.index() << ", row " << i / data.width << " of " << v.count;
   return sum_of(v.ids, v.count) + sum_of(b.drawn().of_relation(0).row, b.drawn().of_relation(0).count) +
          sum_of(static_cast<float const*>(rows.data), rows.count * (rows.row_bytes / 4)) * static_cast<double>(b.index() + 1);
@@ -456,10 +457,11 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
     training_options o;
     o.fanouts = {2, 2};
     training t(model, g, features, data.known(), o);
-    expect_moved<training>("training", t,
-                           {[](auto& x) { x.over(); }, [](auto& x) { x.next(); }, [](auto& x) { x.evaluate(); }, [](auto& x) { x.keep("x"); },
-                            [](auto& x) { x.resume("x"); }, [](auto& x) { x.epochs(); }, [](auto& x) { x.step(); },
-                            [](auto& x) { x.best_epoch(); }, [](auto& x) { x.take_best(); }, [](auto& x) { x.bytes(); }});
+    expect_moved<training>(
+        "training", t,
+        {[](auto& x) { x.over(); }, [](auto& x) { x.next(); }, [](auto& x) { x.evaluate(); }, [](auto& x) { x.keep("x"); },
+         [](auto& x) { x.resume("x"); }, [](auto& x) { x.epochs(); }, [](auto& x) { x.step(); }, [](auto& x) { x.best_epoch(); },
+         [](auto& x) { x.take_best(); }, [](auto& x) { x.bytes(); }});
   }
   {
     std::vector<loaded_table> const tables{{&features, 0, false, {}}};
@@ -494,19 +496,20 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
                                [](auto& x) { x.about(); }, [](auto& x) { x.take_traffic(); }, [&](auto& x) { loader(x, {}, {1}); }});
   {
     embedding e(3, 4, {});
-    expect_moved<embedding>("embedding", e,
-                            {[](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.record_bytes(); },
-                             [](auto& x) { x.optimiser(); }, [](auto& x) { x.where(); }, [](auto& x) { x.steps(); },
-                             [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); }, [&](auto& x) { x.gather(std::span(some), out); },
-                             [&](auto& x) { x.update(std::span(some), out); }, [](auto& x) { x.states(); },
-                             [&](auto& x) { x.read("weight", 0, 1, out); }, [&](auto& x) { x.write("weight", 0, 1, out); },
-                             [](auto& x) { x.set_steps(1); }, [](auto& x) { x.save("x"); }, [](auto& x) { x.load("x"); }});
+    expect_moved<embedding>(
+        "embedding", e,
+        {[](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.record_bytes(); }, [](auto& x) { x.optimiser(); },
+         [](auto& x) { x.where(); }, [](auto& x) { x.steps(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
+         [&](auto& x) { x.gather(std::span(some), out); }, [&](auto& x) { x.update(std::span(some), out); }, [](auto& x) { x.states(); },
+         [&](auto& x) { x.read("weight", 0, 1, out); }, [&](auto& x) { x.write("weight", 0, 1, out); }, [](auto& x) { x.set_steps(1); },
+         [](auto& x) { x.save("x"); }, [](auto& x) { x.load("x"); }});
   }
   {
     block_aggregation<float> a(place{});
-    expect_moved<block_aggregation<float>>("block_aggregation", a,
-                                           {[](auto& x) { x.take({}, aggregation::sum); }, [&](auto& x) { x.forward(out.data(), out.data(), 1); },
-                                            [&](auto& x) { x.backward(out.data(), out.data(), 1); }, [](auto& x) { x.where(); }});
+    expect_moved<block_aggregation<float>>(
+        "block_aggregation", a,
+        {[](auto& x) { x.take({}, aggregation::sum); }, [&](auto& x) { x.forward(out.data(), out.data(), 1); },
+         [&](auto& x) { x.backward(out.data(), out.data(), 1); }, [](auto& x) { x.where(); }});
     shard_aggregation s(g, list_side::in, false, {}, 0, {});
     expect_moved<shard_aggregation>("shard_aggregation", s,
                                     {[](auto& x) { x.first(); }, [](auto& x) { x.count(); }, [](auto& x) { x.positions(); },
@@ -521,41 +524,44 @@ TEST_F(contract, what_was_moved_elsewhere_says_so) {
     weighted.draw_weights = build_options::random_weights{};
     graph_handle const with_weights = data.graph(weighted);
     sssp_search s(with_weights);
-    expect_moved<sssp_search>("sssp_search", s,
-                              {[](auto& x) { x.run(0); }, [](auto& x) { x.distances(); }, [](auto& x) { x.real_distances(); },
-                               [](auto& x) { x.parents(); }});
+    expect_moved<sssp_search>(
+        "sssp_search", s,
+        {[](auto& x) { x.run(0); }, [](auto& x) { x.distances(); }, [](auto& x) { x.real_distances(); }, [](auto& x) { x.parents(); }});
   }
-  expect_moved<gnn_model>("gnn_model", model,
-                          {[](auto& x) { x.write("x"); }, [](auto& x) { x.options(); }, [](auto& x) { x.types(); }, [](auto& x) { x.where(); },
-                           [](auto& x) { x.tensors(); }, [](auto& x) { x.parameters(); }, [&](auto& x) { infer(x, g, features, found); },
-                           [&](auto& x) { plan_inference(x, g, features); },
-                           [&](auto& x) { training(x, g, features, data.known(), training_options{}); }});
-  expect_moved<tiered_tensor>("tiered_tensor", features,
-                              {[](auto& x) { x.beside({}); }, [](auto& x) { x.rows(); }, [](auto& x) { x.width(); },
-                               [](auto& x) { x.row_bytes(); }, [](auto& x) { x.kind(); }, [](auto& x) { x.where(); }, [](auto& x) { x.tiers(); },
-                               [](auto& x) { x.about(); }, [&](auto& x) { x.gather(std::span(some), out); },
-                               [](auto& x) { x.gather_many({}, {}); }, [](auto& x) { x.explain(1); },
-                               [&](auto& x) { x.hits(std::span(some)); }, [](auto& x) { scaling_of(x); },
-                               [&](auto& x) { loader(*std::make_unique<block_sampler>(place{}, g, std::vector<std::int64_t>{2}), {{&x}}, {1}); }});
+  expect_moved<gnn_model>(
+      "gnn_model", model,
+      {[](auto& x) { x.write("x"); }, [](auto& x) { x.options(); }, [](auto& x) { x.types(); }, [](auto& x) { x.where(); },
+       [](auto& x) { x.tensors(); }, [](auto& x) { x.parameters(); }, [&](auto& x) { infer(x, g, features, found); },
+       [&](auto& x) { plan_inference(x, g, features); }, [&](auto& x) { training(x, g, features, data.known(), training_options{}); }});
+  expect_moved<tiered_tensor>(
+      "tiered_tensor", features,
+      {[](auto& x) { x.beside({}); }, [](auto& x) { x.rows(); }, [](auto& x) { x.width(); }, [](auto& x) { x.row_bytes(); },
+       [](auto& x) { x.kind(); }, [](auto& x) { x.where(); }, [](auto& x) { x.tiers(); }, [](auto& x) { x.about(); },
+       [&](auto& x) { x.gather(std::span(some), out); }, [](auto& x) { x.gather_many({}, {}); }, [](auto& x) { x.explain(1); },
+       [&](auto& x) { x.hits(std::span(some)); }, [](auto& x) { scaling_of(x); },
+       [&](auto& x) { loader(*std::make_unique<block_sampler>(place{}, g, std::vector<std::int64_t>{2}), {{&x}}, {1}); }});
   {
     unified_tensor u(data.table(), -1);
-    expect_moved<unified_tensor>("unified_tensor", u, {[](auto& x) { x.rows(); }, [](auto& x) { x.device_data(); }, [](auto& x) { x.device(); }});
+    expect_moved<unified_tensor>("unified_tensor", u,
+                                 {[](auto& x) { x.rows(); }, [](auto& x) { x.device_data(); }, [](auto& x) { x.device(); }});
     shared_table s = shared_table::create("moved-" + std::to_string(::getpid()), 2, 3, element::f32);
-    expect_moved<shared_table>("shared_table", s,
-                               {[](auto& x) { x.data(); }, [](auto& x) { x.publish(); }, [](auto& x) { x.published(); },
-                                [](auto& x) { x.rows(); }, [](auto& x) { x.map_for(0); }, [](auto& x) { x.name(); },
-                                [](auto& x) { x.bytes(); }, [](auto& x) { x.created_here(); }});
+    expect_moved<shared_table>(
+        "shared_table", s,
+        {[](auto& x) { x.data(); }, [](auto& x) { x.publish(); }, [](auto& x) { x.published(); }, [](auto& x) { x.rows(); },
+         [](auto& x) { x.map_for(0); }, [](auto& x) { x.name(); }, [](auto& x) { x.bytes(); }, [](auto& x) { x.created_here(); }});
   }
   {
     hetero_graph h(data.graph());
-    expect_moved<hetero_graph>("hetero_graph", h,
-                               {[](auto& x) { x.name(); }, [](auto& x) { x.types(); }, [](auto& x) { x.edges(); }, [](auto& x) { x.lists(0); },
-                                [](auto& x) { x.type("node"); }, [](auto& x) { x.edge("node", "to", "node"); }});
+    expect_moved<hetero_graph>(
+        "hetero_graph", h,
+        {[](auto& x) { x.name(); }, [](auto& x) { x.types(); }, [](auto& x) { x.edges(); }, [](auto& x) { x.lists(0); },
+         [](auto& x) { x.type("node"); }, [](auto& x) { x.edge("node", "to", "node"); }});
   }
-  expect_moved<graph_handle>("graph_handle", g,
-                             {[](auto& x) { x.info(); }, [](auto& x) { x.name(); }, [](auto& x) { x.ids(); }, [](auto& x) { x.position(0); },
-                              [](auto& x) { lists_of(x); }, [](auto& x) { bfs(x, 0); }, [](auto& x) { components(x); },
-                              [](auto& x) { block_sampler({}, x, {2}); }, [](auto& x) { hetero_graph{std::move(x)}; }});
+  expect_moved<graph_handle>(
+      "graph_handle", g,
+      {[](auto& x) { x.info(); }, [](auto& x) { x.name(); }, [](auto& x) { x.ids(); }, [](auto& x) { x.position(0); },
+       [](auto& x) { lists_of(x); }, [](auto& x) { bfs(x, 0); }, [](auto& x) { components(x); }, [](auto& x) { block_sampler({}, x, {2}); },
+       [](auto& x) { hetero_graph{std::move(x)}; }});
 }
 
 // What a function of the user's throws is no error of Garner's, and is not made one.
@@ -566,7 +572,8 @@ TEST_F(contract, what_a_users_function_throws_goes_through) {
       "m.json");
   struct odd {};
   EXPECT_THROW(hetero_graph::open(at("m.json"), [](fs::path const&) -> graph_handle { throw odd{}; }), odd);
-  EXPECT_THROW(hetero_graph::open(at("m.json"), [](fs::path const&) -> graph_handle { throw std::logic_error("theirs"); }), std::logic_error);
+  EXPECT_THROW(hetero_graph::open(at("m.json"), [](fs::path const&) -> graph_handle { throw std::logic_error("theirs"); }),
+               std::logic_error);
   EXPECT_NO_THROW(hetero_graph::open(at("m.json"), [](fs::path const& file) { return open_graph(file); }));
 }
 

@@ -258,9 +258,7 @@ struct failing final : drive_set {
     }
     bool start(engine_read const& read) override { return inner->start(read); }
     void flush() override { look(), inner->flush(); }
-    std::size_t reap(std::span<engine_answer> out, std::chrono::nanoseconds at_most) override {
-      return look(), inner->reap(out, at_most);
-    }
+    std::size_t reap(std::span<engine_answer> out, std::chrono::nanoseconds at_most) override { return look(), inner->reap(out, at_most); }
     void cancel(std::uint64_t id) override { look(), inner->cancel(id); }
     std::string about() const override { return inner->about(); }
     std::unique_ptr<read_engine> inner;
@@ -269,9 +267,7 @@ struct failing final : drive_set {
   std::shared_ptr<drive_set> drives_of = faulty({});
   std::atomic<int> fails{0};
   std::vector<drive_facts> const& drives() const override { return drives_of->drives(); }
-  std::unique_ptr<read_engine> engine(engine_options const& o) override {
-    return std::make_unique<engine_of>(drives_of->engine(o), fails);
-  }
+  std::unique_ptr<read_engine> engine(engine_options const& o) override { return std::make_unique<engine_of>(drives_of->engine(o), fails); }
 };
 
 TEST_P(served, an_engine_that_fails_is_an_error_and_no_end_of_the_process) {

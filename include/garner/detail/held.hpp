@@ -1,6 +1,6 @@
-// Where an object of the contract keeps what it is made of. Empty once the object was moved elsewhere: it may then be destroyed and assigned
-// to, and all else is errc::usage. A child by fork leaves the objects of its parent as they are: it lacks their threads, and what they hold
-// of devices and budgets is the parent's.
+// Where an object of the contract keeps what it is made of. Empty once the object was moved elsewhere: it may then be destroyed and
+// assigned to, and all else is errc::usage. A child by fork leaves the objects of its parent as they are: it lacks their threads, and what
+// they hold of devices and budgets is the parent's.
 #pragma once
 #include <memory>
 #include <utility>
