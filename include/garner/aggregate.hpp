@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/gnn.hpp"
 #include "garner/place.hpp"
 #include "garner/shards.hpp"
@@ -43,7 +44,7 @@ class block_aggregation {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 extern template class block_aggregation<float>;
@@ -74,7 +75,7 @@ class shard_aggregation {
 
  private:
   struct impl;
-  std::unique_ptr<impl> impl_;
+  detail::held<impl> impl_;
 };
 
 }  // namespace garner

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "garner/detail/held.hpp"
 #include "garner/handle.hpp"
 #include "garner/place.hpp"
 #include "garner/sample.hpp"
@@ -96,7 +97,7 @@ class blocks {
   parts& inside() const { return *parts_; }
 
  private:
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 // Draws mini-batches. What a vertex draws is a function of (seed, mini-batch, hop, relation, vertex, tree): the same for any number of
@@ -138,7 +139,7 @@ class block_sampler {
   parts& inside() const { return *parts_; }
 
  private:
-  std::unique_ptr<parts> parts_;
+  detail::held<parts> parts_;
 };
 
 // --- edges as seeds ---

@@ -61,12 +61,11 @@ struct pin_answer {
 pin_answer pin(void* pages, std::size_t bytes, bool read_only);
 std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on are pinned (or managed) by whomever; 0: none
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
-// Working memory in the order of a stream, from the device's own pool (CUDA's): what is given back is given out again without a call of the
+// Working memory in the order of a stream, from a pool of Garner's own: what is given back is given out again without a call of the
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
 // still uses it. The pool keeps what it has until trim().
 void* allocate_ordered(int index, void* stream, std::size_t bytes);
 void release_ordered(int index, void* stream, void* pointer) noexcept;
-void trim(int index) noexcept;  // what the pool has and nobody uses goes back to the device
 
 void const* seen_by(int index, void const* host);  // the address at which a device reads pinned memory
 

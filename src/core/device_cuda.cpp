@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "core/device.hpp"
@@ -37,6 +38,10 @@ void check(cudaError_t status, char const* call, errc code = errc::device) {
   fail(code, "{}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 #define GARNER_CALL(call) check((call), #call)
+// Of calls that cannot be told of: an error that is not sticky would be the next call's.
+void ignore(cudaError_t status) noexcept {
+  if (status != cudaSuccess) cudaGetLastError();
+}
 
 class current : public current_device {
  public:
@@ -122,6 +127,12 @@ void make_current(int index) {
 
 properties describe(int index) {
   require(index);
+  // Kept: the runtime takes milliseconds, and each executor asks.
+  static std::mutex mutex;
+  static auto& known = *new std::vector<std::optional<properties>>(static_cast<std::size_t>(count()));
+  std::lock_guard const hold(mutex);
+  std::optional<properties>& kept = known[static_cast<std::size_t>(index)];
+  if (kept) return *kept;
   cudaDeviceProp p;
   GARNER_CALL(cudaGetDeviceProperties(&p, index));
   properties r;
@@ -136,6 +147,7 @@ properties describe(int index) {
   r.managed_memory = p.managedMemory;
   GARNER_CALL(cudaDriverGetVersion(&r.driver_version));
   GARNER_CALL(cudaRuntimeGetVersion(&r.runtime_version));
+  kept = r;
   return r;
 }
 
@@ -183,7 +195,7 @@ namespace {
 [[noreturn]] void refused(int index, std::size_t bytes, cudaError_t status) {
   cudaGetLastError();
   std::size_t free_bytes = 0, total = 0;
-  cudaMemGetInfo(&free_bytes, &total);
+  ignore(cudaMemGetInfo(&free_bytes, &total));
   fail(errc::memory, "device {}: {} bytes refused ({}); {} of {} bytes are free; keep less on the device (device_budget) or free some",
        index, bytes, cudaGetErrorString(status), free_bytes, total);
 }
@@ -203,27 +215,33 @@ void* allocate(int index, std::size_t bytes) {
 void release(int index, void* pointer) noexcept {
   if (begun_by_parent) return;
   current const here(index, std::nothrow);
-  cudaFree(pointer);
+  ignore(cudaFree(pointer));
 }
 
 namespace {
+// Garner's own, a device each, since torch and RMM share the default one. Never destroyed: what was given may be under way at the end.
+struct own_pools {
+  std::mutex mutex;
+  std::vector<cudaMemPool_t> of = std::vector<cudaMemPool_t>(static_cast<std::size_t>(count()));
+};
 cudaMemPool_t pool_of(int index) {
-  static std::atomic<bool> kept[devices_watched];
+  static own_pools& all = *new own_pools;
+  std::lock_guard const hold(all.mutex);
+  cudaMemPool_t& kept = all.of[static_cast<std::size_t>(index)];
+  if (kept) return kept;
+  cudaMemPoolProps what{};
+  what.allocType = cudaMemAllocationTypePinned;
+  what.location.type = cudaMemLocationTypeDevice;
+  what.location.id = index;
   cudaMemPool_t pool = nullptr;
-  GARNER_CALL(cudaDeviceGetDefaultMemPool(&pool, index));
-  if (index < devices_watched && !kept[index].exchange(true)) {
-    std::uint64_t all = ~std::uint64_t{0};
-    GARNER_CALL(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-  }
-  return pool;
+  GARNER_CALL(cudaMemPoolCreate(&pool, &what));
+  std::uint64_t until_trimmed = ~std::uint64_t{0};
+  cudaError_t const status = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &until_trimmed);
+  if (status != cudaSuccess) ignore(cudaMemPoolDestroy(pool));
+  check(status, "cudaMemPoolSetAttribute");
+  return kept = pool;
 }
 }  // namespace
-
-void trim(int index) noexcept {
-  if (begun_by_parent) return;
-  cudaMemPool_t pool = nullptr;
-  if (cudaDeviceGetDefaultMemPool(&pool, index) != cudaSuccess || cudaMemPoolTrimTo(pool, 0) != cudaSuccess) cudaGetLastError();
-}
 
 void* allocate_managed(int index, std::size_t bytes) {
   require(index);
@@ -401,8 +419,8 @@ class gpu final : public stream_backend {
     cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
     if (status != cudaSuccess) {  // what lies idle in the pool may be in other sizes
       cudaGetLastError();
-      cudaDeviceSynchronize();
-      cudaMemPoolTrimTo(pool, 0);
+      ignore(cudaDeviceSynchronize());
+      ignore(cudaMemPoolTrimTo(pool, 0));
       status = cudaMallocFromPoolAsync(&p, bytes, pool, as_stream(stream));
     }
     if (status != cudaSuccess) refused(index, bytes, status);
@@ -426,7 +444,7 @@ class gpu final : public stream_backend {
   void free_stream(int index, void* stream) noexcept override {
     if (begun_by_parent) return;
     current const here(index, std::nothrow);
-    cudaStreamDestroy(as_stream(stream));
+    ignore(cudaStreamDestroy(as_stream(stream)));
   }
   void* make_event(int index) override {
     current const here(index);
@@ -437,7 +455,7 @@ class gpu final : public stream_backend {
   void free_event(int index, void* event) noexcept override {
     if (begun_by_parent) return;
     current const here(index, std::nothrow);
-    cudaEventDestroy(as_event(event));
+    ignore(cudaEventDestroy(as_event(event)));
   }
   void record(int index, void* stream, void* event) override {
     current const here(index);
@@ -449,7 +467,8 @@ class gpu final : public stream_backend {
   }
   bool happened(void* event) override {
     cudaError_t const status = cudaEventQuery(as_event(event));
-    if (status != cudaErrorNotReady) GARNER_CALL(status);
+    if (status == cudaErrorNotReady) cudaGetLastError();
+    else GARNER_CALL(status);
     return status == cudaSuccess;
   }
   void order_after(int index, void* stream, void* event) override {
@@ -512,7 +531,7 @@ class gpu final : public stream_backend {
     std::size_t nodes = 0;
     cudaError_t status = cudaGraphGetNodes(graph, nullptr, &nodes);
     if (status == cudaSuccess) status = cudaGraphInstantiate(&made, graph, 0);
-    cudaGraphDestroy(graph);
+    ignore(cudaGraphDestroy(graph));
     check(status, "cudaGraphInstantiate");
     parts = nodes;
     return made;
@@ -522,7 +541,7 @@ class gpu final : public stream_backend {
     current const here(index, std::nothrow);
     cudaGraph_t graph = nullptr;
     if (cudaStreamEndCapture(as_stream(stream), &graph) != cudaSuccess) cudaGetLastError();
-    if (graph) cudaGraphDestroy(graph);
+    if (graph) ignore(cudaGraphDestroy(graph));
   }
   void replay(int index, void* stream, void* recorded) override {
     current const here(index);
@@ -532,7 +551,7 @@ class gpu final : public stream_backend {
     if (begun_by_parent) return;
     current const here(index, std::nothrow);
     if (cudaStreamSynchronize(as_stream(stream)) != cudaSuccess) cudaGetLastError();  // it may be under way
-    cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recorded));
+    ignore(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recorded)));
   }
 };
 }  // namespace
@@ -561,13 +580,16 @@ kernel_loader::kernel_loader(int index, std::function<void()> first)
     : thread_([index, first = std::move(first)](std::stop_token const& stop) {
         try {
           current const here(index);
-          if (first) first();
-        } catch (error const&) {  // who needs it will be told
-        }
-        for (void const* kernel : kernels().all) {  // all were registered before main()
-          if (stop.stop_requested()) return;
-          cudaFuncAttributes ignored;
-          if (cudaFuncGetAttributes(&ignored, kernel) != cudaSuccess) cudaGetLastError();
+          try {
+            if (first) first();
+          } catch (...) {  // who needs it will be told
+          }
+          for (void const* kernel : kernels().all) {  // all were registered before main()
+            if (stop.stop_requested()) return;
+            cudaFuncAttributes ignored;
+            ignore(cudaFuncGetAttributes(&ignored, kernel));
+          }
+        } catch (...) {  // of a device that is not to be had nothing is loaded
         }
       }) {}
 kernel_loader::~kernel_loader() = default;

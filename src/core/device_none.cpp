@@ -20,7 +20,6 @@ memory_now memory(int) { refuse(); }
 std::uint64_t most_taken(int) noexcept { return 0; }
 void* allocate(int, std::size_t) { refuse(); }
 void release(int, void*) noexcept {}
-void trim(int) noexcept {}
 void* allocate_managed(int, std::size_t) { refuse(); }
 void release_managed(int, void*) noexcept {}
 void advise_read_mostly(int, void*, std::size_t) { refuse(); }

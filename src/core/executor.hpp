@@ -125,4 +125,19 @@ class executor {
   unsigned blocks_ = 0, threads_ = 0;
 };
 
+// A share of the device (executor::limit_share) for a while: then it is what it was, also where something is thrown.
+class limited_share {
+ public:
+  limited_share(executor& x, unsigned blocks, unsigned threads_a_block) : x_(x), blocks_(x.share_blocks()), threads_(x.threads_a_block(0)) {
+    x.limit_share(blocks, threads_a_block);
+  }
+  ~limited_share() { x_.limit_share(blocks_, threads_); }
+  limited_share(limited_share const&) = delete;
+  limited_share& operator=(limited_share const&) = delete;
+
+ private:
+  executor& x_;
+  unsigned blocks_, threads_;
+};
+
 }  // namespace garner

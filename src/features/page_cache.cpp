@@ -257,7 +257,10 @@ void page_cache::forget() {
 }
 
 void page_cache::reset() {
-  for (batch& b : entered_) idle_.push_back(std::move(b));
+  try {
+    for (batch& b : entered_) idle_.push_back(std::move(b));
+  } catch (std::bad_alloc const&) {  // it goes
+  }
   entered_.clear();
   if (pages_a_row_) forget();
 }

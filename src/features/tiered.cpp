@@ -55,10 +55,14 @@ struct unified_tensor::mapping {
   mapping(mapping const&) = delete;
   mapping& operator=(mapping const&) = delete;
 };
-unified_tensor::unified_tensor(row_array rows, int device) : mapping_(std::make_shared<mapping const>(std::move(rows), device)) {}
-row_array const& unified_tensor::rows() const { return mapping_->rows; }
-void const* unified_tensor::device_data() const { return mapping_->pages ? mapping_->pages.device_data() : mapping_->rows.data; }
-int unified_tensor::device() const { return mapping_->device; }
+unified_tensor::unified_tensor(row_array rows, int device)
+    : mapping_(as_error([&] { return std::make_shared<mapping const>(std::move(rows), device); })) {}
+row_array const& unified_tensor::rows() const { return detail::there(mapping_).rows; }
+void const* unified_tensor::device_data() const {
+  mapping const& m = detail::there(mapping_);
+  return m.pages ? m.pages.device_data() : m.rows.data;
+}
+int unified_tensor::device() const { return detail::there(mapping_).device; }
 
 // --- tiered ------------------------------------------------------------------------------------------------------------------------------
 struct tiered_tensor::parts {
@@ -242,7 +246,7 @@ struct tiered_tensor::parts {
   }
   void gather_all(std::span<id_span const> batches, std::span<row_output const> outs, bool many, gather_run& run, element to,
                   gather_options const& o) {
-    if (x.asynchronous()) x.limit_share(o.multiprocessors, o.multiprocessors ? 1024 : 0);
+    limited_share const share(x, x.asynchronous() ? o.multiprocessors : 0, x.asynchronous() && o.multiprocessors ? 1024 : 0);
     gather_how how{run.way, source.kind, to, nullptr, o.load_bytes};
     if (to != source.kind && source.kind == element::i8) {
       how.scales = scales.data();
@@ -308,7 +312,6 @@ struct tiered_tensor::parts {
     if (ids.size() == 0) return {};
     require_readable(x, ids.data(), "ids");
     calls.settle(x);
-    if (x.asynchronous()) x.limit_share(0);
     batch_list one;
     one.add(ids, nullptr);
     x.fill(bad.data(), 0xff, sizeof(std::uint64_t));
@@ -325,9 +328,12 @@ struct tiered_tensor::parts {
   }
 };
 
-tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options) : parts_(std::make_unique<parts>(std::move(rows), options)) {}
+tiered_tensor::tiered_tensor(row_array rows, tiered_options const& options)
+    : parts_(as_error([&] { return std::make_unique<parts>(std::move(rows), options); })) {}
 tiered_tensor::tiered_tensor(std::unique_ptr<parts> made) : parts_(std::move(made)) {}
-tiered_tensor tiered_tensor::beside(place where) const { return tiered_tensor(std::make_unique<parts>(*parts_, where)); }
+tiered_tensor tiered_tensor::beside(place where) const {
+  return as_error([&] { return tiered_tensor(std::make_unique<parts>(*parts_, where)); });
+}
 tiered_tensor::~tiered_tensor() = default;
 tiered_tensor::tiered_tensor(tiered_tensor&&) noexcept = default;
 tiered_tensor& tiered_tensor::operator=(tiered_tensor&&) noexcept = default;
@@ -343,18 +349,22 @@ rows_by_tier tiered_tensor::tiers() const {
   return rows;
 }
 std::uint64_t rows_by_tier::all() const { return std::accumulate(rows_.begin(), rows_.end(), std::uint64_t{0}); }
-std::string tiered_tensor::about() const { return parts_->placed->about(); }
+std::string tiered_tensor::about() const {
+  return as_error([&] { return parts_->placed->about(); });
+}
 
 gather_run tiered_tensor::gather(id_span ids, row_output out, gather_options const& options) {
-  return parts_->gather({&ids, 1}, {&out, 1}, false, options);
+  return as_error([&] { return parts_->gather({&ids, 1}, {&out, 1}, false, options); });
 }
 gather_run tiered_tensor::gather_many(std::span<id_span const> batches, std::span<row_output const> outs, gather_options const& options) {
-  return parts_->gather(batches, outs, true, options);
+  return as_error([&] { return parts_->gather(batches, outs, true, options); });
 }
 gather_run tiered_tensor::explain(std::uint64_t ids, gather_options const& options, std::uint64_t batches) const {
-  return parts_->explain(ids, options, batches > 1);
+  return as_error([&] { return parts_->explain(ids, options, batches > 1); });
 }
-rows_by_tier tiered_tensor::hits(id_span ids) const { return parts_->hits(ids); }
+rows_by_tier tiered_tensor::hits(id_span ids) const {
+  return as_error([&] { return parts_->hits(ids); });
+}
 
 row_view const& tensor_access::view(tiered_tensor const& t) { return t.parts_->view(); }
 float const* tensor_access::scales(tiered_tensor const& t) { return t.parts_->scales.data(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "core/device.hpp"
 #include "core/exec.hpp"
@@ -156,9 +157,11 @@ row_window::group_run row_window::fetch(std::span<id_span const> batches) {
   rows.add({sorted.data(), run.fetched, 8, true}, rows_.data());
   gather_how how;
   how.way = gather_way::aligned, how.kind = how.to = kind_;
-  if (multiprocessors_) x_.limit_share(multiprocessors_, 1024);  // few in order bring as much as all
-  gather_rows(x_, far, rows, order, how);
-  x_.limit_share(0);
+  {
+    std::optional<limited_share> few;  // in order they bring as much as all
+    if (multiprocessors_) few.emplace(x_, multiprocessors_, 1024);
+    gather_rows(x_, far, rows, order, how);
+  }
   view_.window_rows = has_places;
   return run;
 }

@@ -349,7 +349,9 @@ rows_by_tier embedding::tiers() const {
   for (tier const t : {tier::device, tier::host}) rows[t] = impl_->records.rows.rows_in(t);
   return rows;
 }
-std::string embedding::about() const { return impl_->about(); }
+std::string embedding::about() const {
+  return as_error([&] { return impl_->about(); });
+}
 
 gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
   return as_error([&] { return impl_->gather(ids, out, stream); });
@@ -357,18 +359,24 @@ gather_run embedding::gather(id_span ids, row_output out, stream_ref stream) {
 update_run embedding::update(id_span ids, std::span<float const> gradients, row_step const& options) {
   return as_error([&] { return impl_->update(ids, gradients, options); });
 }
-std::vector<std::string> embedding::states() const { return names_of(impl_->o.optimiser); }
+std::vector<std::string> embedding::states() const {
+  return as_error([&] { return names_of(impl_->o.optimiser); });
+}
 void embedding::read(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float> to) const {
-  std::lock_guard const hold(impl_->turn);
-  std::uint32_t const which = impl_->array(what);
-  impl_->check_range(first, count, to.size());
-  as_error([&] { impl_->read(which, first, count, to.data()); });
+  as_error([&] {
+    std::lock_guard const hold(impl_->turn);
+    std::uint32_t const which = impl_->array(what);
+    impl_->check_range(first, count, to.size());
+    impl_->read(which, first, count, to.data());
+  });
 }
 void embedding::write(std::string_view what, std::uint64_t first, std::uint64_t count, std::span<float const> from) {
-  std::lock_guard const hold(impl_->turn);
-  std::uint32_t const which = impl_->array(what);
-  impl_->check_range(first, count, from.size());
-  as_error([&] { impl_->write(which, first, count, from.data()); });
+  as_error([&] {
+    std::lock_guard const hold(impl_->turn);
+    std::uint32_t const which = impl_->array(what);
+    impl_->check_range(first, count, from.size());
+    impl_->write(which, first, count, from.data());
+  });
 }
 void embedding::set_steps(std::uint64_t steps) { impl_->steps = steps; }
 void embedding::save(std::filesystem::path const& file) const {

@@ -17,6 +17,8 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
+#include <list>
 #include <mutex>
 #include <thread>
 
@@ -223,7 +225,12 @@ struct loader::impl {
     x.wait();
     core->made = steady::now();
   }
-  ~impl() { halt(); }
+  ~impl() {
+    try {
+      halt();
+    } catch (...) {  // of what goes now
+    }
+  }
 
   static std::uint64_t with(std::uint64_t fingerprint, std::uint64_t value) {
     return mix(fingerprint + 0x9e3779b97f4a7c15ull) ^ mix(value + 1);
@@ -318,12 +325,17 @@ struct loader::impl {
       core->changed.notify_all();
     }
     if (thread.joinable()) thread.join();
+    std::exception_ptr problem;  // of one of the caches, each of which is to forget what has entered
     for (auto const& c : caches)
-      if (c) c->reset();
+      if (c) try {
+          c->reset();
+        } catch (...) {
+          problem = std::current_exception();
+        }
     std::lock_guard const hold(core->mutex);
-    for (auto const& r : core->ready)
-      if (r) core->idle.push_back(r);
-    core->ready.clear();
+    for (; !core->ready.empty(); core->ready.pop_front())
+      if (auto const& r = core->ready.front()) core->idle.push_back(r);
+    if (problem) std::rethrow_exception(problem);
   }
   void launch() {
     if (thread.joinable()) return;
@@ -369,7 +381,7 @@ struct loader::impl {
   };
 
   void work(std::uint64_t from, std::uint64_t index) {
-    std::deque<group> sampled;  // the first is handed over, the second fetched, and a third is known to the caches of files
+    std::list<group> sampled;   // the first is handed over, the second fetched, and a third is known to the caches of files
     group given;                // to the sampler
     std::exception_ptr failed;  // of a group behind those: told when all before it have been handed over
     try {
@@ -397,7 +409,7 @@ struct loader::impl {
           given.clear();
           sample_next();
         }
-        if (sampled.size() > 1 && !attempt([&] { fetch(sampled[1], &gathered); }))
+        if (sampled.size() > 1 && !attempt([&] { fetch(*std::next(sampled.begin()), &gathered); }))
           for (; sampled.size() > 1; sampled.pop_back()) drop(sampled.back());
       };
       while (!stopped()) {
@@ -448,7 +460,10 @@ struct loader::impl {
       if (j.drawn) {
         sampler.inside().discard(j.drawn->inside());
         std::lock_guard const hold(core->mutex);
-        core->idle_blocks.push_back(std::move(j.drawn));
+        try {
+          core->idle_blocks.push_back(std::move(j.drawn));
+        } catch (std::bad_alloc const&) {  // it goes
+        }
       }
     g.clear();
   }
@@ -717,19 +732,20 @@ struct loader::impl {
         hold.unlock();
         come(*r, stream);
         hold.lock();
+        r->times.handed = since_made();
+        if (auto& times = core->report.times; times.size() < o.keep_times) {
+          r->times_at = times.size();
+          times.push_back(r->times);  // the rest is known once it has happened
+        }
       }
-      core->ready.pop_front();
+      core->ready.pop_front();  // nothing fails from here on: it would be lost
       core->changed.notify_all();
       if (!r) {
         at_end = true;
         return {};
       }
       next_index = r->index + 1;
-      r->handed = true, r->times.handed = since_made();
-      if (auto& times = core->report.times; times.size() < o.keep_times) {
-        r->times_at = times.size();
-        times.push_back(r->times);  // the rest is known once it has happened
-      }
+      r->handed = true;
       ++core->report.batches, core->report.seeds += r->seeds;
       core->report.ms = ms_since(core->begun);
     }
@@ -780,15 +796,19 @@ loader::loader(loader&&) noexcept = default;
 loader& loader::operator=(loader&&) noexcept = default;
 std::uint64_t loader::batches() const { return impl_->a_epoch; }
 void loader::begin(std::uint64_t epoch) {
-  impl_->halt();
-  impl_->own.reset();
-  impl_->count_epoch();
-  impl_->begin(epoch, 0);
+  as_error([&] {
+    impl_->halt();
+    impl_->own.reset();
+    impl_->count_epoch();
+    impl_->begin(epoch, 0);
+  });
 }
 void loader::begin(std::uint64_t epoch, own_epoch of) {
   as_error([&] { impl_->begin(epoch, std::move(of)); });
 }
-void loader::stop() { impl_->halt(); }
+void loader::stop() {
+  as_error([&] { impl_->halt(); });
+}
 std::optional<mini_batch> loader::next(stream_ref stream) {
   return as_error([&] { return impl_->next(stream); });
 }
@@ -797,15 +817,17 @@ load_state loader::state() const {
   if (impl_->at_end) return {impl_->epoch + 1, 0, impl_->fingerprint};
   return {impl_->epoch, impl_->next_index, impl_->fingerprint};
 }
-void loader::resume(load_state const& s) {
+void loader::resume(load_state const& s) try {
   if (s.fingerprint != (impl_->own ? impl_->own->fingerprint : impl_->fingerprint))
     fail(errc::input,
          "this state is of another loader: graph, seeds, batch, fanouts, options and rank must be those that it was saved with");
   if (s.next > impl_->a_epoch) fail(errc::input, "this state says mini-batch {} of an epoch of {}", s.next, impl_->a_epoch);
   bool const another = s.next == impl_->a_epoch && !impl_->own;
   impl_->begin(another ? s.epoch + 1 : s.epoch, another ? 0 : s.next);
+} catch (...) {
+  rethrow_as_error();
 }
-load_report loader::report() const {
+load_report loader::report() const try {
   std::vector<std::shared_ptr<mini_batch::parts>> all;
   {
     std::lock_guard const hold(impl_->core->mutex);
@@ -816,8 +838,10 @@ load_report loader::report() const {
   load_report said = impl_->core->report;
   said.window = impl_->window;
   return said;
+} catch (...) {
+  rethrow_as_error();
 }
-std::uint64_t loader::bytes() const {
+std::uint64_t loader::bytes() const try {
   std::uint64_t n = impl_->sampler.bytes() + impl_->seeds.bytes();
   for (auto const& w : impl_->windows) n += w ? w->bytes() : 0;
   std::lock_guard const hold(impl_->core->mutex);
@@ -826,9 +850,13 @@ std::uint64_t loader::bytes() const {
   for (auto const& c : impl_->caches)
     if (c) n += c->near_bytes() + (impl_->x.on_device() ? 0 : c->bytes());
   return n;
+} catch (...) {
+  rethrow_as_error();
 }
 
-std::string load_state::text() const { return fmt::format("garner-loader 1 epoch {} next {} of {:016x}", epoch, next, fingerprint); }
+std::string load_state::text() const {
+  return as_error([&] { return fmt::format("garner-loader 1 epoch {} next {} of {:016x}", epoch, next, fingerprint); });
+}
 load_state load_state::parse(std::string_view text) {
   load_state s;
   auto const take = [&](std::string_view before, auto& value, int base) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <optional>
 
 #include "core/exec.hpp"
 #include "core/primitives.hpp"
@@ -507,11 +508,11 @@ struct block_sampler::parts::impl {
   template <class Id>
   void fetch_all(hop_of_relation const& s, item_count items, std::uint64_t const* order, std::uint64_t ordered) {
     csr_view<Id> const v = relations[s.relation].template view<Id>();
-    if (relations[s.relation].far) x.limit_share(far_blocks, 1024);
+    std::optional<limited_share> few;
+    if (relations[s.relation].far) few.emplace(x, far_blocks, 1024);
     // Neighbouring edges may stand side by side; a thread takes one, which no line can be begun for.
     if (!v.targets.packed) for_each_item<1>(x, items, fetch<Id, false>{s, v, order, ordered, nullptr}, access_mode::merged);
     else if constexpr (sizeof(Id) == 4) for_each_item<1>(x, items, fetch<Id, true>{s, v, order, ordered, nullptr}, access_mode::merged);
-    x.limit_share(0);
   }
 
   template <class Id>

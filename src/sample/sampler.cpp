@@ -32,7 +32,7 @@ void require_fanouts(std::vector<std::int64_t> const& fanouts, std::size_t hops)
     fail(errc::usage, "fanout 0 draws nothing; say how many neighbours, or -1 for all of them");
 }
 
-blocks::blocks() : parts_(std::make_unique<parts>()) {}
+blocks::blocks() : parts_(as_error([] { return std::make_unique<parts>(); })) {}
 blocks::~blocks() = default;
 blocks::blocks(blocks&&) noexcept = default;
 blocks& blocks::operator=(blocks&&) noexcept = default;
@@ -108,8 +108,11 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
 }
 block_sampler::block_sampler(place where, graph_handle const& g, std::vector<std::int64_t> fanouts, block_options const& options,
                              list_side side, std::span<std::int64_t const> times)
-    : block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}},
-                    {sampled_relation{&g, side, 0, 0, std::move(fanouts), {}}}, options) {}
+    : block_sampler(as_error([&] {
+        std::vector<sampled_relation> one(1);
+        one[0].lists = &g, one[0].side = side, one[0].fanouts = std::move(fanouts);
+        return block_sampler(where, {sampled_type{g.info().vertices, times, options.scores}}, std::move(one), options);
+      })) {}
 block_sampler::~block_sampler() = default;
 block_sampler::block_sampler(block_sampler&&) noexcept = default;
 block_sampler& block_sampler::operator=(block_sampler&&) noexcept = default;
@@ -134,14 +137,20 @@ void block_sampler::start_types(blocks& into, std::uint64_t number, std::span<ty
   as_error([&] { parts_->start(into.inside(), number, seeds, false); });
 }
 void block_sampler::finish(blocks& of) {
-  phase const timed{"sample.batch"};
-  as_error([&] { parts_->finish(of.inside()); });
+  as_error([&] {
+    phase const timed{"sample.batch"};
+    parts_->finish(of.inside());
+  });
 }
 void block_sampler::work_on(stream_ref stream) { parts_->at().work_on(stream.get()); }
 place block_sampler::where() const { return parts_->at().where(); }
 std::uint64_t block_sampler::vertices(std::uint32_t type) const { return parts_->vertices(type); }
 std::uint64_t block_sampler::bytes() const { return parts_->bytes(); }
-std::string block_sampler::about() const { return parts_->about; }
-traffic block_sampler::take_traffic() { return parts_->take_traffic(); }
+std::string block_sampler::about() const {
+  return as_error([&] { return parts_->about; });
+}
+traffic block_sampler::take_traffic() {
+  return as_error([&] { return parts_->take_traffic(); });
+}
 
 }  // namespace garner

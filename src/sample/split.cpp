@@ -26,6 +26,8 @@
 
 namespace garner {
 
+using detail::there;
+
 struct graph_part::parts {
   graph_handle lists;
   std::uint64_t first = 0, all_vertices = 0, all_edges = 0, first_edge = 0;
@@ -240,18 +242,19 @@ graph_part::graph_part(arrays const& a)
 graph_part::~graph_part() = default;
 graph_part::graph_part(graph_part&&) noexcept = default;
 graph_part& graph_part::operator=(graph_part&&) noexcept = default;
-std::uint64_t graph_part::first() const { return parts_->first; }
-std::uint64_t graph_part::count() const { return parts_->lists.info().vertices; }
-std::uint64_t graph_part::edges() const { return parts_->lists.info().edges; }
-std::uint64_t graph_part::all_vertices() const { return parts_->all_vertices; }
-std::uint64_t graph_part::all_edges() const { return parts_->all_edges; }
-std::uint64_t graph_part::digest() const { return parts_->digest; }
+std::uint64_t graph_part::first() const { return there(parts_).first; }
+std::uint64_t graph_part::count() const { return there(parts_).lists.info().vertices; }
+std::uint64_t graph_part::edges() const { return there(parts_).lists.info().edges; }
+std::uint64_t graph_part::all_vertices() const { return there(parts_).all_vertices; }
+std::uint64_t graph_part::all_edges() const { return there(parts_).all_edges; }
+std::uint64_t graph_part::digest() const { return there(parts_).digest; }
 std::uint64_t graph_part::bytes() const {
-  edge_lists const& l = graph_access::of(parts_->lists).out;
-  return l.offsets.bytes() + l.near_offsets.bytes() + l.targets.bytes() + l.weights.bytes() +
-         (parts_->names.size() + parts_->begins.size()) * 8;
+  parts const& p = there(parts_);
+  edge_lists const& l = graph_access::of(p.lists).out;
+  return l.offsets.bytes() + l.near_offsets.bytes() + l.targets.bytes() + l.weights.bytes() + (p.names.size() + p.begins.size()) * 8;
 }
 void graph_part::bring_to(place where, std::optional<tier> edges) {
+  there(parts_);
   if (parts_.use_count() > 1) fail(errc::usage, "this part is drawn from; bring it elsewhere before samplers are made of it");
   parts_->lists = garner::bring_to(std::move(parts_->lists), where, edges);
 }
@@ -283,7 +286,7 @@ split_sampler::split_sampler(place where, graph_part const& part, std::vector<st
     : parts_(as_error([&] {
         require_split(options);
         require_fanouts(fanouts, fanouts.size());
-        graph_part::parts const& of = *part.inside();
+        graph_part::parts const& of = there(part.inside());
         graph const& lists = graph_access::of(of.lists);
         require_readable(lists, where, options.access, options.lists);
         if (options.weighted && lists.info.weights == weight_kind::none && lists.info.edges)

@@ -1,6 +1,9 @@
 // The loader against "sample, then index": every way, every place, in order, resumed, broken off.
 #include "garner/load.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -766,6 +769,39 @@ TEST_P(loader_at, rows_that_stay_in_a_file_are_the_same_by_every_policy) {
   for (std::uint32_t const window : {1u, 3u, 8u})
     for (cache_policy const policy : all_cache_policies)
       EXPECT_GE((hits[{cache_policy::next_use, window}]), (hits[{policy, window}]) * 98 / 100) << to_string(policy) << " " << window;
+}
+
+// A child by fork has the memory of a loader and a table, and not their threads: it lets go of them, and the parent goes on.
+TEST_P(loader_at, a_child_by_fork_lets_go_of_what_its_parent_made) {
+  filed_world w(where(), 300, 1100, 900);
+  loader_options o;
+  o.batch = 64;
+  std::vector<taken_batch> const whole = [&] {
+    loader all = w.load(600, o);
+    return epoch_of(all, where());
+  }();
+  auto l = std::make_unique<loader>(w.load(600, o));
+  executor x(where());
+  std::vector<std::int64_t> const some{1, 2, 2900};
+  std::vector<float> rows(some.size() * width);
+  if (where().kind != place_kind::device) w.in_file->gather(std::span(some), rows);
+  std::vector<taken_batch> got;
+  while (std::optional<mini_batch> b = l->next()) {
+    got.push_back(taken(x, *b));
+    ::pid_t const child = ::fork();
+    if (child == 0) {
+      ::alarm(20);  // one that waits for a thread which is not there is ended
+      b.reset();
+      if (got.size() % 2) l.reset();
+      else *l = w.load(600, o);  // which takes its place
+      w.in_file.reset();
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+  EXPECT_TRUE(got == whole);
 }
 
 TEST_P(loader_at, rows_that_stay_in_a_file_are_asked_for_by_kernels) {
