@@ -110,7 +110,11 @@ bool text_reader::more() {
     begin_ = 0;
   }
   if (end_ == text_.size()) {
-    if (end_ > longest_line) complain_at(lines_ + 1, text_.data() + begin_, "the line is longer than 1 MiB; is this a text file?");
+    if (end_ > longest_line)
+      complain_at(lines_ + 1, text_.data() + begin_,
+                  columns_ && find_char(text_.data() + begin_, text_.data() + end_, '"') != text_.data() + end_
+                      ? "the line is longer than 1 MiB; is a quote not closed?"
+                      : "the line is longer than 1 MiB; is this a text file?");
     text_.resize(2 * text_.size());
   }
   std::size_t const n = in_.read(text_.data() + end_, text_.size() - end_);
@@ -120,29 +124,43 @@ bool text_reader::more() {
 }
 
 bool text_reader::next_line(std::string_view& line) {
-  std::size_t seen = 0;
   while (true) {
-    char const* const from = text_.data() + begin_;
-    auto const* newline = static_cast<char const*>(std::memchr(from + seen, '\n', end_ - begin_ - seen));
-    if (newline || (done_ && begin_ != end_)) {
-      char const* const to = newline ? newline : text_.data() + end_;
+    char const *const from = text_.data() + begin_, *const all = text_.data() + end_, *const to = line_end(from, all);
+    if (to != all || (done_ && begin_ != end_)) {
       line = {from, static_cast<std::size_t>(to - from)};
       line_begin_ = begin_;
-      begin_ += line.size() + (newline ? 1 : 0);
-      ++lines_;
+      begin_ += line.size() + (to != all ? 1 : 0);
+      lines_before_ = lines_;
+      lines_ += lines_in(from, to);
       return true;
     }
     if (done_) return false;
-    seen = end_ - begin_;
     more();
   }
+}
+
+char const* text_reader::block_end(char const* p, char const* stop) const {
+  char const* q = p + std::min<std::size_t>(options_.block_bytes, static_cast<std::size_t>(stop - p));
+  if (!columns_ || find_char(p, stop, '"') == stop) {
+    if (q != stop && q[-1] != '\n') q = std::min(stop, find_char(q, stop, '\n') + 1);
+    return q;
+  }
+  while (p < q) p = std::min(stop, line_end(p, stop) + 1);
+  return p;
 }
 
 char const* text_reader::whole_lines() {
   std::size_t seen = 0;
   while (true) {
-    for (char const* p = text_.data() + end_; p != text_.data() + begin_ + seen; --p)
-      if (p[-1] == '\n') return p;
+    char const *const begin = text_.data() + begin_, *const end = text_.data() + end_;
+    if (columns_ && find_char(begin, end, '"') != end) {
+      char const* last = begin;
+      for (char const* p = begin; (p = line_end(p, end)) != end;) last = ++p;
+      if (last != begin) return last;
+    } else {
+      for (char const* p = end; p != begin + seen; --p)
+        if (p[-1] == '\n') return p;
+    }
     if (done_) return begin_ == end_ ? nullptr : text_.data() + end_;
     seen = end_ - begin_;
     more();
@@ -197,7 +215,7 @@ void text_reader::append(edge_list& out, line_sink& sink) {
   out.weights.insert(out.weights.end(), sink.weights.begin(), sink.weights.end());
 }
 
-void text_reader::complain(char const* at, std::string const& what) const { complain_at(lines_, at, what); }
+void text_reader::complain(char const* at, std::string const& what) const { complain_at(lines_before_ + 1, at, what); }
 
 void text_reader::complain_at(std::uint64_t line, char const* at, std::string const& what) const {
   fail(errc::input, "{}: line {}, byte {}: {}", name(), line, text_byte_ + static_cast<std::uint64_t>(at - text_.data()), what);

@@ -1084,6 +1084,78 @@ TEST(picked, by_number_or_by_name) {
   EXPECT_THAT(picked(el, "31 5 1\n1029 5 2\n", {"3", "1"}).arcs, pairs);
 }
 
+// The column between the (k-1)-th and the k-th separator, empty or not, whatever the separator and wherever the empty one stands.
+TEST(picked, an_empty_column_is_a_column) {
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30});
+  struct layout {
+    char const *text, *from, *to;
+  };
+  for (char const s : {'\t', ',', ';'})
+    for (auto const format : {file_format::csv, file_format::snap})
+      for (layout const& l : {layout{"|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},               // as pandas writes its index
+                              layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},              // behind a #
+                              layout{"# src|dst|\n10|20|\n20|30|\n", "src", "dst"},               // the last
+                              layout{"src||dst\n10|1|20\n20||30\n", "src", "dst"},                // in the middle
+                              layout{"\xef\xbb\xbf|src|dst\r\n0|10|20\r\n|20|30\r\n", "src", "dst"},
+                              layout{"\"\"|\"src\"|\"dst\"\n\"0\"|\"10\"|20\n|20|\"30\"\n", "src", "dst"},
+                              layout{"|10|20\n|20|30\n", "2", "3"},
+                              layout{"x|10|20\r\n|20|30\r\n", "2", "3"},
+                              layout{"10||20|\n20||30|", "1", "3"},
+                              layout{"10|20|x|\n20|30||\n", "1", "2"},
+                              layout{"|#10%|10|20\n|# no comment|20|30\n", "3", "4"},
+                              layout{" |10|20\n\n# a comment | \"\n  % another\n |20|30\n", "2", "3"}}) {
+        std::string text = l.text;
+        std::replace(text.begin(), text.end(), '|', s);
+        SCOPED_TRACE(text);
+        for (std::size_t const block : {1u, 5u, 1u << 20})
+          EXPECT_THAT(parse(format, text, {.columns = {l.from, l.to}, .block_bytes = block}).edges.arcs, pairs);
+      }
+  EXPECT_THAT(picked(file_format::csv, ",src,dst\n0,10,20\n1,20,30\n", {"2", "3"}).arcs, pairs);  // a .csv may open with names
+  EXPECT_THAT(picked(file_format::snap, "  10   1   20\n20  7  30  \n", {"1", "3"}).arcs, pairs);
+  EXPECT_THAT(picked(file_format::csv, "10;20;0,5\n20;30;1,5\n", {"1", "2"}).arcs, pairs);
+  EXPECT_THAT(picked(file_format::snap, "Smith, J; x\t10\t20\nDoe, J\t20\t30\n", {"2", "3"}).arcs, pairs);
+  EXPECT_EQ(message(errc::input, [] { picked(file_format::snap, "1\t2\t3\n1\t\t3\n", {"1", "2"}); }),
+            "g.snap: line 2, byte 8: column 2 is empty; an edge needs a number there");
+  EXPECT_EQ(message(errc::input, [] { picked(file_format::csv, ",a,b\n0,1,\r\n", {"a", "b"}); }),
+            "g.csv: line 2, byte 10: column 3 is empty; an edge needs a number there");
+}
+
+TEST(picked, quotes_are_those_of_rfc_4180) {
+  auto const pairs = ElementsAre(arc{10, 20}, arc{20, 30}, arc{30, 10});
+  std::string const text =
+      "\"the \"\"first\"\" name\nof two\",\"src,\",\"# dst\"\r\n"
+      "\"x, \"\"y\"\"\n\r\n1,2\",\"10\",20\r\n"
+      "5\" disk,20,\"30\"\n"
+      "# \"a comment, \"its quotes are text\n"
+      "\"# no comment\n\",30 , \"10\" \n";
+  for (std::size_t const block : {1u, 4u, 30u, 1u << 20})
+    for (char const* const source : {"src,", "2"})
+      EXPECT_THAT(parse(file_format::csv, text, {.columns = {source, "# dst"}, .block_bytes = block}).edges.arcs, pairs) << block;
+  for (std::size_t const block : {1u, 30u, 1u << 20}) {
+    EXPECT_EQ(complaint(file_format::csv, "n,a,b\n\"x\ny\",1,2\n\"\n\n\",1,z\n", {.columns = {"a", "b"}, .block_bytes = block}),
+              "g.csv: line 4, byte 23: 'z' is not a vertex id; expected a whole number (comments begin with # or %, --skip-lines N passes "
+              "over N lines)");
+    EXPECT_EQ(complaint(file_format::csv, "a,b,n\n1,2,\"x\n3,4,y\n", {.columns = {"a", "b"}, .block_bytes = block}),
+              "g.csv: line 2, byte 10: the quote that opens here is not closed; close it, or double a quote that is text inside of quotes");
+  }
+  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}), HasSubstr("'\"1\"2' is not a vertex id"));
+  EXPECT_THAT(complaint(file_format::csv, "a,\"b\n1,2\n", {.columns = {"a", "b"}}), HasSubstr("line 1, byte 2: the quote that opens here"));
+  std::string const open = "a,b,n\n1,2,\"x" + std::string(3u << 20, '\n');
+  EXPECT_EQ(complaint(file_format::csv, open, {.columns = {"a", "b"}, .block_bytes = 1000}),
+            "g.csv: line 2, byte 6: the line is longer than 1 MiB; is a quote not closed?");
+}
+
+TEST(columns, what_has_vertices_of_two_types_is_refused) {
+  std::string const said =
+      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; make a folder "
+      "of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line";
+  for (char const* head : {"% bip unweighted\n", "%bip\r\n", "% 1 2\n% bip posweighted\n"})
+    for (std::vector<std::string> const& columns : {std::vector<std::string>{}, std::vector<std::string>{"1", "2"}})
+      EXPECT_THAT(complaint(file_format::snap, head + "1 1\n1 2\n"s, {.columns = columns}), HasSubstr(said)) << head;
+  EXPECT_THAT(edges(file_format::snap, "% asym bip\n1 1\n").arcs, ElementsAre(arc{1, 1}));
+  EXPECT_THAT(parse(file_format::snap, "% sym unweighted\n1 2\n").notes, ElementsAre(HasSubstr("its comments call it undirected")));
+}
+
 TEST(picked, what_is_wrong_is_named) {
   using enum file_format;
   auto const said = [](errc code, std::string const& text, std::vector<std::string> columns) {
@@ -1093,7 +1165,7 @@ TEST(picked, what_is_wrong_is_named) {
   EXPECT_THAT(said(errc::usage, "1,2\n", {"0", "1"}), HasSubstr("column 0 was asked for"));
   EXPECT_THAT(said(errc::usage, "1,2\n", {"1", "1"}), HasSubstr("asked for twice"));
   EXPECT_THAT(said(errc::input, "a,b\n1,2\n", {"a", "c"}),
-              HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names a, b"));
+              HasSubstr("g.csv: line 1, byte 0: no column is called 'c'; the line names 'a', 'b'"));
   EXPECT_THAT(said(errc::input, "a,a\n1,2\n", {"a", "2"}), HasSubstr("two columns are called 'a'"));
   EXPECT_THAT(said(errc::input, "1,2,3\n1,2\n", {"1", "3"}), HasSubstr("line 2, byte 6: 2 columns where number 3 was asked for"));
   EXPECT_THAT(said(errc::input, "1,2,3\n1,2,z\n", {"1", "3"}), HasSubstr("'z' is not a vertex id"));
