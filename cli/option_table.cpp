@@ -15,8 +15,8 @@ constexpr option_row table[] = {
     // --- by position ---
     {"FILE", "", basic, "a container (.gnr; convert other formats first), or a graph made in memory: kron:20, uniform:20, web:20:32"},
     {"IN", "", basic,
-     "file to read: .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz and .gnr "
-     "also with .gz or .zst; the folder of a data set; a table of rows (.npy, .gnt) for a .gnt; or kron:20 and so on; - is standard "
+     "file to read: .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph .sg .wsg .bel .v .e .npy .npz .gnr, all but .npy, .npz "
+     "and .gnr also with .gz or .zst; the folder of a data set; a table of rows (.npy, .gnt) for a .gnt; or kron:20 and so on; - is standard "
      "input (say --from)"},
     {"OUT", "", basic,
      "file to write: .gnr .el .wel .mtx .graph .sg .wsg .bel, all but .gnr also with .gz or .zst; of a folder a manifest, .json; of a "

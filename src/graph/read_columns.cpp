@@ -26,7 +26,8 @@ bool has_no_number(std::string_view line) {
   char const *p = skip_blanks(line.data(), line.data() + line.size()), *const end = line.data() + line.size();
   while (p && p != end) {
     std::string_view const word = word_at(p, end);
-    if (word.empty() || word == "\"\"" || (word[0] >= '0' && word[0] <= '9') || word[0] == '-' || word[0] == '+' || word[0] == '.') return false;
+    if (word.empty() || word == "\"\"" || (word[0] >= '0' && word[0] <= '9') || word[0] == '-' || word[0] == '+' || word[0] == '.')
+      return false;
     p = p + word.size() == end ? end : skip_separator(p + word.size(), end);
   }
   return true;
@@ -43,9 +44,10 @@ struct comment_facts {
     std::size_t const begin = std::min(lower.find_first_not_of("#% \t"), lower.size());
     std::string_view const konect = word_at(lower.data() + begin, lower.data() + lower.size());
     if (konect == "bip")
-      text.complain(line.data(),
-                    "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; "
-                    "make a folder of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line");
+      text.complain(
+          line.data(),
+          "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; "
+          "make a folder of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line");
     undirected = undirected || konect == "sym" || lower.find("undirected graph") != std::string::npos;
     if (auto const at = lower.find("edges:"); at != std::string::npos && lower.find("nodes:") != std::string::npos) {
       char const *p = skip_blanks(lower.data() + at + 6, lower.data() + lower.size()), *const end = lower.data() + lower.size();
@@ -59,8 +61,8 @@ struct comment_facts {
 
 namespace {
 
-// Of lines with more columns than an edge has those that were asked for. Parted by a comma, semicolon or tab that the first line has outside
-// of quotes (then a column may be empty, or stand in quotes), else by blanks.
+// Of lines with more columns than an edge has those that were asked for. Parted by a comma, semicolon or tab that the first line has
+// outside of quotes (then a column may be empty, or stand in quotes), else by blanks.
 class picked_columns {
  public:
   picked_columns(std::vector<std::string> const& wanted, std::string const& file, file_format format)

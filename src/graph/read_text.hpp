@@ -1,7 +1,8 @@
 // The machine under the text readers: lines one at a time for a header, then blocks of whole lines parsed by the thread pool, while the
-// next batch is read and decompressed by one of its members. Of text in columns a line may go on inside of quotes. Invariant: arcs come in the order of the file whatever the number of threads
-// and the size of a block, and of several bad lines the first is reported, with its line (from 1) and byte (from 0, in the decompressed
-// text). Cost: one memchr and one parse a byte, one copy of each arc from its block to the list; a line may have 1 MiB.
+// next batch is read and decompressed by one of its members. A line of text in columns may go on inside of quotes. Invariant: arcs come in
+// the order of the file whatever the number of threads and the size of a block, and of several bad lines the first is reported, with its
+// line (from 1) and byte (from 0, in the decompressed text). Cost: one memchr and one parse a byte, one copy of each arc from its block to
+// the list; a line may have 1 MiB.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -85,8 +86,8 @@ inline char const* find_char(char const* p, char const* end, char c) {  // `end`
   return found ? found : end;
 }
 
-// How columns are parted. A column may stand in quotes, inside of which separators and line ends are text and a quote is doubled (RFC 4180);
-// elsewhere a quote is text.
+// How columns are parted. A column may stand in quotes, inside of which separators and line ends are text and a quote is doubled (RFC
+// 4180); elsewhere a quote is text.
 struct column_rule {
   char separator = '\0';  // '\0': comma, semicolon or tab, while it is not known which
 
@@ -248,7 +249,7 @@ class text_reader {
   std::size_t line_begin_ = 0;
   std::uint64_t text_byte_ = 0, next_byte_ = 0;  // where in the stream text_[0] and next_[0] stand
   std::uint64_t file_at_ = 0;                    // how much of the file gave the text at hand and all before it
-  std::uint64_t lines_ = 0, lines_before_ = 0;  // before the last line that came by itself
+  std::uint64_t lines_ = 0, lines_before_ = 0;   // before the last line that came by itself
   std::optional<column_rule> columns_;
   bool done_ = false;
   reading_room room_;

@@ -201,9 +201,8 @@ TEST(format_names, endings_are_told_through_compression) {
   EXPECT_EQ(format_of("b.e.zst"), file_format::ldbc);
   EXPECT_EQ(format_of("b.gnr"), file_format::gnr);
   EXPECT_EQ(message(errc::usage, [] { format_of("graph.dat"); }),
-            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .mtx .gr .graph .sg .wsg .bel "
-            ".v .e .npy .npz "
-            ".gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
+            "graph.dat: the format is not told by its ending; endings are .el .wel .csv .txt .tsv .edgelist .edges .mtx .gr .col .graph "
+            ".sg .wsg .bel .v .e .npy .npz .gnr (also with .gz or .zst), or say --from FORMAT or --to FORMAT");
   EXPECT_EQ(bel_stem("x/y.bel.dst.zst"), "x/y.bel");
   EXPECT_EQ(ldbc_stem("x/y.v.gz"), "x/y");
   EXPECT_EQ(ldbc_stem("x/y.e"), "x/y");
@@ -426,6 +425,13 @@ TEST(mtx, pattern_general) {
   EXPECT_EQ(e.weights_are, weight_kind::none);
 }
 
+TEST(mtx, one_percent_sign_does) {
+  auto const e = edges(file_format::mtx, "%MatrixMarket matrix coordinate integer symmetric\n% c\n3 3 2\n2 1 5\n3 2 6\n");
+  EXPECT_THAT(e.arcs, ElementsAre(arc{1, 0}, arc{2, 1}));
+  EXPECT_THAT(e.weights, ElementsAre(5u, 6u));
+  EXPECT_TRUE(e.undirected);
+}
+
 TEST(mtx, integer_and_real_values) {
   auto e = edges(file_format::mtx, "%%matrixmarket MATRIX Coordinate Integer Symmetric\r\n3 3 2\r\n2 1 7\r\n3 1 0\r\n");
   EXPECT_TRUE(e.undirected);
@@ -468,7 +474,9 @@ TEST(mtx, headers_that_lie_or_are_not_ours) {
   EXPECT_EQ(bad(banner + "real hermitian\n"),
             "g.mtx: line 1, byte 0: symmetry 'hermitian' is not read; general, symmetric and skew-symmetric are");
   EXPECT_EQ(bad(pattern + "% c\n"), "g.mtx: the size line is missing; after the comments stands 'rows columns entries'");
-  EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"), "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square");
+  EXPECT_EQ(bad(pattern + "3 4 1\n1 2\n"),
+            "g.mtx: line 2, byte 49: 3 rows and 4 columns; a graph's matrix is square, of rows and columns as vertices of two types make a "
+            "folder ROW__to__COLUMN/edge_index.npy");
   EXPECT_EQ(bad(pattern + "3 3\n"), "g.mtx: line 2, byte 52: the line ends where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "3 3 x\n"), "g.mtx: line 2, byte 53: 'x' where the size line should stand: rows columns entries");
   EXPECT_EQ(bad(pattern + "-3 3 1\n"), "g.mtx: line 2, byte 49: '-3' where the size line should stand: rows columns entries");
@@ -511,10 +519,12 @@ TEST(gr, arcs_with_weights) {
 
 TEST(gr, bad_files_are_named) {
   auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
-  EXPECT_EQ(bad("c\n"), "g.gr: the line 'p sp VERTICES ARCS' is missing; is this another format? Then say --from");
-  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an arc stands before the line 'p sp VERTICES ARCS'");
-  EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p or a");
-  EXPECT_EQ(bad("p edge 3 1\n"), "g.gr: line 1, byte 2: problem 'edge' is not read; 'p sp VERTICES ARCS' is");
+  EXPECT_EQ(bad("c\n"),
+            "g.gr: the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES' is missing; is this another format? Then say --from");
+  EXPECT_EQ(bad("a 1 2 3\n"), "g.gr: line 1, byte 0: an edge stands before the line 'p sp VERTICES ARCS' or 'p edge VERTICES EDGES'");
+  EXPECT_EQ(bad("1 2\n"), "g.gr: line 1, byte 0: '1' begins the line; DIMACS lines begin with c, p, a or e");
+  EXPECT_EQ(bad("p max 3 1\n"),
+            "g.gr: line 1, byte 2: problem 'max' is not read; 'p sp VERTICES ARCS', 'p edge VERTICES EDGES' and 'p col' are");
   EXPECT_EQ(bad("p sp 3\n"), "g.gr: line 1, byte 6: the line ends where the number of vertices or arcs should stand: p sp VERTICES ARCS");
   EXPECT_EQ(bad("p sp 3 x\n"), "g.gr: line 1, byte 7: 'x' where the number of vertices or arcs should stand: p sp VERTICES ARCS");
   EXPECT_EQ(bad("p sp 3 1 1\n"), "g.gr: line 1, byte 9: '1' follows the counts of vertices and arcs");
@@ -528,6 +538,28 @@ TEST(gr, bad_files_are_named) {
   EXPECT_EQ(bad("p sp 3 2\na 1 2 3\n"),
             "g.gr: line 2: the file ends after 1 arcs where its header promises 2; it was cut short or its header lies");
   EXPECT_EQ(bad("p sp 3 1\na 1 2 3\na 1 3 3\n"), "g.gr: line 3, byte 17: entry 2 where the header promises 1; mend the header or the file");
+}
+
+TEST(gr, undirected_edges_of_coloring_and_cliques) {
+  for (char const* problem : {"edge", "col"}) {
+    std::string const text = "c FILE: x.col\np " + std::string(problem) + " 4 2\ne 1 2\r\nc\ne 4 3\n";
+    for (bool const ignore : {false, true}) {
+      auto const e = parse(file_format::gr, text, {.ignore_weights = ignore}).edges;
+      EXPECT_THAT(e.arcs, ElementsAre(arc{0, 1}, arc{3, 2}));
+      EXPECT_EQ(e.weights_are, weight_kind::none);
+      EXPECT_EQ(e.vertices, 4u);
+      EXPECT_EQ(e.id_base, 1u);
+      EXPECT_TRUE(e.undirected);
+    }
+  }
+  auto const bad = [](std::string const& text) { return complaint(file_format::gr, text); };
+  EXPECT_EQ(bad("p edge 3\n"),
+            "g.gr: line 1, byte 8: the line ends where the number of vertices or edges should stand: p edge VERTICES EDGES");
+  EXPECT_EQ(bad("p col 3 1\na 1 2 3\n"), "g.gr: line 2, byte 10: 'a' begins the line; DIMACS lines begin with c or e here");
+  EXPECT_EQ(bad("p col 3 1\ne 1 2 3\n"), "g.gr: line 2, byte 16: '3' follows the edge, which is 'e ONE OTHER'");
+  EXPECT_EQ(bad("p edge 3 1\ne 1 4\n"), "g.gr: line 2, byte 15: vertex 4 is outside 1 to 3");
+  EXPECT_EQ(bad("p edge 3 2\ne 1 2\n"),
+            "g.gr: line 2: the file ends after 1 edges where its header promises 2; it was cut short or its header lies");
 }
 
 // --- GAP -------------------------------------------------------------------------------------------------------------------
@@ -1092,18 +1124,16 @@ TEST(picked, an_empty_column_is_a_column) {
   };
   for (char const s : {'\t', ',', ';'})
     for (auto const format : {file_format::csv, file_format::snap})
-      for (layout const& l : {layout{"|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},               // as pandas writes its index
-                              layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},              // behind a #
-                              layout{"# src|dst|\n10|20|\n20|30|\n", "src", "dst"},               // the last
-                              layout{"src||dst\n10|1|20\n20||30\n", "src", "dst"},                // in the middle
-                              layout{"\xef\xbb\xbf|src|dst\r\n0|10|20\r\n|20|30\r\n", "src", "dst"},
-                              layout{"\"\"|\"src\"|\"dst\"\n\"0\"|\"10\"|20\n|20|\"30\"\n", "src", "dst"},
-                              layout{"|10|20\n|20|30\n", "2", "3"},
-                              layout{"x|10|20\r\n|20|30\r\n", "2", "3"},
-                              layout{"10||20|\n20||30|", "1", "3"},
-                              layout{"10|20|x|\n20|30||\n", "1", "2"},
-                              layout{"|#10%|10|20\n|# no comment|20|30\n", "3", "4"},
-                              layout{" |10|20\n\n# a comment | \"\n  % another\n |20|30\n", "2", "3"}}) {
+      for (layout const& l :
+           {layout{"|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},   // as pandas writes its index
+            layout{"#|src|dst\n0|10|20\n1|20|30\n", "src", "dst"},  // behind a #
+            layout{"# src|dst|\n10|20|\n20|30|\n", "src", "dst"},   // the last
+            layout{"src||dst\n10|1|20\n20||30\n", "src", "dst"},    // in the middle
+            layout{"\xef\xbb\xbf|src|dst\r\n0|10|20\r\n|20|30\r\n", "src", "dst"},
+            layout{"\"\"|\"src\"|\"dst\"\n\"0\"|\"10\"|20\n|20|\"30\"\n", "src", "dst"}, layout{"|10|20\n|20|30\n", "2", "3"},
+            layout{"x|10|20\r\n|20|30\r\n", "2", "3"}, layout{"10||20|\n20||30|", "1", "3"}, layout{"10|20|x|\n20|30||\n", "1", "2"},
+            layout{"|#10%|10|20\n|# no comment|20|30\n", "3", "4"},
+            layout{" |10|20\n\n# a comment | \"\n  % another\n |20|30\n", "2", "3"}}) {
         std::string text = l.text;
         std::replace(text.begin(), text.end(), '|', s);
         SCOPED_TRACE(text);
@@ -1147,7 +1177,8 @@ TEST(picked, quotes_are_those_of_rfc_4180) {
 
 TEST(columns, what_has_vertices_of_two_types_is_refused) {
   std::string const said =
-      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; make a folder "
+      "KONECT calls it bipartite: a left and a right vertex of one number are two vertices, which one graph cannot tell apart; make a "
+      "folder "
       "of two types, LEFT__to__RIGHT/edge_index.npy, or give right vertices other numbers and remove this line";
   for (char const* head : {"% bip unweighted\n", "%bip\r\n", "% 1 2\n% bip posweighted\n"})
     for (std::vector<std::string> const& columns : {std::vector<std::string>{}, std::vector<std::string>{"1", "2"}})
@@ -1254,6 +1285,8 @@ TEST(format_names, endings_may_be_upper_case) {
   EXPECT_EQ(format_of("A.MTX.GZ"), file_format::mtx);
   EXPECT_EQ(format_of("b.Csv"), file_format::csv);
   EXPECT_EQ(format_of("b.edgelist"), file_format::snap);
+  EXPECT_EQ(format_of("b.edges.gz"), file_format::snap);
+  EXPECT_EQ(format_of("queen5_5.col"), file_format::gr);
   EXPECT_EQ(format_of("b.graph.gz"), file_format::metis);
   EXPECT_EQ(format_of("edge_index.npy"), file_format::npy);
   EXPECT_EQ(format_of("data.npz"), file_format::npz);
