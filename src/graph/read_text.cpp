@@ -75,7 +75,10 @@ void parse_weight(char const*& p, char const* end, weight_rule rule, line_sink& 
     throw bad_line{p, fmt::format("weight {} is negative; weights are numbers from 0 (--ignore-weights reads the edges alone)",
                                   shown(word_at(p, end)))};
   if (rule == weight_rule::whole) refuse_weight(word, end, rule);
-  if (problem != std::errc{}) throw bad_line{p, fmt::format("weight {} is beyond the range of a 32-bit float", shown(word_at(p, end)))};
+  if (problem != std::errc{})
+    throw bad_line{p, fmt::format("weight {} does not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; multiply all weights by one "
+                                  "number (--ignore-weights reads the edges alone)",
+                                  shown(word_at(p, end)))};
   if (!std::isfinite(value))
     throw bad_line{p, fmt::format("weight {} is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)",
                                   shown(word_at(p, end)))};

@@ -347,7 +347,17 @@ TEST(columns, bad_weights_are_named) {
   EXPECT_EQ(
       complaint(wel, "0 1 inf\n"),
       "g.wel: line 1, byte 4: weight 'inf' is not a finite number; weights are numbers from 0 (--ignore-weights reads the edges alone)");
-  EXPECT_EQ(complaint(wel, "0 1 1e39\n"), "g.wel: line 1, byte 4: weight '1e39' is beyond the range of a 32-bit float");
+  for (std::string const weight : {"1e39", "1e-46", "5e-324", "1e-400", "0.00000000000000000000000000000000000000000000000000001"}) {
+    std::string const said = "weight '" + weight.substr(0, 40) + (weight.size() > 40 ? "..." : "") +
+                             "' does not fit a 32-bit float, which holds 0 and 1.4e-45 to 3.4e38; multiply all "
+                             "weights by one number (--ignore-weights reads the edges alone)";
+    EXPECT_EQ(complaint(wel, "0 1 2\n0 1 " + weight + "\n"), "g.wel: line 2, byte 10: " + said);
+    EXPECT_EQ(complaint(csv, "a,b,w\n0,1," + weight + "\n"), "g.csv: line 2, byte 10: " + said);
+    EXPECT_EQ(complaint(snap, "w\ta\tb\n" + weight + "\t0\t1\n", {.columns = {"a", "b", "w"}}), "g.snap: line 2, byte 6: " + said);
+    EXPECT_EQ(complaint(mtx, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 " + weight + "\n"),
+              "g.mtx: line 3, byte 56: " + said);
+  }
+  EXPECT_THAT(edges(wel, "0 1 1.4e-45\n1 2 0e-400\n2 3 3.4e38\n").weights, ElementsAre(1u, 0u, std::bit_cast<std::uint32_t>(3.4e38f)));
   EXPECT_EQ(
       complaint(wel, "0 1 4294967296\n"),
       "g.wel: line 1, byte 4: weight '4294967296' is too large; whole weights end at 4294967295, write 1e10 to have them read as f32");
@@ -1144,9 +1154,15 @@ TEST(picked, an_empty_column_is_a_column) {
   EXPECT_THAT(picked(file_format::snap, "  10   1   20\n20  7  30  \n", {"1", "3"}).arcs, pairs);
   EXPECT_THAT(picked(file_format::csv, "10;20;0,5\n20;30;1,5\n", {"1", "2"}).arcs, pairs);
   EXPECT_THAT(picked(file_format::snap, "Smith, J; x\t10\t20\nDoe, J\t20\t30\n", {"2", "3"}).arcs, pairs);
-  EXPECT_EQ(message(errc::input, [] { picked(file_format::snap, "1\t2\t3\n1\t\t3\n", {"1", "2"}); }),
+  EXPECT_EQ(message(errc::input,
+                    [] {
+                      picked(file_format::snap, "1\t2\t3\n1\t\t3\n", {"1", "2"});
+                    }),
             "g.snap: line 2, byte 8: column 2 is empty; an edge needs a number there");
-  EXPECT_EQ(message(errc::input, [] { picked(file_format::csv, ",a,b\n0,1,\r\n", {"a", "b"}); }),
+  EXPECT_EQ(message(errc::input,
+                    [] {
+                      picked(file_format::csv, ",a,b\n0,1,\r\n", {"a", "b"});
+                    }),
             "g.csv: line 2, byte 10: column 3 is empty; an edge needs a number there");
 }
 
