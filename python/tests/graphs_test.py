@@ -174,9 +174,14 @@ class Graphs(unittest.TestCase):
             np.testing.assert_array_equal(garner.bfs(garner.build(given), 0).depth, [0, 1, 2, 3])
         g = garner.build(edges, weights=[3, 4, 5], vertices=6)
         np.testing.assert_array_equal(garner.sssp(g, 0).distance, [0, 3, 7, 12, -1, -1])
-        for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5):
-            with self.assertRaisesRegex(garner.UsageError, "edge_index"):
+        for wrong in (edges.T, np.zeros((2, 2, 2), int), [1, 2, 3], 5, {"edges": 1}, [[1], [2, 3]], None, object()):
+            with self.assertRaisesRegex(garner.UsageError, "is no edges; give source and target, an edge_index"):
                 garner.build(wrong)
+        with self.assertRaisesRegex(garner.UsageError, "garner.read"):
+            garner.build("edges.el")
+        for wrong in ([[1], [2, 3]], object()):
+            with self.assertRaisesRegex(TypeError, "source: a .* is no array"):
+                garner.build(wrong, [1, 2])
 
     def test_build_takes_matrices_of_scipy_and_csr_gives_them(self):
         try:
