@@ -127,7 +127,7 @@ class picked_columns {
         char const *q = field.data(), *const stop = q + field.size();
         if (q == stop) throw bad_line{q, fmt::format("column {} is empty; an edge needs a number there", column + 1)};
         if (k == 2) parse_weight(q, stop, rule, out);
-        else (k ? a.target : a.source) = parse_id(q, stop);
+        else if (*q != '"') (k ? a.target : a.source) = parse_id(q, stop);
         if (q != stop) throw bad_line{q, fmt::format("{} is no number", shown(field))};
       }
     if (column <= last_)

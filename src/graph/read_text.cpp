@@ -29,6 +29,7 @@ void refuse_id(char const* p, char const* end) {
   if (word.empty())
     throw bad_line{
         p, p == end ? "a vertex id is missing at the end of the line; an edge needs two" : "a vertex id is missing between two separators"};
+  if (word[0] == '"') throw bad_line{p, fmt::format("{} stands in quotes; --columns 1,2 reads columns in quotes", shown(word))};
   if (digits(word)) throw bad_line{p, fmt::format("{} is too large for a vertex id; the largest is 18446744073709551614", shown(word))};
   if (word[0] == '-' && digits(word.substr(1)))
     throw bad_line{p, fmt::format("{} is negative; vertex ids are whole numbers from 0", shown(word))};

@@ -333,6 +333,10 @@ TEST(columns, bad_lines_are_named) {
                         "0\0 \0"s),
               HasSubstr("g.el: line 1, byte 0: '\\xff\\xfe0\\x00' is not a vertex id"));
   EXPECT_THAT(complaint(csv, "a,b\nc,d\n"), HasSubstr("g.csv: line 2, byte 4: 'c' is not a vertex id"));  // one header line, not two
+  EXPECT_THAT(complaint(csv, "\"a\",\"b\"\n\"0\",\"1\"\n"),
+              HasSubstr("line 2, byte 8: '\"0\"' stands in quotes; --columns 1,2 reads columns in quotes"));
+  EXPECT_THAT(complaint(csv, "\"\",\"a\",\"b\"\n0,1,2\n"), HasSubstr("line 1, byte 0: '\"\"' stands in quotes; --columns"));
+  EXPECT_THAT(complaint(csv, ",a,b\n0,1,2\n"), HasSubstr("line 1, byte 0: a vertex id is missing between two separators"));
   EXPECT_THAT(complaint(el, "source target\n0 1\n"), HasSubstr("line 1, byte 0: 'source' is not a vertex id"));
 }
 
@@ -1184,7 +1188,7 @@ TEST(picked, quotes_are_those_of_rfc_4180) {
     EXPECT_EQ(complaint(file_format::csv, "a,b,n\n1,2,\"x\n3,4,y\n", {.columns = {"a", "b"}, .block_bytes = block}),
               "g.csv: line 2, byte 10: the quote that opens here is not closed; close it, or double a quote that is text inside of quotes");
   }
-  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}), HasSubstr("'\"1\"2' is not a vertex id"));
+  EXPECT_THAT(complaint(file_format::csv, "a,b\n\"1\"2,3\n", {.columns = {"a", "b"}}), HasSubstr("line 2, byte 4: '\"1\"2' is no number"));
   EXPECT_THAT(complaint(file_format::csv, "a,\"b\n1,2\n", {.columns = {"a", "b"}}), HasSubstr("line 1, byte 2: the quote that opens here"));
   std::string const open = "a,b,n\n1,2,\"x" + std::string(3u << 20, '\n');
   EXPECT_EQ(complaint(file_format::csv, open, {.columns = {"a", "b"}, .block_bytes = 1000}),
