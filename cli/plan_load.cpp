@@ -42,7 +42,8 @@ void plan_load_arguments::add(verb& v) {
   v.add("--rule", rule, "load: who samples at a hop, all or last (default: last)");
   v.add("--side", side, "load: whose neighbours, in or out (default: in)");
   v.add("--disjoint", disjoint, "load: a tree a training vertex");
-  v.add("--weighted", weighted, "load: neighbours are drawn by weights, so that all of a list are read");
+  v.add("--weighted", weighted,
+        "pagerank: edges count by their weights; load: neighbours are drawn by weights, so that all of a list are read");
   v.add("--features", features, "load: a table (.npy), of which the header is read").not_with("--width");
   v.add("--width", width, "load: rows of so many f32");
   v.add("--target", target, "load: of a manifest, the type of the training vertices (default: the one that has some)");
@@ -59,12 +60,13 @@ void plan_load_arguments::add(verb& v) {
   v.add("--file-cache", file_cache);
   v.add("--drive-reads", drive_reads);
 }
-void plan_load_arguments::require_unset(std::string const& job) const {
+void plan_load_arguments::require_unset(std::string const& job, bool may_be_weighted) const {
   auto const refuse = [&](bool said, char const* option) {
     if (said) fail(errc::usage, "{} goes with --job load and --job train; {} has none", option, job);
   };
   refuse(fanout.has_value(), "--fanout"), refuse(batch.has_value(), "--batch"), refuse(share.has_value(), "--share");
-  refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"), refuse(weighted, "--weighted");
+  refuse(rule.has_value(), "--rule"), refuse(side.has_value(), "--side"), refuse(disjoint, "--disjoint"),
+      refuse(weighted && !may_be_weighted, "--weighted");
   refuse(features.has_value(), "--features"), refuse(width.has_value(), "--width"), refuse(budget.has_value(), "--budget");
   refuse(keep_lists.has_value(), "--keep-lists"), refuse(way.has_value(), "--way"), refuse(window.has_value(), "--window"),
       refuse(ahead.has_value(), "--ahead");

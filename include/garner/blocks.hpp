@@ -147,7 +147,7 @@ enum class negative_kind : std::uint8_t { binary, triplet };
 struct negative_options {
   negative_kind kind = negative_kind::binary;
   double amount = 1;            // negatives an edge; binary: of all edges together, rounded up
-  bool never_positive = false;  // none is an edge of the graph; where a vertex has none such, after 64 draws, errc::input says which
+  bool never_positive = false;  // none is an edge of the graph, however few are left; where none is, errc::input says of which vertex
   std::uint64_t seed = 1;
 };
 // Draws pairs (binary) or targets for each source (triplet: amount a source, source by source), uniform over the vertices of each type.

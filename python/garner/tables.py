@@ -477,8 +477,20 @@ class Tiered(Generic[Rows]):
 _of_gradients = "{}: the tensor requires gradients, and rows are read without any; give features.detach() if they shall not be trained"
 
 
+def _require_rows(array: Any, what: str) -> None:
+    """UsageError for what has no rows one after the other."""
+    if hasattr(type(array), "num_node_features"):  # PyG
+        raise UsageError(f"{what}: a {type(array).__name__} is a graph and no table; give its rows, as data.x")
+    if _is_torch(array) and (array.is_nested or str(array.layout) != "torch.strided"):
+        layout = "nested" if array.is_nested else str(array.layout).rsplit(".", 1)[-1]
+        raise UsageError(f"{what}: the rows of a tensor of layout {layout} do not lie one after the other; give a dense one, as features.to_dense()")
+    if hasattr(array, "tocoo"):  # SciPy
+        raise UsageError(f"{what}: the rows of a {type(array).__name__} do not lie one after the other; give a dense array, as features.toarray()")
+
+
 def _contiguous(array: Any, what: str) -> Any:
     """Itself, or a copy, which is said."""
+    _require_rows(array, what)
     if _is_torch(array):
         if array.requires_grad:
             raise UsageError(_of_gradients.format(what))
@@ -612,7 +624,10 @@ def _code(dtype: Any) -> tuple[int, int]:
     name = str(dtype).rsplit(".", 1)[-1]
     if name in ("bf16", "bfloat16"):
         return 4, 16
-    kind = np.dtype(name if _is_torch(dtype) else dtype)
+    try:
+        kind = np.dtype(name if _is_torch(dtype) else dtype)
+    except TypeError:  # of torch alone
+        raise UsageError(f"dtype {dtype}: a shared table holds numbers and bools that NumPy has too") from None
     if kind.name == "bfloat16":
         return 4, 16
     code = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}.get(kind.kind)
@@ -653,8 +668,12 @@ def shared(name: str, features: Any = None, dtype: Any = None, *, replace_stale:
         if any(n < 0 for n in shape):
             raise UsageError(f"shape {features}: say 0 or more")
         return _garner._create_shared(name, shape, _code(np.float32 if dtype is None else dtype), bool(replace_stale))
+    _require_rows(features, "shared")
     if not _is_torch(features):
-        features = np.asarray(features)
+        try:
+            features = np.asarray(features)
+        except ValueError:
+            raise TypeError(f"shared: a {type(features).__name__} of rows of several lengths is no table; give an array") from None
     elif features.requires_grad:
         raise UsageError(_of_gradients.format("shared"))
     made = _garner._create_shared(name, list(features.shape), _code(features.dtype if dtype is None else dtype), bool(replace_stale))

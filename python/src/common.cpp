@@ -220,7 +220,13 @@ std::string kind_of(nb::dlpack::dtype t) {
 
 array host_array(nb::handle from, char const* name) {
   nb::object kept = nb::borrow(from);
-  if (!nb::ndarray_check(from)) kept = nb::module_::import_("numpy").attr("asarray")(from);
+  if (!nb::ndarray_check(from)) {
+    try {
+      kept = nb::module_::import_("numpy").attr("asarray")(from);
+    } catch (nb::python_error const& e) {  // what NumPy says is about itself
+      if (!e.matches(PyExc_Exception) || e.matches(PyExc_MemoryError)) throw;
+    }
+  }
   array a;
   if (!nb::try_cast(kept, a)) {
     auto const text = [&](nb::object const& of) { return std::string(nb::str(nb::handle(of)).c_str()); };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -90,8 +91,8 @@ py_graph read(nb::object file, nb::kwargs options) {
   return g;
 }
 
-// Weights as Garner keeps them: u32 of whole numbers, f32 of others.
-void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real) {
+// Weights as Garner keeps them: u32 of whole numbers, f32 of others, of which none becomes 0 or infinite by that.
+void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vector<float>& real, std::vector<edge> const& edges) {
   array const a = host_array(from, "weights");
   nb::dlpack::dtype const t = a.dtype();
   if (a.ndim() != 1) refuse(errc::usage, "weights: has " + std::to_string(a.ndim()) + " dimensions; give one");
@@ -100,7 +101,17 @@ void read_weights(nb::handle from, std::vector<std::uint32_t>& whole, std::vecto
     std::int64_t const stride = a.stride(0);
     for (std::size_t i = 0; i < real.size(); ++i) {
       std::int64_t const at = static_cast<std::int64_t>(i) * stride;
-      real[i] = t.bits == 32 ? static_cast<float const*>(a.data())[at] : static_cast<float>(static_cast<double const*>(a.data())[at]);
+      double const weight =
+          t.bits == 32 ? static_cast<double>(static_cast<float const*>(a.data())[at]) : static_cast<double const*>(a.data())[at];
+      real[i] = static_cast<float>(weight);
+      if ((real[i] == 0 && weight != 0) || (std::isinf(real[i]) && std::isfinite(weight))) {
+        std::string const ends =
+            i < edges.size() ? std::to_string(edges[i].source) + " -> " + std::to_string(edges[i].target) : "of no edge";
+        char said[32];
+        std::snprintf(said, sizeof said, "%.9g", weight);
+        refuse(errc::input, "edge " + std::to_string(i) + ": " + ends + ": its weight is " + said +
+                                "; weights are 32-bit floats, which hold 0 and 1.4e-45 to 3.4e38: multiply all weights by one number");
+      }
     }
     return;
   }
@@ -139,7 +150,7 @@ py_graph build(nb::object source, nb::object target, nb::object weights, std::op
   std::vector<std::uint32_t> whole;
   std::vector<float> real;
   if (!weights.is_none()) {
-    read_weights(weights, whole, real);
+    read_weights(weights, whole, real, edges);
     if (std::max(whole.size(), real.size()) != edges.size())
       refuse(errc::usage, std::to_string(std::max(whole.size(), real.size())) + " weights for " + std::to_string(edges.size()) +
                               " edges; give each edge one");
@@ -406,8 +417,8 @@ void add_graphs(nb::module_& m) {
       "Errors: FileError where it cannot be read, InputError where it is damaged, OutOfMemory.");
   m.def("read", &read, nb::arg("file"), nb::arg("options"),
         nb::sig("def read(file: str | bytes | os.PathLike[str] | os.PathLike[bytes], *, " BUILD_OPTIONS ") -> Graph"),
-        "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .mtx .gr .sg .wsg .bel .v .e,\n"
-        "plain, .gz or .zst).\n" BUILD_OPTIONS_TOLD);
+        "Reads a file of any other format that `garner convert` reads, by its ending (.el .wel .csv .txt .tsv .edgelist .edges\n"
+        ".mtx .gr .col .graph .sg .wsg .bel .v .e, plain, .gz or .zst, .npy .npz).\n" BUILD_OPTIONS_TOLD);
   m.def("_build", &build, nb::arg("source"), nb::arg("target"), nb::arg("weights").none(), nb::arg("vertices").none(), nb::arg("options"),
         nb::sig("def _build(source: object, target: object, weights: object, vertices: int | None, **options: object) -> Graph"),
         "garner.build, of arrays.");

@@ -63,7 +63,7 @@ std::size_t pinned_from(void const* at) noexcept;  // so many bytes from here on
 bool reads(int index, void const* at) noexcept;    // its own memory, pinned or managed host memory, or any where the device pages
 // Working memory in the order of a stream, from a pool of Garner's own: what is given back is given out again without a call of the
 // driver, so steady work allocates nothing. It is there for work that comes later on that stream, and may be given back while work before
-// still uses it. The pool keeps what it has until trim().
+// still uses it. The pool keeps what it has.
 void* allocate_ordered(int index, void* stream, std::size_t bytes);
 void release_ordered(int index, void* stream, void* pointer) noexcept;
 

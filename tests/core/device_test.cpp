@@ -102,7 +102,6 @@ TEST_F(device_memory, in_the_order_of_a_stream_leaves_the_default_pool_alone) {
   ASSERT_EQ(attribute_of(pool, 7, &used), 0);  // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
   EXPECT_EQ(kept, 0u);
   EXPECT_EQ(used, 0u);
-  device::trim(0);
 }
 
 TEST_F(device_memory, of_peers_is_read_where_they_can) {

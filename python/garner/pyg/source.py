@@ -84,7 +84,13 @@ def _weights(values: Any, name: str, edges: int) -> torch.Tensor:
         tensor = tensor.view(-1)
     if tuple(tensor.shape) != (edges,):
         raise UsageError(f"{name}: weights of shape {tuple(tensor.shape)} for {edges} edges; give each edge one")
-    return tensor.to(torch.float32)
+    kept = tensor.to(torch.float32)
+    lost = ((kept == 0) & (tensor != 0)) | (kept.isinf() & tensor.isfinite())
+    if lost.any():
+        at = int(lost.nonzero()[0])
+        raise InputError(f"{name}: the weight of edge {at} is {tensor[at]}; weights are 32-bit floats, which hold 0 and 1.4e-45 to 3.4e38: "
+                         "multiply all weights by one number")
+    return kept
 
 
 def _who(edge_type: EdgeType | None) -> str:
