@@ -108,9 +108,9 @@ void by_rank(graph const& g, edge_lists const& of, Id const* targets, std::uint3
 graph_lists lists_inside(graph_handle const& handle, bool in) {
   return as_error([&] {
     graph const& g = graph_access::of(handle);
-    if (in && g.info.directed && !g.info.in_lists)
+    if (in && g.info.directed && g.info.edges && !g.info.in_lists)
       fail(errc::input, "{}: this directed graph has no in-lists; open it with in_lists = true, which makes them", g.name);
-    edge_lists const& of = in && g.info.directed ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const made = std::make_shared<copies>();
     if (g.in_file) {
@@ -162,7 +162,7 @@ graph_lists lists_of(graph_handle const& handle, bool in) {
     graph const& g = graph_access::of(handle);
     graph_lists const lists = lists_inside(handle, in);
     if (g.info.order == vertex_order::natural) return lists;
-    edge_lists const& of = in && g.info.directed ? g.in : g.out;
+    edge_lists const& of = in && g.info.in_lists ? g.in : g.out;
     std::uint64_t const m = g.info.edges;
     auto const there = std::make_shared<copies>();
     there->offsets = memory_block(tier::host, (g.info.vertices + 1) * 8, -1, "lists, as arrays");
