@@ -333,6 +333,13 @@ TEST(loading_program, loads_rows_that_stay_in_their_file) {
                     1e-6);
         EXPECT_EQ(e["file_gbs"].is_null(), place == "simulated");
       }
+        for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {  // with lists in their file too
+          outcome const both =
+              at.shell("garner load k.gnr --features " + file + " --host-rows 60% --file-cache 48KiB --share 100% --batch 50 " +
+                       "--fanout 4,3 --batches 9 --verify --json --tier file --place " + place + " " + more + " --score " + score);
+          ASSERT_EQ(both.code, 0) << file << " " << more << " " << score << ": " << both.err;
+          EXPECT_EQ(json::parse(both.out)["verified"], 9);
+        }
   outcome const said =
       at.shell("garner load k.gnr --features x.gnt --host-rows 60% --file-cache 48KiB --share 100% --batch 50 --fanout 4,3");
   EXPECT_NE(said.out.find("of the file "), std::string::npos) << said.out;

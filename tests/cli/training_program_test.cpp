@@ -418,6 +418,12 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
                           cache + " -o file.safetensors --place " + place);
           ASSERT_FALSE(all.empty());
           EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
+          // Lists that stay in their file too, and whichever rows are kept by score: data larger than memory.
+          for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {
+            ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --cache " + cache +
+                        " -o file.safetensors --tier file --score " + score + " --place " + place);
+            EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0) << score;
+          }
           if (how == "--full ") continue;
           for (json const& e : all["epochs"]) {
             EXPECT_GT(e["file_rows"].get<double>(), 0);
