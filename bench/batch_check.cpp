@@ -88,7 +88,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
       if (mine.size() > most || (mine.size() < most && !o_.weighted && !o_.temporal))
         wrong(fmt::format("vertex {} of {} neighbours drew {} at hop {}, and {} are to be drawn", id, degree, mine.size(), h, most));
       // A multigraph may have an edge twice; else what is drawn without replacement is all different.
-      if (o_.replace) continue;
+      if (o_.replace && f >= 0) continue;
       std::sort(mine.begin(), mine.end());
       for (std::size_t k = 1; k < mine.size(); ++k)
         if (mine[k] == mine[k - 1]) {

@@ -1089,7 +1089,7 @@ class BlockSampler:
         times: shape (vertices,), whole numbers
         seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
         and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
-        replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement
+        replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges
         disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are

@@ -246,6 +246,11 @@ class Loader(unittest.TestCase):
         has = torch.bincount(data.edge_index[1], minlength=100)[:20] > 0
         self.assertEqual(torch.bincount(batch.edge_index[1], minlength=20).tolist(), (has * 20).tolist())
         self.mapped(batch, data)
+        data.time = torch.arange(100)
+        for how in ({}, dict(time_attr="time", input_time=torch.full((100, ), 40))):  # all of them: each that is allowed, once
+            for batch in NeighborLoader(data, [-1], batch_size=20, replace=True, **how):
+                early = (data.edge_index[1][:, None] == batch.input_id) & (data.time[data.edge_index[0]] <= (40 if how else 100))[:, None]
+                self.assertEqual(sorted(batch.e_id.tolist()), early.any(1).nonzero().flatten().tolist())
         for loader in (NeighborLoader(data, [3, 3], batch_size=20, disjoint=True), ):
             for batch in loader:
                 self.assertEqual(batch.batch[:20].tolist(), list(range(20)))

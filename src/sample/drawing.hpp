@@ -120,6 +120,8 @@ struct hop_of_relation {
     return places.find(static_cast<std::uint64_t>(row[i]), tree_of(target), batch_of(target));
   }
   GARNER_HD std::uint64_t base() const { return c[map.total(from)]; }
+  // Whether who draws n of so many neighbours takes each once: where all are wanted with replacement too.
+  GARNER_HD bool takes_all(std::uint64_t n, std::uint64_t degree) const { return fanout < 0 || (n == degree && !replace); }
   // u stands at edge i. Without places nobody numbers it here: whoever asked for the list does.
   GARNER_HD void reach(std::uint64_t i, std::uint64_t u, std::uint64_t tree, std::uint64_t batch) const {
     row[i] = static_cast<std::int64_t>(u);
@@ -259,7 +261,7 @@ struct draw : hop_of_relation {
     std::int64_t* const mine = edge + at[i];
     std::int64_t* const who = col + at[i];
     for (std::uint64_t k = 0; k < n; ++k) who[k] = static_cast<std::int64_t>(target);
-    if (n == degree && !replace) {
+    if (takes_all(n, degree)) {
       for (std::uint64_t k = 0; k < n; ++k) mine[k] = static_cast<std::int64_t>(begin + k);
       return;
     }
@@ -334,7 +336,7 @@ struct draw_by : hop_of_relation {
     std::int64_t* const who = col + at[i];
     std::uint32_t* const state = first + at[i];
     t.each(indices{0, n}, [&](std::uint64_t k) { who[k] = static_cast<std::int64_t>(target); });
-    if (n == degree && !replace) {
+    if (takes_all(n, degree)) {
       t.each(indices{0, n}, [&](std::uint64_t k) { mine[k] = static_cast<std::int64_t>(begin + k), state[k] = 2; });
       return;
     }
