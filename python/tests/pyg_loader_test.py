@@ -328,6 +328,14 @@ class Loader(unittest.TestCase):
             for t in hetero.edge_types:
                 limit = batch["paper"].seed_time[batch[t[-1]].batch[batch[t].edge_index[1]]]
                 self.assertTrue(bool((batch[t].time <= limit).all()))
+        # A type without edges has no times, or none of them.
+        for time in (None, torch.empty(0, dtype=torch.int64)):
+            hetero["author", "knows", "paper"].edge_index = torch.empty(2, 0, dtype=torch.int64)
+            if time is not None:
+                hetero["author", "knows", "paper"].time = time
+            for batch in NeighborLoader(hetero, [3, 3], "paper", input_time=given, batch_size=10, time_attr="time"):
+                self.assertEqual(batch["author", "knows", "paper"].num_edges, 0)
+                self.assertGreater(batch["paper", "author"].num_edges, 0)
 
     def test_sorted_edges(self):
         data = homogeneous()

@@ -89,7 +89,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
         fail(errc::input, "{}: sampling by weights, and this graph has none; build it with weights, or say weighted = false", g.name);
       if (!r.times.empty() && r.times.size() != g.info.edges)
         fail(errc::input, "{}: {} times for {} edges; give each edge one, in the order of its lists", g.name, r.times.size(), g.info.edges);
-      if (options.temporal && r.times.empty() && types[r.from].times.empty())
+      if (options.temporal && g.info.edges && r.times.empty() && types[r.from].times.empty())
         fail(errc::input, "{}: temporal sampling, and neither its edges nor its vertices have times", g.name);
       tier const t = g.in_file ? tier::file : (lists->packed_targets.empty() ? lists->targets : lists->packed_targets.words).where();
       about.push_back(fmt::format("{}: {} edges in tier {}", g.name.empty() ? "graph" : g.name, g.info.edges, to_string(t)));
