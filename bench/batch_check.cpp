@@ -66,7 +66,7 @@ void batch_check::blocks_of(executor& x, blocks const& drawn, std::span<std::int
         if (from >= v.count) wrong(fmt::format("edge {} comes from local number {} of {}", edge, from, v.count));
         std::int64_t const neighbour = ids[from];
         bool found = false;
-        if (!at.empty() && g_.info().order == vertex_order::natural) {
+        if (!at.empty()) {
           auto const where = static_cast<std::uint64_t>(at[edge]);
           found = where >= begin && where < begin + degree && target(where) == static_cast<std::uint64_t>(neighbour);
         } else {

@@ -1032,7 +1032,9 @@ class BlockEdges:
 
     @property
     def edge(self) -> Any:
-        """edge_ids: where it stands in its lists; else None"""
+        """
+        edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None
+        """
 
     @property
     def by_hop(self) -> list[int]:
@@ -1073,7 +1075,7 @@ class Relation:
         """
         fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
         side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
-        the lists.
+        the lists by Graph.ids(), as Graph.csr() has out-lists.
         """
 
 class BlockSampler:

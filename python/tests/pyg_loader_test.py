@@ -604,8 +604,10 @@ class Loader(unittest.TestCase):
 
     def test_a_graph_of_garner_in_a_store(self):
         source, target = edges_between(100, 100, 600)
-        for how in (dict(undirected=True), dict(in_lists=True)):
+        for how, order in ((dict(undirected=True), None), (dict(undirected=True), "degree"), (dict(in_lists=True), "random"), (dict(in_lists=True), None)):
             g = garner.build(source, target, vertices=100, **how)
+            if order:
+                g.reorder(order)
             offsets, targets, _ = g.csr()
             coo = torch.stack([torch.repeat_interleave(torch.arange(100), torch.from_numpy(np.diff(offsets))), torch.tensor(targets).long()])
             store, graph = FeatureStore(), GraphStore()
@@ -624,7 +626,15 @@ class Loader(unittest.TestCase):
                         self.assertTrue(torch.equal(batch.edge_attr, batch.e_id))
                     degree = torch.bincount(coo[1], minlength=100)[batch.n_id[:20]]
                     self.assertEqual(torch.bincount(batch.edge_index[1], minlength=20)[:20].tolist(), degree.tolist())
-                if not features:
+                if features:  # and times of edges
+                    times = FeatureStore()
+                    times.put_tensor(torch.arange(100), group_name=None, attr_name="x", index=None)
+                    times.put_tensor(torch.arange(coo.size(1)) % 50, group_name=None, attr_name="edge_time", index=None)
+                    for batch in NeighborLoader((times, graph), [-1, 2], torch.arange(100), batch_size=20, time_attr="edge_time",
+                                                input_time=torch.full((100, ), 20)):
+                        self.assertTrue(torch.equal(batch.n_id[batch.edge_index], coo[:, batch.e_id]))
+                        self.assertLessEqual(int((batch.e_id % 50).max()), 20)
+                if not features or order:  # another process has the lists alone, and draws by its own order
                     continue
                 torch.manual_seed(1)
                 here = [content(b) for b in loader]
