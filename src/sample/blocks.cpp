@@ -101,7 +101,7 @@ struct block_sampler::parts::impl {
         else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
         cached_arcs += p.cached + p.kept.bytes();
       }
-      p.times = readable(r.times, p.pinned_times), p.places = readable(r.places, p.pinned_places);
+      p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);
       for (auto const& [from, to] : {std::pair{r.names, &p.names}, std::pair{r.begins, &p.begins}}) {
         *to = {x.near(), from.size(), x.device(), "names of a part's vertices"};
         x.copy(to->data(), from.data(), to->bytes());
@@ -128,13 +128,6 @@ struct block_sampler::parts::impl {
     o.scores = {};
   }
 
-  // Host memory of others, where the place reads it.
-  template <class T>
-  T const* readable(std::span<T const> of, pinned_pages& pinned) {
-    if (of.empty() || !x.on_device() || device::reads(x.device(), of.data())) return of.data();
-    pinned = pinned_pages(of.data(), of.size_bytes(), x.device());
-    return static_cast<T const*>(pinned.device_data());
-  }
   // Entries of a list that are read when its vertex draws, at the most.
   std::uint64_t read_of_a_list(inner_relation const& r) const {
     std::int64_t const most = *std::max_element(r.fanouts.begin(), r.fanouts.end()),
