@@ -26,8 +26,8 @@ enum class temporal_rule : std::uint8_t { uniform, last };
 struct block_options {
   std::uint64_t seed = 1;
   hop_rule rule = hop_rule::last;
-  bool replace = false;                   // a neighbor may be drawn again; else all different, and all of them where they are no more. Where
-                                          // all are wanted (-1) each comes once in any case
+  bool replace = false;                   // a neighbor may be drawn again; else all different, and all of them where they are no more;
+                                          // where all are wanted (-1) each comes once in any case
   bool disjoint = false;                  // a tree a seed: vertices of different seeds are different ones
   bool weighted = false;                  // drawn by the weights of the edges; one of weight 0 never is
   std::optional<temporal_rule> temporal;  // makes trees disjoint; needs times

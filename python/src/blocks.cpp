@@ -157,7 +157,8 @@ void add_blocks(nb::module_& m) {
             if (!e.edge_ids) return nb::none();
             return array_of(e.of, e.at, e.seen->edge, e.seen->count);
           },
-          nb::sig("def edge(self) -> typing.Any"), "edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None")
+          nb::sig("def edge(self) -> typing.Any"),
+          "edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None")
       .def_prop_ro(
           "by_hop", [](py_edges const& e) { return e.seen->by_hop; }, "how many each hop drew")
       .def("__len__", [](py_edges const& e) { return e.seen->count; });

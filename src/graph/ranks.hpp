@@ -45,8 +45,8 @@ void each_entry_by_rank(std::uint64_t const* offsets, std::uint64_t vertices, Ra
   });
 }
 
-// Which entry of lists_of() each entry of these lists is: of entry i of vertex v begins[v] + places[i]. Takes 4 bytes an entry of host memory,
-// and for a while the targets where they lie packed or elsewhere.
+// Which entry of lists_of() each entry of these lists is: of entry i of vertex v begins[v] + places[i]. Takes 4 bytes an entry of host
+// memory, and for a while the targets where they lie packed or elsewhere.
 struct entry_places {
   buffer<std::uint64_t> begins;
   buffer<std::uint32_t> places;

@@ -74,8 +74,8 @@ struct inner_relation {
   // Of a part of a graph: what its vertices are called where draws are keyed; empty: the first of them, and those behind it.
   std::span<std::uint64_t const> names = {};
   std::uint64_t first_name = 0, first_edge = 0;
-  // Of a graph in another order inside, to name edges: entry i of the list of v is edge first_edge + begins[v] + places[i]; begins empty: the
-  // lists here have that order.
+  // Of a graph in another order inside, to name edges: entry i of the list of v is edge first_edge + begins[v] + places[i]; begins empty:
+  // the lists here have that order.
   std::span<std::uint64_t const> begins = {};
   std::span<std::uint32_t const> places = {};
   std::shared_ptr<void const> owner = {};  // of what these refer to, and times

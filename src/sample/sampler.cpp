@@ -100,7 +100,7 @@ block_sampler::block_sampler(place where, std::vector<sampled_type> types, std::
       edge_lists const* const lists = &lists_of_side(g, r.side);
       require_readable(g, where, options.access, options.lists, true);
       if (one && g.by_id.bytes() && to != g.info.vertices)
-        fail(errc::usage, "{}: has {} vertices in another order, and {} are told of; tell of all of them, or keep the natural order", g.name,
+        fail(errc::usage, "{}: has {} vertices in another order, and its type has {}; say as many, or keep the natural order", g.name,
              g.info.vertices, to);
       if (g.in_file && (options.weighted || options.induced || (options.temporal && g.info.edges && r.times.empty())))
         fail(errc::usage,

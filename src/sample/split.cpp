@@ -3,8 +3,8 @@
 // A part is a graph inside whose vertices count from 0 and whose targets are positions among all vertices. Its lists stand in the order
 // that they have in the whole graph, and where that has another order inside, a part knows what its vertices are called there: what a
 // vertex draws is keyed by that name and the places in its list. Cost of cutting: one pass over the offsets and one over the part's lists;
-// 8 bytes a vertex of the part more where the graph is reordered (4 an edge where edges are named), and for a while 4 or 8 bytes a vertex of
-// all.
+// 8 bytes a vertex of the part more where the graph is reordered (4 an edge where edges are named), and for a while 4 or 8 bytes a vertex
+// of all.
 #include "garner/split.hpp"
 
 #include <xxhash.h>

@@ -373,8 +373,8 @@ TEST(training_program, refuses) {
 TEST(training_program, takes_up_out_edges_of_directed_graphs) {
   folder const at;
   write_communities(at);
-  ASSERT_EQ(at.shell("awk '{print $2, $1, $3}' e.wel > r.wel && garner convert e.wel out.gnr --directed && garner convert r.wel in.gnr --directed "
-                     "--in-lists && garner reorder out.gnr other.gnr --by random")
+  ASSERT_EQ(at.shell("awk '{print $2, $1, $3}' e.wel > r.wel && garner convert e.wel out.gnr --directed && "
+                     "garner convert r.wel in.gnr --directed --in-lists && garner reorder out.gnr other.gnr --by random")
                 .code,
             0);
   std::string const rest = " --features x.npy --labels y.npy --split s.npy --epochs 3 --hidden 8 --dropout 0 ";
@@ -420,8 +420,8 @@ TEST(training_program, learns_the_same_bits_from_rows_that_stay_in_their_file) {
           EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0);
           // Lists that stay in their file too, and whichever rows are kept by score: data larger than memory.
           for (std::string const score : {"degree", "rpr", "wrpr", "expected", "sampled"}) {
-            ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --cache " + cache +
-                        " -o file.safetensors --tier file --score " + score + " --place " + place);
+            ran(at, "garner train g.gnr --features " + file + rest + how + "--rows file --host-rows 6KiB --file-cache 5KiB --tier file" +
+                        " -o file.safetensors --cache " + cache + " --score " + score + " --place " + place);
             EXPECT_EQ(at.shell("cmp memory.safetensors file.safetensors").code, 0) << score;
           }
           if (how == "--full ") continue;

@@ -531,8 +531,8 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
     for (bool const packs : {false, true})
       for (list_side const side : {list_side::in, list_side::out}) {
         auto const ordered = [&](graph g) {
-          std::span<float const> const of_these = by == vertex_order::score ? std::span(scores).first(g.info.vertices) : std::span<float const>{};
-          g = reorder(std::move(g), {by, 7, of_these});
+          std::uint64_t const scored = by == vertex_order::score ? g.info.vertices : 0;
+          g = reorder(std::move(g), {by, 7, std::span(scores).first(scored)});
           if (packs) pack(g);
           return brought(std::move(g), where());
         };
@@ -543,7 +543,8 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
           if (how == 1 || how == 2) o.temporal = temporal_rule::uniform;
           o.weighted = how == 3, o.induced = how == 4;
           auto const draw = [&](place p, graph_handle const& h, std::vector<std::int64_t> fanouts) {
-            block_sampler s(p, {{h.info().vertices, how == 1 ? of_vertices : none}}, {{&h, side, 0, 0, fanouts, how == 2 ? of_edges : none}}, o);
+            sampled_relation const relation{&h, side, 0, 0, std::move(fanouts), how == 2 ? of_edges : none};
+            block_sampler s(p, {{h.info().vertices, how == 1 ? of_vertices : none}}, {relation}, o);
             std::vector<std::int64_t> const ages(how == 2 ? seeds.size() : 0, 20);
             return taken(s, s.sample(3, how == 3 ? few : seeds, 0, ages));
           };
@@ -556,7 +557,8 @@ TEST_P(blocks_at, take_times_and_name_edges_by_position_in_every_order) {
         }
       }
   graph_handle const g = brought(reorder(random_graph(false), {}), where());
-  EXPECT_NE(error_of([&] { block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}}); }).find("and 900 are told of"), std::string::npos);
+  EXPECT_NE(error_of([&] { block_sampler(where(), {{900}}, {{&g, list_side::in, 0, 0, {2}}}); }).find("and its type has 900"),
+            std::string::npos);
 }
 
 // An empty relation has no times, and wants none.
