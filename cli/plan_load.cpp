@@ -199,15 +199,14 @@ planned_ground ground_of_one(load_arguments const& a, plan_train_arguments const
   planned_ground g;
   place const where = a.where();
   graph_source from(a.file);
-  bool const in = a.lists() == list_side::in;
-  if (in) from.want_in_lists();
+  if (a.wants_in_lists()) from.want_in_lists();
   graph_info const& info = from.info();
   if (a.weighted && info.weights == weight_kind::none) fail(errc::input, "{}: --weighted, and this graph has no weights", a.file);
   table_size const rows = a.features.empty() ? table_size{info.vertices, *a.width * 4} : size_of(a.features);
   if (rows.rows < info.vertices)
     fail(errc::input, "{}: {} rows, and {} has {} vertices; give each vertex one row", a.features, rows.rows, a.file, info.vertices);
   g.told = describe(info), g.vertices = info.vertices, g.edges = info.edges;
-  bool const on_device = where.kind == place_kind::device, both = in && info.directed;
+  bool const on_device = where.kind == place_kind::device, both = a.wants_in_lists() && info.directed;
   stored const kept = stored_in(from.header());
   std::uint64_t const weights = a.weighted ? weight_bytes(info, kept) : 0;
   std::uint64_t const lists = target_bytes(info, kept) + weights + (both ? target_bytes(info, kept, true) + weights : 0);
@@ -493,7 +492,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
   if (p.ahead && *p.ahead <= 64) a.ahead = static_cast<std::uint32_t>(*p.ahead);
   else if (p.ahead) a.ahead = 65;
   if (train && !p.fanout) a.fanout = "15,10";
-  a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted;
+  a.width = p.width, a.disjoint = p.disjoint, a.weighted = p.weighted, a.full = train && train->full;
   bool const several = file.ends_with(".json");
   if (several && !p.features) a.features = "of the manifest";  // for check()
   if (!several && p.target) fail(errc::usage, "--target {}: {} has one type of vertices; leave it out", *p.target, file);
@@ -538,7 +537,7 @@ json plan_of_load(plan_load_arguments const& p, plan_train_arguments const* trai
     if (split) {
       graph_source from(file);
       bool const in = a.lists() == list_side::in;
-      if (in) from.want_in_lists();
+      if (a.wants_in_lists()) from.want_in_lists();
       shard_options const into = split_into.options(static_cast<std::uint32_t>(places.size()));
       training_question q = question_of(*train, places, g, allowed);
       q.shard_windows = windows_near(into, on_device, false);

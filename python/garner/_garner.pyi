@@ -1040,7 +1040,9 @@ class BlockEdges:
 
     @property
     def edge(self) -> Any:
-        """edge_ids: where it stands in its lists; else None"""
+        """
+        edge_ids: where it stands in the lists drawn from, in the order of Graph.ids(); else None
+        """
 
     @property
     def by_hop(self) -> list[int]:
@@ -1081,7 +1083,7 @@ class Relation:
         """
         fanouts: a hop each: how many a vertex draws, 0 none, -1 all. source, target: the types of who is drawn and of who draws.
         side: 'in' draws from in-neighbours, 'out' from the lists as they are. times: shape (edges,), whole numbers, in the order of
-        the lists.
+        the lists by Graph.ids(), as Graph.csr() has out-lists.
         """
 
 class BlockSampler:
@@ -1097,7 +1099,7 @@ class BlockSampler:
         times: shape (vertices,), whole numbers
         seed: what a vertex draws is a function of seed, mini-batch, hop, relation, vertex and tree: the same for any number of threads
         and at every place; rule: who samples at a hop: 'last' (those that the hop before reached; PyG) or 'all' (DGL)
-        replace: a neighbour may be drawn again; weighted: drawn by the weights of the edges, without replacement
+        replace: a neighbour may be drawn again (where all are wanted, -1, each comes once); weighted: drawn by the weights of the edges
         disjoint: a tree a seed; temporal: 'uniform' or 'last': none later than its seed, disjoint; needs times
         edges: False: the vertices alone, the arrays of edges are empty; edge_ids: where each edge stands in its lists; induced: all edges among what was drawn
         place: that samples: 'host', 'device', 'device:1', 'simulated'; lists: the tier where they lie: None: where they are

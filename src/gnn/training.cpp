@@ -198,7 +198,7 @@ struct training::impl {
     } else {
       block_options b;
       b.seed = o.seed;
-      b.edge_ids = o.weighted;
+      b.edge_ids = b.inner_edge_ids = o.weighted;
       b.device_budget = o.list_budget, b.scores = o.list_scores;
       make_sampler(b);
       loader_options l = o.load;

@@ -36,11 +36,12 @@ struct block_sampler::parts::impl {
     placed_lists lists;
     kept_lists kept;
     std::unique_ptr<list_windows> windows;  // where the lists stay in their file; else null
-    pinned_pages pinned_times;
+    pinned_pages pinned_times, pinned_places;
     std::int64_t const* times = nullptr;
+    std::uint32_t const* places = nullptr;
     bool far = false;
     std::uint64_t cached = 0;             // bytes of first arcs
-    buffer<std::uint64_t> names, begins;  // of a part whose vertices stand elsewhere in their order
+    buffer<std::uint64_t> names, begins;  // of a graph in another order
     std::vector<std::uint64_t> seen;      // edges a hop, the most so far
     template <class Id>
     csr_view<Id> view() const {
@@ -101,13 +102,7 @@ struct block_sampler::parts::impl {
         else p.kept.keep(x, *r.g, *r.lists, p.lists, scores, read_of_a_list(r), budget, o.weighted);
         cached_arcs += p.cached + p.kept.bytes();
       }
-      if (!r.times.empty()) {
-        p.times = r.times.data();
-        if (x.on_device() && !device::reads(x.device(), p.times)) {
-          p.pinned_times = pinned_pages(r.times.data(), r.times.size_bytes(), x.device());
-          p.times = static_cast<std::int64_t const*>(p.pinned_times.device_data());
-        }
-      }
+      p.times = readable(x, r.times, p.pinned_times), p.places = readable(x, r.places, p.pinned_places);
       for (auto const& [from, to] : {std::pair{r.names, &p.names}, std::pair{r.begins, &p.begins}}) {
         *to = {x.near(), from.size(), x.device(), "names of a part's vertices"};
         x.copy(to->data(), from.data(), to->bytes());
@@ -151,15 +146,13 @@ struct block_sampler::parts::impl {
   void rename(graph const& g) {
     if (!g.by_id.bytes()) return;
     inside_bytes = g.info.id_bytes;
-    inside = memory_block(x.near(), g.by_id.bytes(), x.device(), "the order of vertices");
-    x.copy(inside.data(), g.by_id.data(), inside.bytes());
-    auto const keep = [&](auto const& values) {
-      ranks = memory_block(x.near(), values.size() * sizeof(values[0]), x.device(), "the order of vertices");
-      x.copy(ranks.data(), values.data(), ranks.bytes());
+    auto const keep = [&](memory_block& to, void const* from) {
+      to = memory_block(x.near(), g.by_id.bytes(), x.device(), "the order of vertices");
+      x.copy(to.data(), from, to.bytes());
       x.wait();
     };
-    if (inside_bytes == 8) keep(ranks_inside<std::uint64_t>(g));
-    else keep(ranks_inside<std::uint32_t>(g));
+    keep(inside, g.by_id.data());
+    with_id_type(g.info, [&](auto id) { keep(ranks, ranks_inside<decltype(id)>(g).data()); });
   }
 
   // --- room ---
@@ -450,6 +443,11 @@ struct block_sampler::parts::impl {
     }
     if (!relations[s.relation].windows) fetch_all<Id>(s, items, order, ordered);
   }
+  void name(hop_of_relation const& s, item_count items) {
+    relation_parts const& r = relations[s.relation];
+    if (!o.edge_ids || (!r.places && !r.of.first_edge)) return;
+    for_each_item<1>(x, items, name_edges{s, r.begins.data(), r.places, r.of.first_edge}, access_mode::merged);
+  }
   // What their local numbers are.
   void number(hop_of_relation const& s, some_batches batches, bool finds_vertices) {
     item_count const items = counted(counter_map::items, room.items);
@@ -459,8 +457,10 @@ struct block_sampler::parts::impl {
       for_each_item<1>(x, s.batches, open_vertices{s});
       for_each_item<1>(x, items, with_outputs(take_place{s, {}}, batches, s.relation, false));
     }
-    if (o.edges && (finds_vertices ? !o.induced : true))
+    if (o.edges && (finds_vertices ? !o.induced : true)) {
+      name(s, items);
       for_each_item<1>(x, items, with_outputs(number_edges{s, {}}, batches, s.relation, true));
+    }
     for_each_item<1>(x, s.batches, end_relation{s, finds_vertices, finds_vertices && o.induced});
     if (finds_vertices) for_each_item<1>(x, 1, end_hop{s});
   }
@@ -542,7 +542,6 @@ struct block_sampler::parts::impl {
   // --- lists that are split over processes ---
   template <class Id>
   void draw_lists(hop_of_relation s, list_draws& into) {
-    relation_parts& rel = relations[0];
     std::uint64_t* const c = counters.data();
     std::uint64_t const n = into.counts.size();
     item_count const drawing = counted(map.drawing(0), n);
@@ -566,7 +565,7 @@ struct block_sampler::parts::impl {
     choose<Id>(s, drawing);
     std::uint64_t const items = x.read(c + counter_map::items);
     find<Id>(s, items);
-    if (o.edge_ids) for_each_item<1>(x, counted(counter_map::items, room.items), name_edges{s, rel.begins.data(), rel.of.first_edge});
+    name(s, counted(counter_map::items, room.items));
     if (looks()) for_each_item<1>(x, drawing, count_sifted{s});
     into.neighbours.resize(items), into.edges.resize(o.edge_ids ? items : 0);
     x.copy(into.counts.data(), drawn.data(), n * sizeof(std::uint32_t));

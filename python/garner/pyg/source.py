@@ -73,7 +73,7 @@ def _ints(values: Any, name: str) -> torch.Tensor:
     tensor = torch.as_tensor(values).detach().cpu()
     if tensor.dim() == 2 and tensor.size(1) == 1:
         tensor = tensor.view(-1)
-    if tensor.dim() != 1 or tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool:
+    if tensor.dim() != 1 or tensor.numel() and (tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dtype == torch.bool):
         raise UsageError(f"{name}: times of shape {tuple(tensor.shape)} and {tensor.dtype}; give one whole number each, as int64")
     return tensor.to(torch.int64).contiguous()
 
