@@ -18,7 +18,7 @@ int device_of(place where) {
 }
 }  // namespace
 
-executor::executor(place where, request_sink* sink) : where_(where), device_(device_of(where)), sink_(sink) {
+executor::executor(place where, request_sink* sink) : where_(where), device_(device_of(where)), sink_(device_ == -1 ? sink : nullptr) {
   if (device_ == -1) return;
   if (on_device()) device::require(where_.index);
   multiprocessors_ = on_device() ? device::describe(where_.index).multiprocessors : simulated_multiprocessors;

@@ -46,8 +46,8 @@ class device_share;
 
 class executor {
  public:
-  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped). errc::device where there is no such
-  // device.
+  // `sink` hears the requests of a simulated run (simulated place only; none: they are dropped; so they are where it has streams, since who
+  // counts would have to wait). errc::device where there is no such device.
   explicit executor(place where, request_sink* sink = nullptr);
   // On a share of the device; at other places there is nothing to share.
   executor(place where, sm_share const& share);
@@ -87,6 +87,13 @@ class executor {
   void give(std::function<void()> work);  // of the host's threads, for places where these do the work: behind what was given before
   void copy(void* to, void const* from, std::size_t bytes);
   void fill(void* at, int byte, std::size_t bytes);
+  // A value that need not stay.
+  template <class T>
+  void write(T* to, T const& value) {
+    auto const kept = std::make_shared<T const>(value);
+    copy(to, kept.get(), sizeof(T));
+    keep(kept);
+  }
   // To the host, and waits.
   template <class T>
   T read(T const* at) {

@@ -101,6 +101,7 @@ class simulator final : public device::stream_backend {
 
   // --- memory ---
   void* allocate(std::size_t bytes) {
+    device::require_unrecorded(device::simulated, bytes);
     void* const at = std::aligned_alloc(page, (bytes + page - 1) / page * page);
     if (!at) fail(errc::memory, "the simulated device: {} bytes refused by the system; ask for less", bytes);
     std::memset(at, poison, bytes);

@@ -2,7 +2,7 @@
 // there is queued, and runs when somebody waits for it.
 //   late           nothing runs before somebody waits for it: by an event, a stream, a read to the host
 //   random:SEED    some of what may run does, in an order drawn from the seed, whenever something is given or waited for
-// Without the variable calls there have finished when they return, as at the host.
+// Without the variable calls there have finished when they return, as at the host. Requests are counted then alone.
 // Invariant: a stream runs in order, and what waits for an event runs behind it; nothing else is promised, as on a GPU. Memory is poisoned
 // when it is made and when it is released; it stays until all that was given before its release has run, and a write into it meanwhile is
 // a fault that every later wait throws. So a wait that is missing shows, whichever of two streams it lets go first.

@@ -390,8 +390,7 @@ struct training::impl {
     network<float>::pass p = pass_of_step(pass_of_whole());
     adam_step a = adam_of_step();
     if (numbers.size()) {
-      step_numbers const now{done_steps, a.corrections()};
-      x.copy(numbers.data(), &now, sizeof now);
+      x.write(numbers.data(), step_numbers{done_steps, a.corrections()});
       p.step_at = &numbers.data()->step, a.known = &numbers.data()->adam;
     }
     std::uint64_t const rows = shard ? shard->count() : ground.vertices(ground.target);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/device.hpp"
 #include "core/executor.hpp"
 #include "garner/place.hpp"
 
@@ -117,6 +118,7 @@ void retire(executor& x, Memory&& memory) {
 template <class T>
 bool grow(executor& x, buffer<T>& b, std::uint64_t n, std::uint64_t size, char const* what, tier where) {
   if (b.size() >= n) return false;
+  device::require_unrecorded(x.device(), size * sizeof(T));  // before what there is goes
   retire(x, std::move(b));
   make_or_wait(x, [&] { b = buffer<T>(where, size, x.device(), what); });
   return true;
@@ -127,6 +129,7 @@ bool grow(executor& x, buffer<T>& b, std::uint64_t n, char const* what) {
 }
 inline bool grow(executor& x, memory_block& b, std::uint64_t bytes, char const* what) {
   if (b.bytes() >= bytes) return false;
+  device::require_unrecorded(x.device(), bytes);
   retire(x, std::move(b));
   make_or_wait(x, [&] { b = memory_block(x.near(), bytes + bytes / 4, x.device(), what); });
   return true;
