@@ -127,7 +127,8 @@ class mini_batch {
     element kind = element::f32;
   };
   rows const& of_table(std::size_t k) const;
-  // From here on work on this stream uses it; the buffers are reused when that work has happened. Empty: the host uses it.
+  // Work that this stream is given from here on uses it too: the rows are there when the stream has come so far, and the buffers are reused
+  // when the work has happened that all such streams were given before this goes. Empty: the host uses it, and the rows are there now.
   void use_on(stream_ref stream);
 
   struct parts;

@@ -69,8 +69,14 @@ struct mini_batch::parts {
   std::int64_t const* positions = nullptr;
   std::vector<memory_block> rooms;
   std::vector<mini_batch::rows> rows;
-  event begun, ready, released;
-  void* stream = nullptr;  // of who has it
+  event begun, ready;
+  // Streams that read it, each with its last use; the first `readers` of them are those of the caller who has it, or had it last.
+  struct reader {
+    void* stream = nullptr;
+    event done;
+  };
+  std::vector<reader> streams;
+  std::size_t readers = 0;
   int device = -1;
   buffer<std::uint64_t> counts, counts_here;  // of rows by tier
   bool handed = false, told = true;           // to the caller; counted in the report
@@ -78,6 +84,20 @@ struct mini_batch::parts {
   double gather_ms = 0, file_waited_ms = 0;
   std::vector<file_rows::figures> of_files;  // a table
   std::weak_ptr<load_core> home;
+
+  // Its rows are there when the stream has come so far; of the host, now.
+  void use_on(void* stream) {
+    if (!stream || device == -1) return ready.wait();
+    auto const known = std::span(streams).first(readers);
+    if (std::any_of(known.begin(), known.end(), [&](reader const& r) { return r.stream == stream; })) return;
+    ready.before(stream);
+    if (readers == streams.size()) streams.emplace_back();
+    streams[readers++].stream = stream;
+  }
+  template <class Use>
+  void each_use(Use use) {
+    for (reader& r : std::span(streams).first(readers)) use(r);
+  }
 };
 
 namespace {
@@ -110,7 +130,7 @@ mini_batch& mini_batch::operator=(mini_batch&& other) noexcept {
 void mini_batch::give_back() noexcept {
   if (!taken_) return;
   try {
-    if (taken_->stream && taken_->device >= 0) taken_->released.record(taken_->device, taken_->stream);
+    taken_->each_use([&](parts::reader& r) { r.done.record(taken_->device, r.stream); });
     // What a fork copied is not the child's to give back: the parent's thread may have held the lock.
     if (auto const home = taken_->home.lock(); home && home->process == ::getpid()) {
       std::lock_guard const hold(home->mutex);
@@ -139,7 +159,7 @@ mini_batch::rows const& mini_batch::of_table(std::size_t k) const {
 }
 void mini_batch::use_on(stream_ref stream) {
   held(taken_);
-  taken_->stream = stream.get();
+  as_error([&] { taken_->use_on(stream.get()); });
 }
 
 struct loader::impl {
@@ -583,15 +603,15 @@ struct loader::impl {
   }
   // False: the loader is to stop.
   bool fill(mini_batch::parts& r, job& j) {
-    r.released.before(x);
+    r.each_use([&](auto& use) { use.done.before(x); });
     tell(r);
     if (r.drawn) {
       // The sampler writes into it when whoever had it has done with it.
-      r.released.before(sampler.inside().at());
+      r.each_use([&](auto& use) { use.done.before(sampler.inside().at()); });
       std::lock_guard const hold(core->mutex);
       core->idle_blocks.push_back(std::move(r.drawn));
     }
-    r.stream = nullptr, r.device = x.device();
+    r.device = x.device();
     r.rooms.resize(tables.size()), r.rows.resize(tables.size());
     r.of_files.assign(tables.size(), {});
     r.file_waited_ms = 0;
@@ -612,7 +632,7 @@ struct loader::impl {
       element const to = tensor_access::written(*t.table, t.to);
       std::uint64_t const row_bytes = t.table->width() * bytes_of(to), bytes = ids.size() * row_bytes;
       if (r.rooms[k].bytes() < bytes) {
-        r.released.wait();
+        r.each_use([](auto& use) { use.done.wait(); });
         r.rooms[k].reset();
         r.rooms[k] = memory_block(x.near(), bytes + bytes / 8, x.device(), "rows of a mini-batch");
       }
@@ -756,8 +776,8 @@ struct loader::impl {
   // Its rows are there, on the stream or now. Those of a peer that ended while they were read have no meaning: it is not handed over.
   void come(mini_batch::parts& r, stream_ref stream) {
     try {
-      if (stream && x.asynchronous()) r.stream = stream.get(), r.ready.before(stream.get());
-      else r.ready.wait();
+      r.readers = 0;
+      r.use_on(stream.get());
       for (loaded_table const& t : tables) tensor_access::require_peers(*t.table);
     } catch (...) {
       halt();

@@ -403,6 +403,34 @@ TEST_P(loader_at, waits_for_a_caller_that_keeps_what_it_took_and_ends_when_it_st
 }
 
 // Whoever comes back first is counted first, and the times are still of those that were handed over first.
+// Nobody waits on the host for the second stream, which is busy while the buffers would be filled anew.
+TEST_P(loader_at, keeps_a_mini_batch_until_every_stream_that_uses_it_has_read_it) {
+  world w(where(), 0);
+  executor x(where()), first(where()), second(where());
+  loader_options o;
+  o.batch = 64, o.ahead = 1, o.shuffle = false;
+  loader l = w.load(1000, o);
+  std::uint64_t const batches = l.batches();
+  buffer<std::uint8_t> const busy(x.near(), x.on_device() ? 256u << 20 : 1, x.device(), "a test");
+  std::vector<std::vector<std::int64_t>> ids;
+  std::vector<buffer<float>> rows;
+  while (std::optional<mini_batch> b = l.next(stream_ref::of_address(first.stream()))) {
+    for (int k = 0; k < 40; ++k) second.fill(busy.data(), k, busy.bytes());
+    b->use_on(stream_ref::of_address(second.stream()));
+    ids.push_back(host_copy(x, b->drawn().of_type(0).ids, b->drawn().of_type(0).count));
+    rows.emplace_back(x.near(), ids.back().size() * width, x.device(), "a test");
+    second.copy(rows.back().data(), b->of_table(0).data, rows.back().bytes());
+    b->use_on(stream_ref::of_address(first.stream()));  // which is known already
+  }
+  second.wait();
+  ASSERT_EQ(ids.size(), batches);
+  for (std::size_t b = 0; b < ids.size(); ++b) {
+    std::vector<float> const seen = host_copy(x, rows[b].data(), ids[b].size() * width);
+    for (std::size_t k = 0; k < seen.size(); ++k)
+      ASSERT_EQ(seen[k], static_cast<float>(static_cast<std::uint64_t>(ids[b][k / width]) * width + k % width)) << "mini-batch " << b;
+  }
+}
+
 TEST_P(loader_at, keeps_the_times_of_the_first_mini_batches_in_their_order) {
   world w(where());
   loader_options o;
