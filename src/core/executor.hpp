@@ -147,4 +147,21 @@ class limited_share {
   unsigned blocks_, threads_;
 };
 
+// Declared behind buffers that x works in, as a local or the last member: what x was given has happened before they go, however that is.
+class wait_at_end {
+ public:
+  explicit wait_at_end(executor& x) : x_(x) {}
+  ~wait_at_end() {
+    try {
+      x_.wait();
+    } catch (...) {  // what went wrong is told by whoever looks at a result, or has been
+    }
+  }
+  wait_at_end(wait_at_end const&) = delete;
+  wait_at_end& operator=(wait_at_end const&) = delete;
+
+ private:
+  executor& x_;
+};
+
 }  // namespace garner

@@ -63,6 +63,7 @@ struct task {
   std::function<void()> run;
   point_ref after;  // null: nothing but those before it in its stream
   std::uint64_t number = 0;
+  bool marks = false;  // an event: it happens whatever went wrong before
 };
 struct stream {
   std::deque<task> queue;
@@ -258,12 +259,12 @@ class simulator final : public device::stream_backend {
   static void require_outside(point const& p) {
     if (p.in_recording) fail(errc::device, "the host waits for what is being recorded; give it once before");
   }
-  void push(stream& s, std::function<void()> run, point_ref after) {
+  void push(stream& s, std::function<void()> run, point_ref after, bool marks = false) {
     if (s.into) {
       if (run) s.into->tasks.push_back(std::move(run));
       return;
     }
-    s.queue.push_back({std::move(run), std::move(after), ++given_});
+    s.queue.push_back({std::move(run), std::move(after), ++given_, marks});
     open_.insert(given_);
   }
   point_ref mark(stream& s) {
@@ -275,7 +276,7 @@ class simulator final : public device::stream_backend {
             std::lock_guard const hold(mutex_);
             p->happened = true, p->at = std::chrono::steady_clock::now();
           },
-          nullptr);
+          nullptr, true);
     return p;
   }
   bool ready(stream const& s) const { return !s.running && !s.queue.empty() && !(s.queue.front().after && !s.queue.front().after->happened); }
@@ -284,7 +285,7 @@ class simulator final : public device::stream_backend {
     s.queue.pop_front();
     s.running = true;
     std::exception_ptr problem;
-    if (t.run) {
+    if (t.run && (t.marks || !broken_)) {  // behind what failed nothing runs until somebody was told
       hold.unlock();
       try {
         interrupts_held const whole;  // as a kernel is

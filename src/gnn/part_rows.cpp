@@ -17,12 +17,6 @@ part_rows::part_rows(executor& x, tiered_tensor& table, row_scaling scaling, std
   ids_ = garner::bring(x, ids, "ids of rows");
   for (buffer<float>& rows : rows_) rows = buffer<float>(x.near(), largest(blocks_) * table.width(), x.device(), "rows of a block");
 }
-part_rows::~part_rows() {
-  try {
-    come_.wait(), x_.wait();  // before what they write and read goes
-  } catch (...) {             // another error is told
-  }
-}
 
 std::uint64_t part_rows::largest(std::span<std::uint64_t const> blocks) {
   std::uint64_t most = 1;

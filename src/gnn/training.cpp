@@ -155,6 +155,7 @@ struct training::impl {
   recording step_recorded, evaluation_recorded;                     // they know all that stands before them
   std::shared_ptr<shard_recording> shards_step, shards_evaluation;  // of all shards; null: they are not recorded
   bool refusal_told = false;
+  wait_at_end settled{x};
 
   impl(gnn_model& model, training_ground on, known_vertices const& from, training_options const& options)
       : m(model.inside()),

@@ -78,6 +78,7 @@ struct block_sampler::parts::impl {
   };
   split_window split;
   std::uint64_t hash_beyond;  // bytes of entries
+  wait_at_end settled{x};
 
   impl(place where, std::vector<sampled_type> const& of_types, std::vector<inner_relation> of_relations, block_options const& options)
       : model(options.access),
@@ -679,13 +680,7 @@ block_sampler::parts::parts(place where, std::vector<sampled_type> types, std::v
   if (renamed && first) impl_->rename(*first);
   for (std::size_t r = 0; r < impl_->relations.size(); ++r) kept_near.push_back(impl_->told_of_kept(r));
 }
-block_sampler::parts::~parts() {
-  if (!impl_) return;
-  try {
-    impl_->x.wait();
-  } catch (...) {  // nobody is left to be told
-  }
-}
+block_sampler::parts::~parts() = default;
 sampler_rooms first_rooms(std::span<std::uint64_t const> types, std::span<sampled_size const> relations, block_options const& o,
                           std::uint64_t seeds, std::uint64_t batches) {
   sampler_rooms room{0, {}, std::vector<std::uint64_t>(relations.size(), 0)};

@@ -297,6 +297,7 @@ class rounds {
     auto const chosen = near_values(x, weighted ? train : std::vector<std::uint64_t>{}, "training set");
     std::uint64_t const blocks = blocks_of(n);
     buffer<double> change(x.near(), blocks + 1, x.device(), "sums");
+    wait_at_end const settled(x);
     float const start = static_cast<float>(1.0 / static_cast<double>(n));
     for_each_item<1>(x, n, set_all{score.data(), start});
     if (weighted)
@@ -332,6 +333,7 @@ class rounds {
     buffer<float> back, echo, sum_back;
     if (echoes)
       for (buffer<float>* b : {&back, &echo, &sum_back}) *b = near<float>("expected accesses");
+    wait_at_end const settled(x);
     std::uint64_t const batches = (train.size() + s.batch - 1) / s.batch;
     float const p = static_cast<float>(1.0 / static_cast<double>(batches));
     for (buffer<float>* b : {&start, &drawn}) for_each_item<1>(x, n, set_all{b->data(), 0});
@@ -443,6 +445,7 @@ class rounds {
   buffer<long_slice> slices_;
   buffer<std::uint64_t> vertex_, first_;
   buffer<double> part_;
+  wait_at_end settled_{x};
 };
 
 }  // namespace

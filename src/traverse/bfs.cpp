@@ -469,6 +469,7 @@ struct bfs_job::impl::over : bfs_job::impl {
     peer_table visited, parent, known, current;
   } theirs;  // the first two of all vertices, the others of each shard's own
   job_shard had;
+  wait_at_end settled{x}, all_searched{searching};
 
   over(shard_seat seat, bfs_options const& o)
       : options(o),

@@ -411,6 +411,7 @@ struct pagerank_job::impl::pull : pagerank_job::impl::over {
   struct tables {
     peer_table given, of_block;
   } theirs;  // of each shard's own
+  wait_at_end settled{x};
 
   pull(shard_seat seat, pagerank_options const& o)
       : over(std::move(seat), o),
@@ -669,6 +670,7 @@ struct pagerank_job::impl::push : pagerank_job::impl::over {
   csr_view<Id> out;
   frontier<Id> front;
   double residual_most = 0;
+  wait_at_end settled{x};
 
   push(shard_seat seat, pagerank_options const& o)
       : over(std::move(seat), o),

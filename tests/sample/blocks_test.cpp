@@ -307,7 +307,9 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
             if (budget == 0) {
               EXPECT_EQ(link.bytes_link(), all_far.bytes_link());
             } else if (budget == 20000) {
-              EXPECT_LT(link.bytes_useful, all_far.bytes_useful) << "graph " << kind << " " << packs << reorders << ", how " << how;
+              if (counts_requests()) {
+                EXPECT_LT(link.bytes_useful, all_far.bytes_useful) << "graph " << kind << " " << packs << reorders << ", how " << how;
+              }
             } else if (budget > 20000 && !(how == 3 && packs)) {  // of an empty packed list among the induced a block is asked for
               EXPECT_EQ(link.bytes_link(), 0u) << "graph " << kind << " " << packs << reorders << ", how " << how;
             }
@@ -766,7 +768,7 @@ TEST_P(blocks_at, are_what_they_are_alone_when_they_are_drawn_together) {
 
 // An interrupt in the middle of a mini-batch leaves nothing behind.
 TEST_P(blocks_at, are_right_again_after_an_interrupt) {
-  if (where().kind == place_kind::device) GTEST_SKIP() << "what was given to a device happens";
+  if (runs_later(where())) GTEST_SKIP() << "what was given to a device happens";
   graph_handle const g = brought(random_graph(true), where());
   block_sampler clean(where(), g, {8, 8, 8}), s(where(), g, {8, 8, 8});
   std::uint64_t interrupted = 0;

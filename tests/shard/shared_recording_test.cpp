@@ -21,7 +21,7 @@ class shared_recording_at : public at_place {
  protected:
   static constexpr std::uint32_t shards = 3;
   static constexpr std::uint64_t n = 1000;
-  bool far() const { return GetParam() == place_kind::device; }
+  bool far() const { return runs_later({GetParam(), 0}); }
   // f(shard, x) on a thread each.
   void on_each(std::function<void(std::uint32_t, executor&)> const& f) {
     shard_options o;

@@ -422,6 +422,7 @@ TEST_P(pagerank, the_certificate_finds_what_is_wrong) {
 }
 
 TEST(pagerank_traffic, a_simulated_push_is_that_of_all_lists) {
+  GARNER_NEEDS_COUNTS();
   for (std::uint32_t id_bytes : {4u, 8u}) {
     graph const g = random_graph(1, true, id_bytes, 30'000);
     for (access_mode how : {access_mode::merged, access_mode::aligned}) {
