@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -84,7 +85,18 @@ class executor {
   // Works on a stream of the caller's from here on; null: on its own again. The caller sees to it that what was given before has happened.
   void work_on(void* stream) { stream_ = stream ? stream : own_stream_; }
   void wait();  // until all that was given has happened; throws what went wrong
-  void give(std::function<void()> work);  // of the host's threads, for places where these do the work: behind what was given before
+  // Work of the host's threads, for places where these do it: behind what was given before. Where memory lacks for that, all of it has
+  // happened when the error comes, since what it reads and writes may go with who is told.
+  template <class Work>
+  void give(Work const& work) {
+    if (device_ != simulated) return work();
+    try {
+      give_later(work);
+    } catch (std::bad_alloc const&) {
+      drain();
+      throw;
+    }
+  }
   void copy(void* to, void const* from, std::size_t bytes);
   void fill(void* at, int byte, std::size_t bytes);
   // A value that need not stay.
@@ -118,6 +130,9 @@ class executor {
     std::shared_ptr<void const> memory;
   };
   void let_go();
+  void give_later(std::function<void()> work);
+  static void drain() noexcept;
+  static constexpr int simulated = -2;  // device::simulated
 
   place where_;
   int device_ = -1;

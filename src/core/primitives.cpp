@@ -64,7 +64,10 @@ std::span<std::uint64_t> sort_by_key(executor& x, std::span<std::uint64_t> keys,
                                      std::span<std::uint32_t>& values, std::span<std::uint32_t> spare_values, int bits) {
   GARNER_ON_GPU(sort_by_key, keys, spare, values, spare_values, bits);
   if (!x.asynchronous()) return on_host::sort_by_key(x, keys, spare, values, spare_values, bits);
-  x.give([=, given = values]() mutable { on_host::sort_by_key(threads_of_the_host(), keys, spare, given, spare_values, bits); });
+  x.give([=, given = values] {
+    std::span<std::uint32_t> moved = given;
+    on_host::sort_by_key(threads_of_the_host(), keys, spare, moved, spare_values, bits);
+  });
   return keys;
 }
 std::uint64_t select(executor& x, std::uint64_t const* in, std::uint8_t const* flags, std::uint64_t* out, std::uint64_t n) {

@@ -12,8 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device.hpp"
@@ -67,7 +66,7 @@ struct task {
 };
 struct stream {
   std::deque<task> queue;
-  bool running = false;
+  std::uint64_t running = 0;  // the task's number; 0: none
   bool ended = false;             // freed by its owner; what it was given happens all the same
   std::uint64_t sleeps_until = 0;  // random: a tick
   recorded* into = nullptr;
@@ -97,7 +96,7 @@ class simulator final : public device::stream_backend {
     if (std::any_of(streams_.begin(), streams_.end(), [](auto const& s) { return !s->ended; }))
       fail(errc::usage, "streams of the simulated device are there; end their executors before another rule is chosen");
     rule_ = parse_rule(text);
-    drawn_ = tick_ = 0, chosen_ = true, fault_.clear(), broken_ = nullptr;
+    drawn_ = tick_ = 0, chosen_ = true, written_ = 0, broken_ = nullptr;
   }
 
   // --- memory ---
@@ -107,24 +106,28 @@ class simulator final : public device::stream_backend {
     if (!at) fail(errc::memory, "the simulated device: {} bytes refused by the system; ask for less", bytes);
     std::memset(at, poison, bytes);
     std::lock_guard const hold(mutex_);
-    blocks_[static_cast<char*>(at)] = bytes;
+    blocks_[static_cast<char*>(at)] = {bytes};
     return at;
   }
   void release(void* at) noexcept {
+    // A constructor that fails cannot wait before its members go; a GPU's driver waits as it frees.
+    if (std::uncaught_exceptions() > 0) drain();
     std::lock_guard const hold(mutex_);
-    auto const block = blocks_.find(static_cast<char*>(at));
-    if (block == blocks_.end()) return;
-    std::memset(at, poison, block->second);
-    freed_.push_back({at, block->second, given_});
-    blocks_.erase(block);
+    auto const found = blocks_.find(static_cast<char*>(at));
+    if (found == blocks_.end()) return;
+    block& b = found->second;
+    std::memset(at, poison, b.bytes);
+    b.released = true, b.given = given_;
+    (first_released_ ? blocks_.find(last_released_)->second.next : first_released_) = found->first;
+    last_released_ = found->first;
     sweep();
   }
   bool owns(void const* at) noexcept {
     std::lock_guard const hold(mutex_);
     auto const behind = blocks_.upper_bound(static_cast<char*>(const_cast<void*>(at)));
     if (behind == blocks_.begin()) return false;
-    auto const& [first, bytes] = *std::prev(behind);
-    return static_cast<char const*>(at) < first + bytes;
+    auto const& [first, b] = *std::prev(behind);
+    return !b.released && static_cast<char const*>(at) < first + b.bytes;
   }
   void* allocate_ordered(int, void* s, std::size_t bytes) override {
     {
@@ -152,6 +155,11 @@ class simulator final : public device::stream_backend {
     push(known(s), std::move(run), nullptr);
     shake(hold);
   }
+  void drain() noexcept {
+    std::unique_lock hold(mutex_);
+    for (std::size_t k = 0; k < streams_.size(); ++k)  // which may become fewer
+      if (!streams_[k]->into) run_all(hold, *streams_[k]);
+  }
   void copy(int, void* s, void* to, void const* from, std::size_t bytes) override {
     give(s, [=] { std::memmove(to, from, bytes); });
   }
@@ -160,16 +168,12 @@ class simulator final : public device::stream_backend {
   }
   void wait(int, void* s) override {
     std::unique_lock hold(mutex_);
-    run_until(hold, mark(known(s)));
+    stream& on = known(s);
+    if (on.into) refuse_to_wait();
+    run_all(hold, on);
     tell();
   }
-  void wait_all(int) noexcept override {
-    std::unique_lock hold(mutex_);
-    std::vector<point_ref> ends;
-    for (auto const& s : streams_)
-      if (!s->into) ends.push_back(mark(*s));
-    for (point_ref const& p : ends) run_until(hold, p);
-  }
+  void wait_all(int) noexcept override { drain(); }
 
   // --- events ---
   void* make_event(int) override { return new event; }
@@ -190,7 +194,7 @@ class simulator final : public device::stream_backend {
     if (!p) return true;
     require_outside(*p);
     if (p->happened) return true;
-    step(hold, p);  // whoever asks again and again is answered in the end
+    step(hold, p->on);  // whoever asks again and again is answered in the end
     return false;
   }
   void order_after(int, void* s, void* e) override {
@@ -246,7 +250,7 @@ class simulator final : public device::stream_backend {
   }
   void free_recording(int, void* s, void* of) noexcept override {
     std::unique_lock hold(mutex_);
-    run_until(hold, mark(*static_cast<stream*>(s)));  // it may be under way
+    run_all(hold, *static_cast<stream*>(s));  // it may be under way
     delete static_cast<recorded*>(of);
   }
 
@@ -256,16 +260,18 @@ class simulator final : public device::stream_backend {
       fail(errc::usage, "the stream at {} is none of the simulated device's; give it none, it uses its own", s);
     return *static_cast<stream*>(s);
   }
+  [[noreturn]] static void refuse_to_wait() { fail(errc::device, "the host waits for what is being recorded; give it once before"); }
   static void require_outside(point const& p) {
-    if (p.in_recording) fail(errc::device, "the host waits for what is being recorded; give it once before");
+    if (p.in_recording) refuse_to_wait();
   }
   void push(stream& s, std::function<void()> run, point_ref after, bool marks = false) {
     if (s.into) {
       if (run) s.into->tasks.push_back(std::move(run));
       return;
     }
-    s.queue.push_back({std::move(run), std::move(after), ++given_, marks});
-    open_.insert(given_);
+    if (broken_ && !marks) run = nullptr;
+    s.queue.push_back({std::move(run), std::move(after), given_ + 1, marks});
+    ++given_;
   }
   point_ref mark(stream& s) {
     auto p = std::make_shared<point>();
@@ -283,9 +289,9 @@ class simulator final : public device::stream_backend {
   void run_first(std::unique_lock<std::mutex>& hold, stream& s) {
     task t = std::move(s.queue.front());
     s.queue.pop_front();
-    s.running = true;
+    s.running = t.number;
     std::exception_ptr problem;
-    if (t.run && (t.marks || !broken_)) {  // behind what failed nothing runs until somebody was told
+    if (t.run) {
       hold.unlock();
       try {
         interrupts_held const whole;  // as a kernel is
@@ -296,32 +302,37 @@ class simulator final : public device::stream_backend {
       t.run = nullptr;
       hold.lock();
     }
-    s.running = false;
-    if (problem && !broken_) broken_ = problem;
-    open_.erase(t.number);
+    s.running = 0;
+    if (problem) {  // what was given does not happen any more, but for events
+      for (auto const& other : streams_)
+        for (task& lost : other->queue)
+          if (!lost.marks) lost.run = nullptr;
+      if (!broken_) broken_ = problem;
+    }
     sweep();
     forget_ended();
     changed_.notify_all();
   }
-  // Something on the way to p.
-  void step(std::unique_lock<std::mutex>& hold, point_ref p) {
-    for (;;) {
-      stream& s = *p->on;
-      if (s.running) {
-        changed_.wait(hold);
-        return;
-      }
-      if (ready(s)) {
-        s.sleeps_until = 0;
-        return run_first(hold, s);
-      }
-      p = s.queue.front().after;
-    }
+  // The next task of a stream, or of those that it waits for.
+  void step(std::unique_lock<std::mutex>& hold, stream* s) {
+    while (!s->running && !ready(*s)) s = s->queue.front().after->on;
+    if (s->running) return changed_.wait(hold);
+    s->sleeps_until = 0;
+    run_first(hold, *s);
   }
   void run_until(std::unique_lock<std::mutex>& hold, point_ref const& p) {
     require_outside(*p);
     while (!p->happened) {
-      step(hold, p);
+      step(hold, p->on);
+      shake(hold);
+    }
+  }
+  // All that s has been given so far; s may end with it.
+  void run_all(std::unique_lock<std::mutex>& hold, stream& s) {
+    std::uint64_t const last = given_;
+    auto const there = [&] { return std::any_of(streams_.begin(), streams_.end(), [&](auto const& one) { return one.get() == &s; }); };
+    while (there() && (s.running || (!s.queue.empty() && s.queue.front().number <= last))) {
+      step(hold, &s);
       shake(hold);
     }
   }
@@ -330,12 +341,12 @@ class simulator final : public device::stream_backend {
   void shake(std::unique_lock<std::mutex>& hold) {
     if (rule_.when != timing::random) return;
     ++tick_;
+    auto const may = [&](auto const& s) { return ready(*s) && s->sleeps_until <= tick_; };
     for (std::uint64_t n = draw() % 6; n; --n) {
-      std::vector<stream*> may;
-      for (auto const& s : streams_)
-        if (ready(*s) && s->sleeps_until <= tick_) may.push_back(s.get());
-      if (may.empty()) return;
-      stream& s = *may[draw() % may.size()];
+      auto left = static_cast<std::uint64_t>(std::count_if(streams_.begin(), streams_.end(), may));
+      if (left == 0) return;
+      left = draw() % left;
+      stream& s = **std::find_if(streams_.begin(), streams_.end(), [&](auto const& one) { return may(one) && left-- == 0; });
       if (draw() % 4 == 0) s.sleeps_until = tick_ + (std::uint64_t{4} << 4 * (draw() % 3));
       run_first(hold, s);
     }
@@ -347,24 +358,30 @@ class simulator final : public device::stream_backend {
   }
   // Memory goes when nothing that was given before its release can touch it.
   void sweep() noexcept {
-    while (!freed_.empty() && (open_.empty() || *open_.begin() > freed_.front().given)) {
-      freed_block const f = freed_.front();
-      freed_.pop_front();
-      auto const* const at = static_cast<unsigned char const*>(f.at);
-      if (f.bytes && (at[0] != poison || std::memcmp(at, at + 1, f.bytes - 1) != 0) && fault_.empty())
-        fault_ = fmt::format("{} bytes of the simulated device were written after they were released", f.bytes);
-      std::free(f.at);
+    std::uint64_t first = ~std::uint64_t{0};  // of the tasks that have not run
+    for (auto const& s : streams_)
+      if (s->running) first = std::min(first, s->running);
+      else if (!s->queue.empty()) first = std::min(first, s->queue.front().number);
+    while (first_released_) {
+      auto const found = blocks_.find(first_released_);
+      block const& b = found->second;
+      if (b.given >= first) return;
+      auto const* const at = reinterpret_cast<unsigned char const*>(found->first);
+      if (!written_ && (at[0] != poison || std::memcmp(at, at + 1, b.bytes - 1) != 0)) written_ = b.bytes;
+      std::free(std::exchange(first_released_, b.next));
+      blocks_.erase(found);
     }
   }
   void tell() {
     if (std::exception_ptr const problem = std::exchange(broken_, nullptr)) std::rethrow_exception(problem);
-    if (!fault_.empty()) fail(errc::internal, "{}", fault_);
+    if (written_) fail(errc::internal, "{} bytes of the simulated device were written after they were released", written_);
   }
 
-  struct freed_block {
-    void* at;
-    std::size_t bytes;
-    std::uint64_t given;  // so many tasks had been given
+  struct block {
+    std::size_t bytes = 0;
+    bool released = false;
+    std::uint64_t given = 0;  // tasks, when it was released
+    char* next = nullptr;     // that was released behind it
   };
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -372,11 +389,10 @@ class simulator final : public device::stream_backend {
   stream_rule rule_;
   std::uint64_t drawn_ = 0, given_ = 0, tick_ = 0;
   std::vector<std::unique_ptr<stream>> streams_;
-  std::set<std::uint64_t> open_;  // tasks that have not run
-  std::map<char*, std::size_t> blocks_;
-  std::deque<freed_block> freed_;
+  std::map<char*, block> blocks_;
+  char *first_released_ = nullptr, *last_released_ = nullptr;
   std::exception_ptr broken_;  // what a task threw
-  std::string fault_;
+  std::size_t written_ = 0;  // bytes of memory that was written after its release
 };
 
 }  // namespace
@@ -384,6 +400,7 @@ class simulator final : public device::stream_backend {
 bool has_streams() { return simulator::instance().has_streams(); }
 void choose(std::string_view rule) { simulator::instance().choose(rule); }
 void give(void* stream, std::function<void()> task) { simulator::instance().give(stream, std::move(task)); }
+void drain() noexcept { simulator::instance().drain(); }
 void* allocate(std::size_t bytes) { return simulator::instance().allocate(bytes); }
 void release(void* at) noexcept { simulator::instance().release(at); }
 bool owns(void const* at) noexcept { return simulator::instance().owns(at); }

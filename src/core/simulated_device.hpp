@@ -18,6 +18,7 @@ bool has_streams();                  // errc::usage for a value that GARNER_STRE
 void choose(std::string_view rule);  // as GARNER_STREAMS, "" for none: for tests, while there is no stream; forgets faults
 
 void give(void* stream, std::function<void()> task);
+void drain() noexcept;  // runs all that was given
 void* allocate(std::size_t bytes);
 void release(void* at) noexcept;
 bool owns(void const* at) noexcept;  // it lies in memory of allocate()

@@ -668,7 +668,8 @@ struct loader::impl {
     r.ready.record(x);
     r.gather_ms = ms_since(clock);
     r.epoch = j.order->epoch, r.index = j.index, r.seeds = j.count;
-    r.order = j.order, r.positions = j.order->positions.data() + j.first;
+    if (r.order != j.order) x.keep(std::exchange(r.order, j.order));  // its readers have the positions till then
+    r.positions = j.order->positions.data() + j.first;
     r.drawn = std::move(j.drawn);
     r.fetched = std::move(j.fetched);
     r.times = {r.epoch, r.index, j.sampled, {}, {}, 0};

@@ -267,6 +267,7 @@ TEST_P(gather, many_batches_each_to_its_own_place) {
           EXPECT_EQ(host_copy(x, outs[b].data(), right.size()), right) << b << " " << to_string(duplicates);
           if (!ids[b].empty()) x.fill(outs[b].data(), 0, ids[b].size() * width);
         }
+        x.wait();
       }
       if (count == 150) {
         ids[101][3] = -1;
