@@ -202,24 +202,8 @@ struct block_sampler::parts::impl {
   std::uint64_t slots(std::size_t t, std::size_t batches) const {
     return std::bit_ceil(2 * (room.vertices[t] * batches + (types[t].is_source ? room.items : 0)) + 2);
   }
-  bool lacks_places(std::size_t batches) const {
-    for (std::size_t t = 0; t < types.size(); ++t)
-      if (hashes(batches) ? types[t].keys.size() < slots(t, batches) : types[t].place.size() < types[t].vertices * batches) return true;
-    return false;
-  }
   void make_rooms(std::span<blocks::parts* const> batches) {
     std::uint64_t const most = *std::max_element(room.vertices.begin(), room.vertices.end()) * batches.size();
-    bool const small = drawn.size() < most || at.size() < most + 1 || first.size() < room.items || rank.size() < room.items + 1 ||
-                       (batches.size() > 1 && all_ids.size() < most) || lacks_places(batches.size());
-    bool const small_blocks = std::any_of(batches.begin(), batches.end(), [&](blocks::parts* b) {
-      if (b->types.size() != map.types || b->relations.size() != map.relations) return true;
-      for (std::size_t t = 0; t < b->types.size(); ++t)
-        if (b->types[t].ids.size() < room.vertices[t]) return true;
-      for (std::size_t r = 0; r < b->relations.size(); ++r)
-        if (o.edges && b->relations[r].pairs.size() < 2 * room.edges[r]) return true;
-      return false;
-    });
-    if (!small && !small_blocks) return;
     make(drawn, most), make(at, most + 1), make(first, room.items), make(rank, room.items + 1);
     make(row, room.items), make(col, room.items), make(edge, room.items);
     if (looks()) make(sifted_col, room.items), make(sifted_edge, room.items);
@@ -581,7 +565,8 @@ struct block_sampler::parts::impl {
     list_draws into;
     into.counts.resize(n);
     if (n == 0) return into;
-    if (at.size() < n + 1) make(all_ids, n + n / 4), make(all_batches, n + n / 4), make(drawn, n + n / 4), make(at, n + n / 4 + 1);
+    auto const room_for = [&](auto& b, std::uint64_t least) { garner::grow(x, b, least, least + n / 4, "a mini-batch", x.near()); };
+    room_for(all_ids, n), room_for(all_batches, n), room_for(drawn, n), room_for(at, n + 1);
     x.copy(all_ids.data(), vertices.data(), vertices.size_bytes());
     x.copy(all_batches.data(), batches.data(), batches.size_bytes());
     hop_of_relation s{};

@@ -289,6 +289,7 @@ TEST(bulk_shapes, pieces_follow_each_other_and_stay_in_the_table) {
 }
 
 TEST(bulk_traffic, whole_lines_but_for_the_ends_and_each_row_once) {
+  GARNER_NEEDS_COUNTS();
   traffic_model model(access_mode::aligned);
   executor x({place_kind::simulated, 0}, &model);
   std::vector<char> out(2352 * 8);

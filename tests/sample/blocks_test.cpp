@@ -321,6 +321,7 @@ TEST_P(blocks_at, have_the_same_bits_where_lists_are_kept_by_score) {
 
 // In an order that says nothing, as graphs come.
 TEST(blocks, ask_less_of_far_lists_that_are_kept_by_score_than_of_the_first) {
+  GARNER_NEEDS_COUNTS();
   generate_options how;
   how.scale = 12;
   graph_handle const g = generate_graph(how);

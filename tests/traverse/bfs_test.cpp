@@ -314,6 +314,7 @@ TEST_P(bfs, the_certificate_finds_what_is_wrong) {
 }
 
 TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
+  GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
   bfs_options o;
   o.where = {place_kind::simulated, 0};
@@ -339,6 +340,7 @@ TEST(bfs_traffic, traced_requests_are_those_of_each_level_s_lists) {
 }
 
 TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
+  GARNER_NEEDS_COUNTS();
   executor here({place_kind::host, 0});
   generate_options gen;
   gen.scale = 12;
@@ -357,6 +359,7 @@ TEST(bfs_traffic, aligned_asks_less_often_than_merged_and_strided) {
 }
 
 TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
+  GARNER_NEEDS_COUNTS();
   executor here({place_kind::host, 0});
   generate_options gen;
   gen.scale = 12;
@@ -380,6 +383,7 @@ TEST(bfs_traffic, joined_lists_ask_less_and_reach_the_same) {
 }
 
 TEST(bfs_traffic, turning_round_asks_for_a_part_of_the_edges) {
+  GARNER_NEEDS_COUNTS();
   executor here({place_kind::host, 0});
   generate_options gen;
   gen.scale = 13;

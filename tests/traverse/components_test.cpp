@@ -349,6 +349,7 @@ TEST(components_traffic, of_the_first_neighbours_is_simulated) {
 }
 
 TEST(components_traffic, of_a_round_is_that_of_all_lists) {
+  GARNER_NEEDS_COUNTS();
   graph const g = random_graph(3, true, 4);
   components_options o;
   o.where = {place_kind::simulated, 0};
@@ -364,6 +365,7 @@ TEST(components_traffic, of_a_round_is_that_of_all_lists) {
 }
 
 TEST(components_traffic, afforest_looks_at_few_edges_and_asks_for_less) {
+  GARNER_NEEDS_COUNTS();
   executor here({place_kind::host, 0});
   generate_options gen;
   gen.scale = 14;

@@ -367,6 +367,7 @@ TEST_P(sssp, the_certificate_goes_by_f32_sums) {
 
 // What the device says in closed form is what a trace counts.
 TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
+  GARNER_NEEDS_COUNTS();
   for (std::uint32_t id_bytes : {4u, 8u})
     for (access_mode how : {access_mode::strided, access_mode::merged, access_mode::aligned})
       for (std::uint64_t source = 0; source < 60; ++source) {
@@ -383,6 +384,7 @@ TEST(sssp_traffic, of_the_first_round_is_the_closed_form) {
 }
 
 TEST(sssp_traffic, near_far_reads_less_than_bellman_ford) {
+  GARNER_NEEDS_COUNTS();
   executor here({place_kind::host, 0});
   generate_options gen;
   gen.scale = 12;
